@@ -1,6 +1,6 @@
 //! The account that the processes of a fleet share (`lab/src/bin/fleet-member.rs`), as they and their test know it.
 
-use askback_connect::vault::Wanted;
+use askback_connect::vault::AccountQuery;
 use askback_core::ask::{Millis, Principal};
 
 /// The third party, by its name.
@@ -26,6 +26,6 @@ pub fn person() -> Principal {
 
 /// The credential that all calls need.
 #[must_use]
-pub fn wanted() -> Wanted {
-    Wanted::new(&person(), PROVIDER)
+pub fn wanted() -> AccountQuery {
+    AccountQuery::new(&person(), PROVIDER)
 }

@@ -10,7 +10,7 @@ use url::{Origin, Url};
 
 use crate::connections::Kit;
 use crate::providers::ThirdParty;
-use crate::vault::{Credential, VaultError, Wanted};
+use crate::vault::{AccountQuery, Credential, VaultError};
 
 /// The status by which a third party refuses a token (RFC 6750, 3.1).
 const REFUSED: u16 = 401;
@@ -23,11 +23,11 @@ const REFUSED: u16 = 401;
 pub struct Connection {
     kit: Arc<Kit>,
     party: ThirdParty,
-    wanted: Wanted,
+    wanted: AccountQuery,
 }
 
 impl Connection {
-    pub(crate) fn new(kit: Arc<Kit>, party: ThirdParty, wanted: Wanted) -> Self {
+    pub(crate) fn new(kit: Arc<Kit>, party: ThirdParty, wanted: AccountQuery) -> Self {
         Self { kit, party, wanted }
     }
 
@@ -170,15 +170,6 @@ impl Connection {
     }
 }
 
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection")
-            .field("provider", &self.party.name())
-            .finish_non_exhaustive()
-    }
-}
-
-/// The error of a credential that is not to be had.
 pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
     match error {
         VaultError::NotConnected | VaultError::NeedsReconnect => Error::new(format!(
@@ -193,5 +184,13 @@ pub(crate) fn not_had(error: VaultError, title: &str) -> Error {
             "{title} gives no access at the moment: try again in a minute"
         )),
         error => Error::internal(error),
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("provider", &self.party.name())
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! The kit: a vault, the third parties, and the pages on which persons connect accounts.
 
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use askback::Principal;
 use askback_core::{
@@ -12,10 +12,11 @@ use tokio::sync::Notify;
 use url::{Host, Url};
 
 use crate::brand::Brand;
+use crate::debug::debug_only;
 use crate::intents::{Intent, IntentId, Purpose, Stage};
 use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
-use crate::vault::{Holder, Renewer, Revoker, Vault, VaultError, Wanted};
+use crate::vault::{AccountQuery, Holder, Renewer, Revoker, Vault, VaultError};
 
 /// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
 ///
@@ -434,7 +435,7 @@ impl Kit {
     pub(crate) async fn settled(
         &self,
         id: IntentId,
-        wanted: Option<&Wanted>,
+        wanted: Option<&AccountQuery>,
     ) -> Result<Option<Stage>, VaultError> {
         #[cfg(feature = "testing")]
         if let Door::Scripted(script) = &self.door {
@@ -463,8 +464,6 @@ impl Kit {
     }
 }
 
-impl fmt::Debug for Connections {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connections").finish_non_exhaustive()
-    }
+debug_only! {
+    Connections {}
 }

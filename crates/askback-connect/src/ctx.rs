@@ -16,7 +16,7 @@ use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
 use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
-use crate::vault::{AuditEvent, Credential, Holder, VaultError, Wanted};
+use crate::vault::{AccountQuery, AuditEvent, Credential, Holder, VaultError};
 
 /// Accounts and secrets of the person for whom a handler works.
 ///
@@ -83,7 +83,7 @@ pub struct AskPage {
     path: String,
 }
 
-type Asked<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+type Answering<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 impl ConnectExt for Ctx {
     fn connect(&self, provider: impl Into<String>) -> ConnectAccount {
@@ -158,7 +158,7 @@ impl ConnectAccount {
             )));
         }
         let scopes = Scopes::parse(&self.scopes.join(" ")).map_err(Error::internal)?;
-        let mut wanted = Wanted::new(&desk.caller, party.name()).scopes(scopes.clone());
+        let mut wanted = AccountQuery::new(&desk.caller, party.name()).scopes(scopes.clone());
         if let Some(account) = &self.account {
             wanted = wanted.account(account);
         }
@@ -206,7 +206,7 @@ impl AskSecret {
     pub async fn rejected(self, secret: &Secret) -> Result<()> {
         self.check_name()?;
         let desk = Desk::new(&self.ctx)?;
-        let wanted = Wanted::new(&desk.caller, &self.name);
+        let wanted = AccountQuery::new(&desk.caller, &self.name);
         let forgotten = desk.kit.vault.forget_secret(&wanted, secret).await;
         forgotten.map_err(|error| not_had(error, &self.name))
     }
@@ -231,7 +231,7 @@ impl AskSecret {
             )));
         }
         let title = self.title.unwrap_or_else(|| self.name.replace('_', " "));
-        let wanted = Wanted::new(&desk.caller, &self.name);
+        let wanted = AccountQuery::new(&desk.caller, &self.name);
         let purpose = Purpose::Secret {
             name: self.name.clone(),
             title: title.clone(),
@@ -263,7 +263,7 @@ impl AskPage {
 
 impl IntoFuture for ConnectAccount {
     type Output = Result<Connection>;
-    type IntoFuture = Asked<Connection>;
+    type IntoFuture = Answering<Connection>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.connected())
@@ -272,7 +272,7 @@ impl IntoFuture for ConnectAccount {
 
 impl IntoFuture for AskSecret {
     type Output = Result<Secret>;
-    type IntoFuture = Asked<Secret>;
+    type IntoFuture = Answering<Secret>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.secret())
@@ -281,7 +281,7 @@ impl IntoFuture for AskSecret {
 
 impl IntoFuture for AskPage {
     type Output = Result<()>;
-    type IntoFuture = Asked<()>;
+    type IntoFuture = Answering<()>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.done())
@@ -310,11 +310,11 @@ impl Desk {
     /// Finds what is wanted, or has the person give it; and settles on the account, for the whole call.
     async fn obtain(
         &self,
-        wanted: Wanted,
+        wanted: AccountQuery,
         title: &str,
         message: String,
         purpose: Purpose,
-    ) -> Result<(Wanted, Credential)> {
+    ) -> Result<(AccountQuery, Credential)> {
         let name = purpose.name().to_owned();
         let needed = purpose.account().map(str::to_owned);
         let is_secret = matches!(purpose, Purpose::Secret { .. });
@@ -368,7 +368,7 @@ impl Desk {
         message: String,
         title: &str,
         purpose: Purpose,
-        wanted: Option<Wanted>,
+        wanted: Option<AccountQuery>,
     ) -> Result<Option<String>> {
         #[cfg(feature = "testing")]
         self.kit.note(&purpose);
@@ -544,7 +544,7 @@ async fn end_of(
     kit: &Kit,
     id: IntentId,
     is_accepted: bool,
-    wanted: Option<&Wanted>,
+    wanted: Option<&AccountQuery>,
 ) -> Result<End, VaultError> {
     let Some(mut intent) = Intent::find(&kit.vault, id).await? else {
         return Ok(End::Late);
@@ -578,7 +578,7 @@ async fn end_of(
 }
 
 /// The account that the vault has of those that are wanted; none where only the person can give it.
-async fn there(kit: &Kit, wanted: &Wanted, title: &str) -> Result<Option<String>> {
+async fn there(kit: &Kit, wanted: &AccountQuery, title: &str) -> Result<Option<String>> {
     match kit.vault.get(wanted, &kit.renewer()).await {
         Ok(found) => Ok(Some(found.account.account)),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),

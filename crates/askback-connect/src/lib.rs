@@ -9,6 +9,7 @@ mod clock;
 mod connection;
 mod connections;
 mod ctx;
+mod debug;
 mod hidden;
 mod intents;
 mod pages;

@@ -10,7 +10,7 @@ use askback_oauth::Secret;
 
 use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
 use crate::providers::Providers;
-use crate::vault::{AuditEvent, Granted, Vault, VaultError};
+use crate::vault::{AuditEvent, Grant, Vault, VaultError};
 
 /// A deed for each page: by the provider, the name of the secret, or the path of a page of the author's.
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ impl Script {
             Some(Deed::Declines) => decline(vault, intent).await,
             Some(Deed::Finishes) => finish(vault, intent, None).await,
             Some(Deed::Enters(secret)) => {
-                let granted = Granted::api_key(secret.clone());
+                let granted = Grant::api_key(secret.clone());
                 finish(vault, intent, Some((OWN_SECRET, granted))).await
             }
             Some(Deed::Connects(account, token)) => {
@@ -82,7 +82,7 @@ impl Script {
                 let wanted = intent.purpose.scopes();
                 let scopes = Scopes::of(wanted.iter().chain(defaults.iter()));
                 let scopes = scopes.map_err(VaultError::store)?;
-                let granted = Granted::tokens(token.clone(), None).scopes(scopes);
+                let granted = Grant::tokens(token.clone(), None).scopes(scopes);
                 finish(vault, intent, Some((account, granted))).await
             }
         };
@@ -115,7 +115,7 @@ async fn decline(vault: &Vault, mut intent: Intent) -> Result<(), IntentError> {
 async fn finish(
     vault: &Vault,
     mut intent: Intent,
-    granted: Option<(&str, Granted)>,
+    granted: Option<(&str, Grant)>,
 ) -> Result<(), IntentError> {
     let event = AuditEvent::Consented;
     let claimed = intent.step(vault, event, |intent| intent.claim(vault.now()));

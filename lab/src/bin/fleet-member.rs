@@ -24,7 +24,7 @@ use askback::{
 use askback_connect::{
     providers::{Providers, ThirdParty},
     vault::{
-        AccountKey, Granted, LocalKeys, PostgresSettings, PostgresVault, RenewalError, Renewer,
+        AccountKey, Grant, LocalKeys, PostgresSettings, PostgresVault, RenewalError, Renewer,
         SqliteVault, Vault, VaultError, VaultSettings, VaultStore,
     },
 };
@@ -77,7 +77,7 @@ impl Renewer for Held {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async move {
             self.pass("asking").await;
             let granted = self.providers.renew(account, refresh).await?;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use askback_connect::vault::{
-    Granted, LocalKeys, PostgresSettings, PostgresVault, SqliteVault, Vault, VaultSettings,
+    Grant, LocalKeys, PostgresSettings, PostgresVault, SqliteVault, Vault, VaultSettings,
     VaultStore,
 };
 use askback_core::{
@@ -174,7 +174,7 @@ impl Shared {
         let tokens = self.by_hand.tokens(&ada, login, SCOPE).await?;
         let token = |name: &str| tokens[name].as_str().map(Secret::new);
         let access = token("access_token").ok_or("there is no token")?;
-        let granted = Granted::tokens(access, token("refresh_token")).expires(ends);
+        let granted = Grant::tokens(access, token("refresh_token")).expires(ends);
         Ok(self.vault.put(&person(), PROVIDER, "ada", granted).await?)
     }
 

@@ -43,7 +43,7 @@ enum Wrong {
 
 /// Whose audit tells of it.
 #[derive(Clone, Copy)]
-enum Told {
+enum TellOutcome {
     Ada(AuditEvent),
     Other(AuditEvent),
     Both(AuditEvent),
@@ -53,50 +53,60 @@ enum Told {
 const NOT_YOURS: &str = "This page is not for you";
 
 /// What goes wrong, the status and the words of the page that it ends at, and whose audit tells of it.
-type Case = (Wrong, u16, &'static str, Told);
+type Case = (Wrong, u16, &'static str, TellOutcome);
 
 const CASES: &[Case] = &[
-    (Wrong::OtherSignsIn, 403, NOT_YOURS, Told::Both(WrongPerson)),
+    (
+        Wrong::OtherSignsIn,
+        403,
+        NOT_YOURS,
+        TellOutcome::Both(WrongPerson),
+    ),
     (
         Wrong::OtherIsSignedIn,
         403,
         NOT_YOURS,
-        Told::Both(WrongPerson),
+        TellOutcome::Both(WrongPerson),
     ),
-    (Wrong::Edited, 410, "This link is over", Told::Nobody),
+    (Wrong::Edited, 410, "This link is over", TellOutcome::Nobody),
     (
         Wrong::PastedToOther,
         403,
         NOT_YOURS,
-        Told::Other(CallbackRefused),
+        TellOutcome::Other(CallbackRefused),
     ),
-    (Wrong::PastedToNobody, 403, NOT_YOURS, Told::Nobody),
-    (Wrong::Injected, 403, NOT_YOURS, Told::Ada(CallbackRefused)),
+    (Wrong::PastedToNobody, 403, NOT_YOURS, TellOutcome::Nobody),
+    (
+        Wrong::Injected,
+        403,
+        NOT_YOURS,
+        TellOutcome::Ada(CallbackRefused),
+    ),
     (
         Wrong::CodeOfOther,
         403,
         "Not connected",
-        Told::Ada(CallbackRefused),
+        TellOutcome::Ada(CallbackRefused),
     ),
     (
         Wrong::StateOfOther,
         403,
         NOT_YOURS,
-        Told::Ada(CallbackRefused),
+        TellOutcome::Ada(CallbackRefused),
     ),
     (
         Wrong::IssOfOther,
         403,
         "Not connected",
-        Told::Ada(CallbackRefused),
+        TellOutcome::Ada(CallbackRefused),
     ),
     (
         Wrong::WithoutIss,
         403,
         "Not connected",
-        Told::Ada(CallbackRefused),
+        TellOutcome::Ada(CallbackRefused),
     ),
-    (Wrong::StateTwice, 403, NOT_YOURS, Told::Nobody),
+    (Wrong::StateTwice, 403, NOT_YOURS, TellOutcome::Nobody),
 ];
 
 /// Ada, who was asked, and somebody else.
@@ -241,10 +251,10 @@ async fn check(browser: &Browser, scene: &Scene, number: usize, case: &Case) -> 
     }
     let refused = |it: &AuditEvent| [WrongPerson, CallbackRefused].contains(it);
     let (of_ada, of_other) = match told {
-        Told::Ada(event) => (Some(event), None),
-        Told::Other(event) => (None, Some(event)),
-        Told::Both(event) => (Some(event), Some(event)),
-        Told::Nobody => (None, None),
+        TellOutcome::Ada(event) => (Some(event), None),
+        TellOutcome::Other(event) => (None, Some(event)),
+        TellOutcome::Both(event) => (Some(event), Some(event)),
+        TellOutcome::Nobody => (None, None),
     };
     for (login, event) in [(ada_login, of_ada), (other_login, of_other)] {
         let events = scene.events(login).await?;

@@ -9,7 +9,7 @@ use std::sync::{
 use askback::{BoxFuture, Revision::V2026_07_28, SystemClock};
 use askback_connect::{
     providers::Providers,
-    vault::{AccountKey, Granted, RenewalError, Renewer, Wanted},
+    vault::{AccountKey, AccountQuery, Grant, RenewalError, Renewer},
 };
 use askback_core::{ask::Millis, clock::Clock};
 use askback_oauth::Secret;
@@ -51,7 +51,7 @@ impl Renewer for Turned {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async move {
             let granted = self.providers.renew(account, refresh).await?;
             Ok(granted.expires(self.clock.now() + LASTS))
@@ -84,7 +84,7 @@ async fn check(name: &'static str, maker: Maker) -> Result<()> {
         vaults.push(open(&scene.directory, clock).await?);
     }
     let scopes = askback_core::auth::Scopes::of([SCOPE])?;
-    let wanted = Wanted::new(&scene.principal("ada"), "airline").scopes(scopes);
+    let wanted = AccountQuery::new(&scene.principal("ada"), "airline").scopes(scopes);
     for renewals in 1..=RENEWALS {
         clock.0.fetch_add(2 * LASTS, Ordering::SeqCst);
         let mut calls = JoinSet::new();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback::{Principal, Revision::V2026_07_28};
-use askback_connect::vault::{AuditEvent, Granted, LocalKeys, Renewer, Vault, Wanted};
+use askback_connect::vault::{AccountQuery, AuditEvent, Grant, LocalKeys, Renewer, Vault};
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_oauth::Secret;
 use lab::{browser::Browser, issuers::Maker};
@@ -120,7 +120,9 @@ fn reading(scene: &Scene) -> Busy {
     Busy::with(move |_| {
         let (vault, renewer) = (vault.clone(), Arc::clone(&renewer));
         async move {
-            let found = vault.get(&Wanted::new(&nobody(), "pay"), &renewer).await?;
+            let found = vault
+                .get(&AccountQuery::new(&nobody(), "pay"), &renewer)
+                .await?;
             assert_eq!(found.secret.expose(), KEPT);
             Ok(())
         }
@@ -165,7 +167,7 @@ async fn scene(name: &'static str) -> Result<Option<Scene>> {
     for login in PERSONS {
         scene.airline.credit(login, MILES);
     }
-    let granted = Granted::api_key(Secret::new(KEPT));
+    let granted = Grant::api_key(Secret::new(KEPT));
     scene.vault.put(&nobody(), "pay", "", granted).await?;
     Ok(Some(scene))
 }
@@ -224,7 +226,7 @@ async fn a_visit_goes_on_with_new_keys() -> Result<()> {
         .await?;
     assert_eq!(again.json().await?["miles"], MILES);
     let renewer: Arc<dyn Renewer> = Arc::new(scene.providers.clone());
-    let kept = Wanted::new(&nobody(), "pay");
+    let kept = AccountQuery::new(&nobody(), "pay");
     let kept = scene.vault.get(&kept, &renewer).await?;
     assert_eq!(kept.secret.expose(), KEPT);
     Ok(())

@@ -3,7 +3,7 @@
 use askback_connect::{
     providers::{AccountSource, Providers, ThirdParty},
     sign_in::WebSignIn,
-    vault::{Granted, GrantedKind, Holder, RenewalError, Renewer as _, Revoker as _, TokenKind},
+    vault::{Grant, Holder, RenewalError, Renewer as _, Revoker as _, TokenKind},
 };
 use askback_core::{auth::Scopes, limits::Limits};
 use askback_oauth::{Fetcher, Reach, RegisteredClient, Route, Secret};
@@ -20,14 +20,9 @@ fn fetcher() -> Result<Fetcher> {
 }
 
 /// The tokens of a grant that can be renewed.
-fn tokens(granted: &Granted) -> Result<(&Secret, &Secret)> {
-    match &granted.kind {
-        GrantedKind::Tokens {
-            access,
-            refresh: Some(refresh),
-        } => Ok((access, refresh)),
-        _ => Err("there is no refresh token".into()),
-    }
+fn tokens(granted: &Grant) -> Result<(&Secret, &Secret)> {
+    let refresh = granted.refresh.as_ref();
+    Ok((&granted.secret, refresh.ok_or("there is no refresh token")?))
 }
 
 /// A person who signs in at the pages is the one whom access tokens of the same client name.

@@ -6,14 +6,14 @@ use super::browser::{Next, Visit, is_own_form};
 use super::html::{
     AccountsPage, DisconnectForm, Frame, ShownAccount, ShownScope, day, page, see_other,
 };
-use super::{Refused, Shown, Visited};
+use super::{PageError, PageRequest, PageResult};
 use crate::connections::Kit;
 use crate::intents::{Intent, IntentId, Purpose};
-use crate::vault::{AccountState, ConnectedAccount, VaultError};
+use crate::vault::{Account, AccountState, VaultError};
 
-impl Visited<'_> {
+impl PageRequest<'_> {
     /// Shows what is connected.
-    pub(super) async fn accounts(&self) -> Shown {
+    pub(super) async fn accounts(&self) -> PageResult {
         let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Accounts, false).await;
         };
@@ -22,7 +22,7 @@ impl Visited<'_> {
     }
 
     /// The list, whose forms go to this path.
-    pub(super) async fn accounts_page(&self, visit: &Visit, action: &str) -> Shown {
+    pub(super) async fn accounts_page(&self, visit: &Visit, action: &str) -> PageResult {
         let vault = &self.kit.vault;
         let mut accounts = Vec::new();
         let all = vault.accounts(&visit.principal(None)).await?;
@@ -85,21 +85,21 @@ impl Visited<'_> {
     }
 
     /// Disconnects one, and has its provider told.
-    pub(super) async fn disconnect(&self) -> Shown {
-        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+    pub(super) async fn disconnect(&self) -> PageResult {
+        let visit = self.visit().await?.ok_or(PageError::Wrong)?;
         let (provider, account) = self.to_disconnect(&visit).await?;
         self.end_account(&visit, provider, account).await?;
         Ok(see_other(&Next::Accounts.path(&self.kit.place))?)
     }
 
     /// Disconnects one by a link of this machine's user, in the browser that has it.
-    pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> Shown {
+    pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> PageResult {
         let vault = &self.kit.vault;
         let (provider, account) = self.to_disconnect(visit).await?;
-        let intent = Intent::find(vault, id).await?.ok_or(Refused::Over)?;
+        let intent = Intent::find(vault, id).await?.ok_or(PageError::Over)?;
         let now = vault.now();
         if !intent.may_disconnect(visit.id, provider, account, now) {
-            return Err(Refused::Over);
+            return Err(PageError::Over);
         }
         let key = intent.holder.account(provider, account);
         let name = vault.name_of(&key).await?;
@@ -114,14 +114,14 @@ impl Visited<'_> {
     }
 
     /// The account that a form of this visit is about.
-    async fn to_disconnect(&self, visit: &Visit) -> Result<(&str, &str), Refused> {
+    async fn to_disconnect(&self, visit: &Visit) -> Result<(&str, &str), PageError> {
         let Kit { vault, place, .. } = &**self.kit;
         let field = |name| self.field(name).unwrap_or_default();
         let (provider, account) = (field("provider"), field("account"));
         let about = about(provider, account);
         let is_own = is_own_form(self.headers, place);
         if !is_own || !visit.has_token(vault, &about, field("token")).await {
-            return Err(Refused::Wrong);
+            return Err(PageError::Wrong);
         }
         Ok((provider, account))
     }
@@ -143,10 +143,10 @@ impl Visited<'_> {
 }
 
 /// The name of an account in a list: with its id, where another one at the same provider has the same name.
-fn shown_name(account: &ConnectedAccount, all: &[ConnectedAccount]) -> String {
+fn shown_name(account: &Account, all: &[Account]) -> String {
     let is_same =
-        |it: &&ConnectedAccount| it.key.provider == account.key.provider && it.name == account.name;
-    let ConnectedAccount { key, name, .. } = account;
+        |it: &&Account| it.key.provider == account.key.provider && it.name == account.name;
+    let Account { key, name, .. } = account;
     match all.iter().filter(is_same).count() {
         1 => name.to_string(),
         _ => format!("{} ({})", &**name, key.account),

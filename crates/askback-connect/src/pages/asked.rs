@@ -2,14 +2,14 @@
 
 use askback_core::ask::Millis;
 
-use super::Refused;
+use super::PageError;
 use super::browser::Visit;
 use crate::connections::Kit;
 use crate::intents::{Intent, IntentError, IntentId, TRIES, Visitor};
 use crate::vault::AuditEvent;
 
 /// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
-pub(super) async fn intent(kit: &Kit, id: IntentId, visit: &Visit) -> Result<Intent, Refused> {
+pub(super) async fn intent(kit: &Kit, id: IntentId, visit: &Visit) -> Result<Intent, PageError> {
     let vault = &kit.vault;
     let now: Millis = vault.now();
     let visitor = &visit.holder;
@@ -17,9 +17,9 @@ pub(super) async fn intent(kit: &Kit, id: IntentId, visit: &Visit) -> Result<Int
         let mut intent = match Intent::find(vault, id).await? {
             Some(intent) if !intent.is_over(now) => intent,
             Some(intent) if intent.is_cut_off(now) && intent.holder == *visitor => {
-                return Err(Refused::CutOff);
+                return Err(PageError::CutOff);
             }
-            _ => return Err(Refused::Over),
+            _ => return Err(PageError::Over),
         };
         let is_person = intent.holder == *visitor;
         let event = match intent.opened_by(visitor, visit.id) {
@@ -42,5 +42,5 @@ pub(super) async fn intent(kit: &Kit, id: IntentId, visit: &Visit) -> Result<Int
         }
         break;
     }
-    Err(Refused::Wrong)
+    Err(PageError::Wrong)
 }

@@ -1,14 +1,15 @@
 //! Pages of the author's own, bound to the person who was asked.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, Uri, request::Parts};
 
 use super::browser::{Visit, is_own_form};
-use super::{Refused, asked};
+use super::{PageError, asked};
 use crate::connections::{Connections, Kit};
+use crate::debug::debug_only;
 use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, VaultError};
 
@@ -181,12 +182,12 @@ impl PageClaim {
     }
 }
 
-impl From<Refused> for PageRefused {
-    fn from(refused: Refused) -> Self {
+impl From<PageError> for PageRefused {
+    fn from(refused: PageError) -> Self {
         match refused {
-            Refused::Unknown | Refused::Over | Refused::CutOff => Self::Over,
-            Refused::Wrong => Self::Wrong,
-            Refused::Failed(error) => Self::Vault(error),
+            PageError::Unknown | PageError::Over | PageError::CutOff => Self::Over,
+            PageError::Wrong => Self::Wrong,
+            PageError::Failed(error) => Self::Vault(error),
         }
     }
 }
@@ -197,18 +198,6 @@ impl From<IntentError> for PageRefused {
             IntentError::Changed => Self::Over,
             IntentError::Vault(error) => Self::Vault(error),
         }
-    }
-}
-
-impl fmt::Debug for PageClaim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageClaim").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for PageVisit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageVisit").finish_non_exhaustive()
     }
 }
 
@@ -239,4 +228,9 @@ fn parted(uri: &Uri) -> Option<(&str, &str)> {
 
 fn name(id: IntentId) -> String {
     format!("page {id}")
+}
+
+debug_only! {
+    PageClaim {}
+    PageVisit {}
 }

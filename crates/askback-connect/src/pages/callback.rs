@@ -5,26 +5,26 @@ use http::{StatusCode, header};
 
 use super::browser::{Cookie, Visit};
 use super::html::{Frame, SaidPage, page};
-use super::link::Consented;
-use super::{Refused, Shown, Visited};
+use super::link::PendingConsent;
+use super::{PageError, PageRequest, PageResult};
 use crate::connections::Kit;
 use crate::intents::{Intent, IntentId, Stage};
-use crate::providers::{ConnectError, Connected, PendingConnection, ThirdParty};
+use crate::providers::{AccountGrant, ConnectError, PendingConnection, ThirdParty};
 use crate::vault::AuditEvent;
 
-impl Visited<'_> {
+impl PageRequest<'_> {
     /// Takes the provider's answer: in the browser and the visit that was sent there, from the person who was asked,
     /// once. All of that is looked at before the code is worth anything.
-    pub(super) async fn callback(&self, provider: &str) -> Shown {
+    pub(super) async fn callback(&self, provider: &str) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
-        let state = self.state().ok_or(Refused::Wrong)?;
+        let state = self.state().ok_or(PageError::Wrong)?;
         let cookie = Cookie::Consent(&state);
-        let consented: Option<Consented> = cookie.read(vault, place, self.headers).await;
+        let consented: Option<PendingConsent> = cookie.read(vault, place, self.headers).await;
         let shown = match consented {
             Some(consented) => self.connect(provider, &state, consented).await,
             None => {
                 self.refused_callback(None, provider).await?;
-                Err(Refused::Wrong)
+                Err(PageError::Wrong)
             }
         };
         let mut answer = match shown {
@@ -36,9 +36,9 @@ impl Visited<'_> {
         Ok(answer)
     }
 
-    async fn connect(&self, provider: &str, state: &str, consented: Consented) -> Shown {
+    async fn connect(&self, provider: &str, state: &str, consented: PendingConsent) -> PageResult {
         let vault = &self.kit.vault;
-        let id = IntentId::read(&consented.link).ok_or(Refused::Wrong)?;
+        let id = IntentId::read(&consented.link).ok_or(PageError::Wrong)?;
         // The visit is looked at again: somebody else may have signed in meanwhile.
         let visit = match self.kit.has_sign_in() {
             true => self.visit().await?,
@@ -48,7 +48,7 @@ impl Visited<'_> {
         let Some(visit) = same else {
             self.refused_callback(Some(&consented.visitor), provider)
                 .await?;
-            return Err(Refused::Wrong);
+            return Err(PageError::Wrong);
         };
         let mut intent = self.asked(id, &visit).await?;
         let pending = PendingConnection::read(&Secret::new(&*consented.pending));
@@ -66,7 +66,7 @@ impl Visited<'_> {
         };
         let Some(party) = taken else {
             self.refused_callback(Some(&visit), provider).await?;
-            return Err(Refused::Wrong);
+            return Err(PageError::Wrong);
         };
         let redirected = format!("{}?{}", self.kit.redirect_uri(provider), self.query);
         let finished = party.finish(self.kit.fetcher(), pending, &redirected).await;
@@ -77,7 +77,7 @@ impl Visited<'_> {
             }
         };
         let name = connected.name().to_owned();
-        let Connected { account, granted } = connected;
+        let AccountGrant { account, granted } = connected;
         let caller = visit.principal(intent.client.clone());
         let now = Intent::find(vault, id).await;
         let is_waited_for = matches!(&now, Ok(Some(now)) if now.is_exchanged(vault.now()));
@@ -86,7 +86,7 @@ impl Visited<'_> {
             vault.discard(&caller, provider, &account, granted).await?;
             self.kit.revoke_aside();
             now?;
-            return Err(Refused::Over);
+            return Err(PageError::Over);
         }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
             let event = AuditEvent::NotGranted;
@@ -134,7 +134,7 @@ impl Visited<'_> {
         visit: &Visit,
         party: &ThirdParty,
         error: ConnectError,
-    ) -> Shown {
+    ) -> PageResult {
         let event = match &error {
             // The person's own choice is no fault of anybody.
             ConnectError::Declined { .. } | ConnectError::FewerScopes { .. } => {
@@ -163,7 +163,7 @@ impl Visited<'_> {
         let provider = intent.purpose.name();
         match error {
             ConnectError::FewerScopes { connected, .. } => {
-                let Connected { account, granted } = *connected;
+                let AccountGrant { account, granted } = *connected;
                 vault.discard(&caller, provider, &account, granted).await?;
             }
             ConnectError::Incomplete { granted, why } => {
@@ -188,7 +188,11 @@ impl Visited<'_> {
     }
 
     /// Writes down an answer that was refused.
-    async fn refused_callback(&self, visit: Option<&Visit>, provider: &str) -> Result<(), Refused> {
+    async fn refused_callback(
+        &self,
+        visit: Option<&Visit>,
+        provider: &str,
+    ) -> Result<(), PageError> {
         let vault = &self.kit.vault;
         let known = self.visit().await?;
         let Some(visit) = visit.or(known.as_ref()) else {

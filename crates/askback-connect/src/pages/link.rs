@@ -10,17 +10,17 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{
     Answer, ConsentPage, Frame, KeyPage, LeavePage, ShownScope, leave, page, see_other,
 };
-use super::{Refused, Shown, Visited};
+use super::{PageError, PageRequest, PageResult};
 use super::{asked, author};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
 use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
-use crate::vault::{AuditEvent, Granted, VaultError};
+use crate::vault::{AuditEvent, Grant, VaultError};
 
 /// A request at a provider that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Consented {
+pub(super) struct PendingConsent {
     pub(super) link: String,
     pub(super) visit: [u8; 16],
     pub(super) pending: String,
@@ -28,9 +28,9 @@ pub(super) struct Consented {
     pub(super) visitor: Visit,
 }
 
-impl Visited<'_> {
+impl PageRequest<'_> {
     /// Shows what is asked for.
-    pub(super) async fn show_link(&self, id: IntentId) -> Shown {
+    pub(super) async fn show_link(&self, id: IntentId) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         if !self.kit.has_sign_in() {
             let (intent, visit) = self.opened(id).await?;
@@ -50,7 +50,7 @@ impl Visited<'_> {
     }
 
     /// The intent of a link that nobody signs in for, where this is the browser that opens it first, or has opened it.
-    async fn opened(&self, id: IntentId) -> Result<(Intent, Visit), Refused> {
+    async fn opened(&self, id: IntentId) -> Result<(Intent, Visit), PageError> {
         let vault = &self.kit.vault;
         let visit = match self.visit_of(id).await? {
             Some(visit) => visit,
@@ -63,7 +63,7 @@ impl Visited<'_> {
                 Err(IntentError::Changed) => {
                     // Another browser was first, or the client has withdrawn the link.
                     self.asked(id, &visit).await?;
-                    return Err(Refused::Over);
+                    return Err(PageError::Over);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -72,7 +72,7 @@ impl Visited<'_> {
     }
 
     /// The page of an intent for its person.
-    async fn link_page(&self, intent: &Intent, visit: &Visit) -> Shown {
+    async fn link_page(&self, intent: &Intent, visit: &Visit) -> PageResult {
         match &intent.purpose {
             Purpose::Account { .. } => {
                 let party = self.party(intent)?;
@@ -104,22 +104,22 @@ impl Visited<'_> {
     }
 
     /// Takes the answer.
-    pub(super) async fn answer_link(&self, id: IntentId) -> Shown {
+    pub(super) async fn answer_link(&self, id: IntentId) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit_of(id).await?.ok_or(Refused::Wrong)?;
+        let visit = self.visit_of(id).await?.ok_or(PageError::Wrong)?;
         if self.field("answer") == Some("disconnect") {
             return self.disconnect_at(id, &visit).await;
         }
         let token = self.field("token").unwrap_or_default();
         let about = id.to_string();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, &about, token).await {
-            return Err(Refused::Wrong);
+            return Err(PageError::Wrong);
         }
         let mut intent = self.asked(id, &visit).await?;
         match self.field("answer") {
             Some("yes") => {}
             Some("no") => return self.decline(&mut intent, &visit).await,
-            _ => return Err(Refused::Wrong),
+            _ => return Err(PageError::Wrong),
         }
         match &intent.purpose {
             Purpose::Account { .. } => {
@@ -133,26 +133,26 @@ impl Visited<'_> {
                 let (name, title) = (name.clone(), title.clone());
                 self.take_secret(intent, &visit, &name, &title).await
             }
-            Purpose::Page { .. } | Purpose::Accounts => Err(Refused::Wrong),
+            Purpose::Page { .. } | Purpose::Accounts => Err(PageError::Wrong),
         }
     }
 
     /// The intent of a link, for the person who was asked.
-    pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Intent, Refused> {
+    pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Intent, PageError> {
         asked::intent(self.kit, id, visit).await
     }
 
-    fn party(&self, intent: &Intent) -> Result<&ThirdParty, Refused> {
+    fn party(&self, intent: &Intent) -> Result<&ThirdParty, PageError> {
         let name = intent.purpose.name();
         let party = self.kit.providers.get(name);
         // Another process of this server may have another configuration.
         party.ok_or_else(|| {
             let missing = format!("this process has no provider called `{name}`");
-            Refused::Failed(VaultError::store(missing))
+            PageError::Failed(VaultError::store(missing))
         })
     }
 
-    async fn consent_page(&self, intent: &Intent, visit: &Visit, party: &ThirdParty) -> Shown {
+    async fn consent_page(&self, intent: &Intent, visit: &Visit, party: &ThirdParty) -> PageResult {
         let purpose = &intent.purpose;
         let (scopes, had) = (purpose.scopes(), purpose.kept());
         let mut shown: Vec<_> = scopes.iter().collect();
@@ -181,7 +181,7 @@ impl Visited<'_> {
         visit: &Visit,
         form: KeyForm<'_>,
         problem: Option<&str>,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<Answer, PageError> {
         let id = intent.id.to_string();
         let key = KeyPage {
             frame: Frame::new(self.kit, Some(visit)).await?,
@@ -202,10 +202,10 @@ impl Visited<'_> {
         Ok(page(status, &key)?)
     }
 
-    async fn decline(&self, intent: &mut Intent, visit: &Visit) -> Shown {
+    async fn decline(&self, intent: &mut Intent, visit: &Visit) -> PageResult {
         let declined = intent.step(&self.kit.vault, AuditEvent::Declined, Intent::decline);
         if !declined.await? {
-            return Err(Refused::Over);
+            return Err(PageError::Over);
         }
         self.kit.notify();
         let said = (
@@ -216,13 +216,18 @@ impl Visited<'_> {
     }
 
     /// Sends the browser to the provider.
-    async fn go_to_provider(&self, mut intent: Intent, visit: &Visit, party: &ThirdParty) -> Shown {
+    async fn go_to_provider(
+        &self,
+        mut intent: Intent,
+        visit: &Visit,
+        party: &ThirdParty,
+    ) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let redirect_uri = self.kit.redirect_uri(party.name());
         let purpose = &intent.purpose;
         let begun = party.begin_keeping(&purpose.scopes(), &purpose.kept(), &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
-        let consented = Consented {
+        let consented = PendingConsent {
             link: intent.id.to_string(),
             visit: visit.id,
             pending: pending
@@ -238,7 +243,7 @@ impl Visited<'_> {
             intent.redirect(pending.state(), visit.id)
         });
         if !redirected.await? {
-            return Err(Refused::Over);
+            return Err(PageError::Over);
         }
         let leaving = LeavePage {
             frame: Frame::new(self.kit, Some(visit)).await?,
@@ -258,7 +263,7 @@ impl Visited<'_> {
         visit: &Visit,
         party: &ThirdParty,
         key: &ApiKey,
-    ) -> Shown {
+    ) -> PageResult {
         let entered = Secret::new(self.field("secret").unwrap_or_default());
         let form = KeyForm::of(party, key);
         let problem = if entered.expose().trim().is_empty() {
@@ -295,7 +300,7 @@ impl Visited<'_> {
         visit: &Visit,
         party: &ThirdParty,
         error: &ConnectError,
-    ) -> Shown {
+    ) -> PageResult {
         let provider = party.name();
         tracing::error!(provider, %error, "no account can be connected before a setting is corrected");
         let event = AuditEvent::NotGranted;
@@ -324,7 +329,13 @@ impl Visited<'_> {
     }
 
     /// Keeps a secret of no provider.
-    async fn take_secret(&self, intent: Intent, visit: &Visit, name: &str, title: &str) -> Shown {
+    async fn take_secret(
+        &self,
+        intent: Intent,
+        visit: &Visit,
+        name: &str,
+        title: &str,
+    ) -> PageResult {
         let entered = self.field("secret").unwrap_or_default().trim();
         let form = KeyForm {
             title: title.into(),
@@ -333,12 +344,12 @@ impl Visited<'_> {
         if entered.is_empty() {
             return self.key_page(&intent, visit, form, Some("Enter it.")).await;
         }
-        let granted = Granted::api_key(Secret::new(entered));
+        let granted = Grant::api_key(Secret::new(entered));
         self.keep(intent, visit, name, OWN_SECRET, granted).await
     }
 
     /// Says why the vault did not keep what the person gave.
-    pub(super) async fn not_kept(&self, visit: &Visit, error: VaultError) -> Shown {
+    pub(super) async fn not_kept(&self, visit: &Visit, error: VaultError) -> PageResult {
         let VaultError::Refused { what, why } = error else {
             return Err(error.into());
         };
@@ -353,12 +364,12 @@ impl Visited<'_> {
     }
 
     /// Takes what the person did on the page. From there on nobody else answers the link.
-    async fn claim(&self, intent: &mut Intent) -> Result<(), Refused> {
+    async fn claim(&self, intent: &mut Intent) -> Result<(), PageError> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Consented);
         let claimed = intent.step(vault, event, |intent| intent.claim(vault.now()));
         match claimed.await? {
             true => Ok(()),
-            false => Err(Refused::Over),
+            false => Err(PageError::Over),
         }
     }
 
@@ -368,8 +379,8 @@ impl Visited<'_> {
         visit: &Visit,
         provider: &str,
         account: &str,
-        granted: Granted,
-    ) -> Shown {
+        granted: Grant,
+    ) -> PageResult {
         let vault = &self.kit.vault;
         self.claim(&mut intent).await?;
         let caller = visit.principal(intent.client.clone());

@@ -74,7 +74,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form
 pub struct Pages(pub(crate) Connections);
 
 /// A request, as the pages read it.
-struct Visited<'a> {
+struct PageRequest<'a> {
     kit: &'a Arc<Kit>,
     headers: &'a HeaderMap,
     query: &'a str,
@@ -84,7 +84,7 @@ struct Visited<'a> {
 }
 
 /// Why a request has no page of its own.
-enum Refused {
+enum PageError {
     /// There is no such page.
     Unknown,
     /// The link does nothing any more, or never did.
@@ -97,7 +97,7 @@ enum Refused {
     Failed(VaultError),
 }
 
-impl From<IntentError> for Refused {
+impl From<IntentError> for PageError {
     fn from(error: IntentError) -> Self {
         match error {
             // Whoever was first has the link.
@@ -107,13 +107,13 @@ impl From<IntentError> for Refused {
     }
 }
 
-impl From<VaultError> for Refused {
+impl From<VaultError> for PageError {
     fn from(error: VaultError) -> Self {
         Self::Failed(error)
     }
 }
 
-type Shown = Result<Answer, Refused>;
+type PageResult = Result<Answer, PageError>;
 
 impl Connections {
     /// Returns the pages, to be routed beside the endpoint.
@@ -176,7 +176,7 @@ impl Pages {
             },
             _ => Vec::new(),
         };
-        let visited = Visited {
+        let visited = PageRequest {
             kit,
             headers: &parts.headers,
             query,
@@ -211,8 +211,8 @@ where
     }
 }
 
-impl Visited<'_> {
-    async fn route(&self, method: &Method) -> Shown {
+impl PageRequest<'_> {
+    async fn route(&self, method: &Method) -> PageResult {
         let is_get = *method == Method::GET || *method == Method::HEAD;
         let is_post = *method == Method::POST;
         if !is_get && !is_post {
@@ -220,7 +220,7 @@ impl Visited<'_> {
         }
         let path = self.path.strip_prefix(&*self.kit.place.path);
         let path = path.and_then(|it| it.strip_prefix('/'));
-        let path = path.ok_or(Refused::Unknown)?;
+        let path = path.ok_or(PageError::Unknown)?;
         let signs_in = self.kit.has_sign_in();
         match (path, is_post) {
             ("style.css", false) => return Ok(self.style()),
@@ -237,7 +237,7 @@ impl Visited<'_> {
             return self.callback(provider).await;
         }
         let id = path.strip_prefix("c/").and_then(IntentId::read);
-        let id = id.ok_or(Refused::Unknown)?;
+        let id = id.ok_or(PageError::Unknown)?;
         match is_post {
             true => self.answer_link(id).await,
             // Programs that look whether a link is one open nothing.
@@ -269,7 +269,7 @@ impl Visited<'_> {
     }
 
     /// The page on which a visitor signs in, before they see another.
-    async fn sign_in_first(&self, next: Next, is_stale: bool) -> Shown {
+    async fn sign_in_first(&self, next: Next, is_stale: bool) -> PageResult {
         let sign_in = html::SignInPage {
             frame: Frame::new(self.kit, None).await?,
             next: next.written(),
@@ -280,7 +280,12 @@ impl Visited<'_> {
     }
 
     /// A page that says something.
-    async fn say(&self, status: StatusCode, visit: Option<&Visit>, said: (&str, &[&str])) -> Shown {
+    async fn say(
+        &self,
+        status: StatusCode,
+        visit: Option<&Visit>,
+        said: (&str, &[&str]),
+    ) -> PageResult {
         let (title, lines) = said;
         let said = SaidPage {
             frame: Frame::new(self.kit, visit).await?,
@@ -292,18 +297,18 @@ impl Visited<'_> {
         Ok(page(status, &said)?)
     }
 
-    async fn refuse(&self, refused: Refused) -> Answer {
-        let is_wrong = matches!(refused, Refused::Wrong);
+    async fn refuse(&self, refused: PageError) -> Answer {
+        let is_wrong = matches!(refused, PageError::Wrong);
         let visit = self.visit().await.ok().flatten();
         let (status, said): (_, (_, &[&str])) = match refused {
-            Refused::Unknown => (
+            PageError::Unknown => (
                 StatusCode::NOT_FOUND,
                 (
                     "There is no such page",
                     &["Check that the address is whole."],
                 ),
             ),
-            Refused::Over => (
+            PageError::Over => (
                 StatusCode::GONE,
                 (
                     "This link is over",
@@ -313,7 +318,7 @@ impl Visited<'_> {
                     ],
                 ),
             ),
-            Refused::CutOff => (
+            PageError::CutOff => (
                 StatusCode::GONE,
                 (
                     "This was cut off",
@@ -323,7 +328,7 @@ impl Visited<'_> {
                     ],
                 ),
             ),
-            Refused::Wrong if !self.kit.has_sign_in() => (
+            PageError::Wrong if !self.kit.has_sign_in() => (
                 StatusCode::FORBIDDEN,
                 (
                     "This page is not for this browser",
@@ -333,7 +338,7 @@ impl Visited<'_> {
                     ],
                 ),
             ),
-            Refused::Wrong if visit.is_none() => (
+            PageError::Wrong if visit.is_none() => (
                 StatusCode::FORBIDDEN,
                 (
                     "This page is not for you",
@@ -343,7 +348,7 @@ impl Visited<'_> {
                     ],
                 ),
             ),
-            Refused::Wrong => (
+            PageError::Wrong => (
                 StatusCode::FORBIDDEN,
                 (
                     "This page is not for you",
@@ -353,7 +358,7 @@ impl Visited<'_> {
                     ],
                 ),
             ),
-            Refused::Failed(error) => {
+            PageError::Failed(error) => {
                 tracing::error!(%error, "a page could not be shown");
                 (
                     StatusCode::INTERNAL_SERVER_ERROR,
@@ -369,7 +374,7 @@ impl Visited<'_> {
             if is_wrong && visit.is_some() {
                 self.sign_in_anew(&mut answer)?;
             }
-            Ok::<_, Refused>(answer)
+            Ok::<_, PageError>(answer)
         };
         let said = said.await;
         said.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR))
@@ -383,9 +388,9 @@ impl Visited<'_> {
         answer
     }
 
-    fn logo(&self) -> Shown {
+    fn logo(&self) -> PageResult {
         let logo = self.kit.brand.logo.clone();
-        logo.map(picture).ok_or(Refused::Unknown)
+        logo.map(picture).ok_or(PageError::Unknown)
     }
 }
 

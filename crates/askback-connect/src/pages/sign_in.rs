@@ -7,26 +7,26 @@ use url::form_urlencoded;
 
 use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{Answer, Frame, LeavePage, leave, see_other};
-use super::{Refused, Shown, Visited};
+use super::{PageError, PageRequest, PageResult};
 use crate::connections::{Door, Kit};
 use crate::sign_in::{PendingSignIn, SignInFailed, WebSignIn};
 use crate::vault::VaultError;
 
 /// A sign-in that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
-struct Begun {
+struct SignInState {
     next: String,
     pending: String,
 }
 
-impl Visited<'_> {
+impl PageRequest<'_> {
     /// Sends the browser to the issuer.
-    pub(super) async fn sign_in(&self) -> Shown {
+    pub(super) async fn sign_in(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
         let next = self.field("next").and_then(Next::read);
         let next = next.filter(|_| is_own_form(self.headers, place));
-        let next = next.ok_or(Refused::Wrong)?;
+        let next = next.ok_or(PageError::Wrong)?;
         let is_anew = Cookie::Anew.is_there(place, self.headers);
         let uri = self.signed_in_uri();
         let begun = match is_anew {
@@ -34,7 +34,7 @@ impl Visited<'_> {
             false => sign_in.begin(&uri),
         };
         let (url, pending) = begun.map_err(VaultError::store)?;
-        let begun = Begun {
+        let begun = SignInState {
             next: next.written(),
             pending: pending
                 .write()
@@ -56,14 +56,14 @@ impl Visited<'_> {
     }
 
     /// Takes the issuer's answer, and shows the page that the person came for.
-    pub(super) async fn signed_in(&self) -> Shown {
+    pub(super) async fn signed_in(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
-        let state = self.state().ok_or(Refused::Wrong)?;
+        let state = self.state().ok_or(PageError::Wrong)?;
         let cookie = Cookie::SignIn(&state);
-        let begun: Option<Begun> = cookie.read(vault, place, self.headers).await;
-        let begun = begun.ok_or(Refused::Wrong)?;
-        let next = Next::read(&begun.next).ok_or(Refused::Wrong)?;
+        let begun: Option<SignInState> = cookie.read(vault, place, self.headers).await;
+        let begun = begun.ok_or(PageError::Wrong)?;
+        let next = Next::read(&begun.next).ok_or(PageError::Wrong)?;
         let pending = PendingSignIn::read(&Secret::new(begun.pending));
         let pending = pending.map_err(VaultError::store)?;
         let redirected = format!("{}?{}", self.signed_in_uri(), self.query);
@@ -85,7 +85,7 @@ impl Visited<'_> {
         Ok(answer)
     }
 
-    async fn not_signed_in(&self, error: &SignInFailed, cookie: Cookie<'_>) -> Shown {
+    async fn not_signed_in(&self, error: &SignInFailed, cookie: Cookie<'_>) -> PageResult {
         tracing::warn!(%error, "a person could not sign in on the pages");
         let lines: &[&str] = match error {
             SignInFailed::Declined => &["The sign-in was declined, so nothing was changed."],
@@ -102,12 +102,12 @@ impl Visited<'_> {
     }
 
     /// Ends the visit.
-    pub(super) async fn sign_out(&self) -> Shown {
+    pub(super) async fn sign_out(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
-        let visit = self.visit().await?.ok_or(Refused::Wrong)?;
+        let visit = self.visit().await?.ok_or(PageError::Wrong)?;
         let token = self.field("token").unwrap_or_default();
         if !is_own_form(self.headers, place) || !visit.has_token(vault, "sign-out", token).await {
-            return Err(Refused::Wrong);
+            return Err(PageError::Wrong);
         }
         vault.end_visit(visit.id).await?;
         let said = ("You are signed out", &["Your accounts stay connected."][..]);
@@ -135,10 +135,10 @@ impl Visited<'_> {
         states.next().is_none().then(|| state.into_owned())
     }
 
-    fn issuer(&self) -> Result<&WebSignIn, Refused> {
+    fn issuer(&self) -> Result<&WebSignIn, PageError> {
         match &self.kit.door {
             Door::SignIn(sign_in) => Ok(sign_in),
-            _ => Err(Refused::Unknown),
+            _ => Err(PageError::Unknown),
         }
     }
 

@@ -41,7 +41,7 @@ enum Place {
 }
 
 /// An account, by its id and by its name for persons.
-pub(super) struct Named {
+pub(super) struct AccountIdentity {
     pub(super) id: String,
     pub(super) name: String,
 }
@@ -137,26 +137,26 @@ impl AccountSource {
         &self,
         fetcher: &Fetcher,
         tokens: &Tokens,
-    ) -> Result<Named, Unnamed> {
+    ) -> Result<AccountIdentity, IdentityError> {
         match &self.0 {
             Place::Claim(name) => {
                 let token = tokens.id_token.as_ref();
-                let claims = token.and_then(claims).ok_or(Unnamed::NoIdToken)?;
+                let claims = token.and_then(claims).ok_or(IdentityError::NoIdToken)?;
                 let claim = |name: &str| {
                     named(claims.get(name)).map_err(|why| match why {
-                        Unnamed::Missing => {
-                            Unnamed::Setting(format!("the identity token has no claim `{name}`"))
-                        }
+                        IdentityError::Missing => IdentityError::Setting(format!(
+                            "the identity token has no claim `{name}`"
+                        )),
                         why => why,
                     })
                 };
-                Ok(Named {
+                Ok(AccountIdentity {
                     id: claim(SUBJECT)?,
                     name: claim(name)?,
                 })
             }
             _ => {
-                let header = bearer(&tokens.access_token).ok_or(Unnamed::Missing)?;
+                let header = bearer(&tokens.access_token).ok_or(IdentityError::Missing)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, header)]);
                 self.with_headers(fetcher, headers).await
             }
@@ -168,23 +168,23 @@ impl AccountSource {
         &self,
         fetcher: &Fetcher,
         headers: HeaderMap,
-    ) -> Result<Named, Unnamed> {
+    ) -> Result<AccountIdentity, IdentityError> {
         let (url, name, id) = match &self.0 {
             Place::Constant(name) => {
                 let (id, name) = (name.clone(), name.clone());
-                return Ok(Named { id, name });
+                return Ok(AccountIdentity { id, name });
             }
-            Place::Claim(_) => return Err(Unnamed::NoIdToken),
+            Place::Claim(_) => return Err(IdentityError::NoIdToken),
             Place::Document { url, name, id, .. } => (url, name, id),
         };
         // A key may stand in its query.
         let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
-        let answered = |what: String| Unnamed::Setting(format!("{place} {what}"));
+        let answered = |what: String| IdentityError::Setting(format!("{place} {what}"));
         let fetched = match self.asked(fetcher, headers).await {
             Err(FetchError::Redirected) => {
                 return Err(answered("redirects, which is not followed".to_owned()));
             }
-            asked => asked?.ok_or(Unnamed::Missing)?,
+            asked => asked?.ok_or(IdentityError::Missing)?,
         };
         match fetched.status {
             200..=299 => {
@@ -194,14 +194,16 @@ impl AccountSource {
                     let part = |pointer: &String| {
                         let found = json.pointer(pointer);
                         match named(found) {
-                            Err(Unnamed::Missing) if found.is_none() && !is_refusal(&json) => {
+                            Err(IdentityError::Missing)
+                                if found.is_none() && !is_refusal(&json) =>
+                            {
                                 let missing = format!("has no {what} at {pointer:?}");
                                 Err(answered(format!("answers with JSON that {missing}")))
                             }
                             named => named,
                         }
                     };
-                    let parts: Result<Vec<_>, Unnamed> = pointers.iter().map(part).collect();
+                    let parts: Result<Vec<_>, IdentityError> = pointers.iter().map(part).collect();
                     parts.map(|parts| parts.join(" / "))
                 };
                 let name = read("name", name)?;
@@ -209,13 +211,13 @@ impl AccountSource {
                     true => name.clone(),
                     false => read("id", id)?,
                 };
-                Ok(Named { id, name })
+                Ok(AccountIdentity { id, name })
             }
             // The others may be about the person, or pass.
             status @ (404 | 405 | 410 | 415) => {
                 Err(answered(format!("answers with status {status}")))
             }
-            status => Err(Unnamed::Status(status)),
+            status => Err(IdentityError::Status(status)),
         }
     }
 
@@ -249,7 +251,7 @@ fn is_refusal(answer: &Value) -> bool {
 
 /// Why an account has no name.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unnamed {
+pub(super) enum IdentityError {
     #[error("{0}")]
     Fetch(#[from] FetchError),
     #[error("it answers with status {0}")]
@@ -278,15 +280,15 @@ impl fmt::Debug for AccountSource {
 }
 
 /// Takes a name as it stands or not at all: two accounts must not become one by what is left out of their names.
-fn named(value: Option<&Value>) -> Result<String, Unnamed> {
+fn named(value: Option<&Value>) -> Result<String, IdentityError> {
     let name = match value {
         Some(Value::String(name)) => name.clone(),
         Some(Value::Number(number)) if number.is_u64() => number.to_string(),
-        _ => return Err(Unnamed::Missing),
+        _ => return Err(IdentityError::Missing),
     };
     match name.trim().is_empty() {
-        true => Err(Unnamed::Missing),
-        false if name.len() > MOST || name.chars().any(is_hidden) => Err(Unnamed::Unfit),
+        true => Err(IdentityError::Missing),
+        false if name.len() > MOST || name.chars().any(is_hidden) => Err(IdentityError::Unfit),
         false => Ok(name),
     }
 }

@@ -1,7 +1,5 @@
 //! Connecting an account: the way to the third party and back.
 
-use std::fmt;
-
 use askback_core::auth::Scopes;
 use askback_oauth::{
     AuthorizationError, AuthorizationRequest, Fetcher, PendingAuthorization, Secret, TokenEndpoint,
@@ -10,12 +8,12 @@ use askback_oauth::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::account::{Named, Unnamed};
-use super::connected::Connected;
+use super::account::{AccountIdentity, IdentityError};
 use super::error::ConnectError;
 use super::scopes::ScopeRules;
 use super::third_party::{Means, ThirdParty};
-use crate::vault::Granted;
+use crate::debug::debug_only;
+use crate::vault::Grant;
 
 /// The word of an authorization server for a person who said no (RFC 6749, 4.1.2.1).
 const DENIED: &str = "access_denied";
@@ -39,6 +37,22 @@ struct Kept {
     #[serde(default)]
     kept: Scopes,
     pending: String,
+}
+
+/// An account that a person has connected: its id, and what goes into the vault.
+pub struct AccountGrant {
+    /// The id of the account, which never changes. It is the name where the third party is not known to tell an id.
+    pub account: String,
+    /// The tokens or the key, with the scopes that were granted and the name of the account for persons.
+    pub granted: Grant,
+}
+
+impl AccountGrant {
+    /// Returns the name of the account for persons.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.granted.name.as_deref().unwrap_or(&self.account)
+    }
 }
 
 impl ThirdParty {
@@ -103,7 +117,7 @@ impl ThirdParty {
         fetcher: &Fetcher,
         pending: PendingConnection,
         redirected: &str,
-    ) -> Result<Connected, ConnectError> {
+    ) -> Result<AccountGrant, ConnectError> {
         let oauth = self.as_oauth(false)?;
         if pending.provider != self.inner.name {
             return Err(ConnectError::OtherProvider {
@@ -127,17 +141,17 @@ impl ThirdParty {
         &self,
         fetcher: &Fetcher,
         entered: &Secret,
-    ) -> Result<Connected, ConnectError> {
+    ) -> Result<AccountGrant, ConnectError> {
         let inner = &self.inner;
         let Means::ApiKey(key) = &inner.means else {
             return Err(self.other_way());
         };
         let (key, headers) = key.checked(fetcher, &inner.name, entered).await?;
         let account = inner.account.with_headers(fetcher, headers).await;
-        let Named { id, name } = account.map_err(|why| self.unnamed(why))?;
-        Ok(Connected {
+        let AccountIdentity { id, name } = account.map_err(|why| self.unnamed(why))?;
+        Ok(AccountGrant {
             account: id,
-            granted: Granted::api_key(key).name(name),
+            granted: Grant::api_key(key).name(name),
         })
     }
 
@@ -149,7 +163,7 @@ impl ThirdParty {
         tokens: Tokens,
         asked: &Scopes,
         kept: &Scopes,
-    ) -> Result<Connected, ConnectError> {
+    ) -> Result<AccountGrant, ConnectError> {
         let described = self.described(fetcher, &tokens, asked, kept).await;
         let (account, granted, missing) = match described {
             Ok(described) => described,
@@ -160,9 +174,9 @@ impl ThirdParty {
                 });
             }
         };
-        let connected = Connected {
+        let connected = AccountGrant {
             account: account.id,
-            granted: Granted::from(tokens).scopes(granted).name(account.name),
+            granted: Grant::from(tokens).scopes(granted).name(account.name),
         };
         match missing.is_empty() {
             true => Ok(connected),
@@ -180,7 +194,7 @@ impl ThirdParty {
         tokens: &Tokens,
         asked: &Scopes,
         kept: &Scopes,
-    ) -> Result<(Named, Scopes, Scopes), ConnectError> {
+    ) -> Result<(AccountIdentity, Scopes, Scopes), ConnectError> {
         let inner = &self.inner;
         let all = asked.union(kept)?;
         let granted = inner.rules.granted(&all, tokens.scopes.as_ref())?;
@@ -199,11 +213,11 @@ impl ThirdParty {
         }
     }
 
-    fn unnamed(&self, why: Unnamed) -> ConnectError {
+    fn unnamed(&self, why: IdentityError) -> ConnectError {
         let provider = self.inner.name.clone();
         match why {
-            Unnamed::Fetch(why) => ConnectError::Fetch { provider, why },
-            Unnamed::Setting(_) | Unnamed::NoIdToken => ConnectError::AccountSetting {
+            IdentityError::Fetch(why) => ConnectError::Fetch { provider, why },
+            IdentityError::Setting(_) | IdentityError::NoIdToken => ConnectError::AccountSetting {
                 provider,
                 why: why.to_string(),
             },
@@ -268,11 +282,7 @@ impl PendingConnection {
     }
 }
 
-impl fmt::Debug for PendingConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingConnection")
-            .field("provider", &self.provider)
-            .field("asked", &self.asked)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    PendingConnection { provider, asked }
+    AccountGrant { granted }
 }

@@ -7,7 +7,7 @@ use askback_core::{
 use askback_oauth::{DeviceAuthorization, DevicePoll, Fetcher, TokenEndpoint};
 use url::Url;
 
-use super::connected::Connected;
+use super::connecting::AccountGrant;
 use super::error::ConnectError;
 use super::third_party::ThirdParty;
 use crate::vault::{Vault, VaultError};
@@ -29,7 +29,7 @@ pub enum DeviceAnswer {
         next: Millis,
     },
     /// The account is connected.
-    Connected(Connected),
+    Connected(AccountGrant),
 }
 
 impl ThirdParty {
@@ -98,7 +98,7 @@ impl ThirdParty {
         let why = error.to_string();
         match error {
             ConnectError::FewerScopes { connected, .. } => {
-                let Connected { account, granted } = *connected;
+                let AccountGrant { account, granted } = *connected;
                 vault
                     .discard(caller, self.name(), &account, granted)
                     .await?;

@@ -3,8 +3,8 @@
 use askback_core::auth::{BadScopes, Scopes};
 use askback_oauth::{AuthorizationError, FetchError};
 
-use super::connected::Connected;
-use crate::vault::{Granted, VaultError};
+use super::connecting::AccountGrant;
+use crate::vault::{Grant, VaultError};
 
 /// Why an account at a third party is not connected. No message holds a code, a token or a key.
 #[derive(Debug, thiserror::Error)]
@@ -22,14 +22,14 @@ pub enum ConnectError {
         /// The scopes that were asked for and not granted.
         missing: Scopes,
         /// The account, with the scopes that were granted.
-        connected: Box<Connected>,
+        connected: Box<AccountGrant>,
     },
     /// Tokens were given, and then it failed, such as where the third party does not say whose account they are of. They
     /// are there, to be given back.
     #[error("{why}")]
     Incomplete {
         /// The tokens.
-        granted: Box<Granted>,
+        granted: Box<Grant>,
         /// The failure.
         why: Box<ConnectError>,
     },

@@ -48,7 +48,6 @@
 
 mod account;
 mod api_key;
-mod connected;
 mod connecting;
 mod device;
 mod entry;
@@ -64,8 +63,7 @@ mod third_party;
 
 pub use account::AccountSource;
 pub use api_key::ApiKey;
-pub use connected::Connected;
-pub use connecting::PendingConnection;
+pub use connecting::{AccountGrant, PendingConnection};
 pub use device::{DeviceAnswer, PendingDevice};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;

@@ -14,7 +14,7 @@ use url::Url;
 use super::error::ConnectError;
 use super::gone::says_gone;
 use super::headers::{basic, bearer, operators};
-use crate::vault::{Heard, TokenKind};
+use crate::vault::{RevocationOutcome, TokenKind};
 
 /// The place in a URL where the id of the client goes.
 const CLIENT_ID: &str = "{client_id}";
@@ -75,24 +75,26 @@ impl RevocationWay {
         client: &RegisteredClient,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<Heard, NotRevoked> {
+    ) -> Result<RevocationOutcome, NotRevoked> {
         match (&self.0, kind) {
-            (Way::None, _) => Ok(Heard::NotTaken),
+            (Way::None, _) => Ok(RevocationOutcome::NotTaken),
             (Way::Standard, _) => {
                 let endpoint = TokenEndpoint::new(fetcher, provider, client)?;
                 match endpoint.revoke(token).await {
-                    Ok(()) => Ok(Heard::Revoked),
+                    Ok(()) => Ok(RevocationOutcome::Revoked),
                     Err(AuthorizationError::Refused { code, .. }) => match &*code {
                         // Some say so of a token that has ended or was given back before.
-                        "invalid_token" => Ok(Heard::Unknown),
-                        "unsupported_token_type" => Ok(Heard::NotTaken),
+                        "invalid_token" => Ok(RevocationOutcome::Unknown),
+                        "unsupported_token_type" => Ok(RevocationOutcome::NotTaken),
                         _ => Err(NotRevoked::Refused(code)),
                     },
                     Err(error) => Err(error.into()),
                 }
             }
             // These know access tokens alone.
-            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => Ok(Heard::NotTaken),
+            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => {
+                Ok(RevocationOutcome::NotTaken)
+            }
             (Way::Bearer(url), TokenKind::Access) => {
                 let value = bearer(token).ok_or(NotRevoked::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
@@ -146,13 +148,13 @@ async fn as_client(
 }
 
 /// Reads an answer: with 2xx it took the token back; others mean that there is no such token.
-fn judged(answer: &Fetched, unknown: &[u16]) -> Result<Heard, NotRevoked> {
+fn judged(answer: &Fetched, unknown: &[u16]) -> Result<RevocationOutcome, NotRevoked> {
     let json = answer.json().unwrap_or_default();
     match answer.status {
-        200..=299 if says_gone(&json) => Ok(Heard::Unknown),
+        200..=299 if says_gone(&json) => Ok(RevocationOutcome::Unknown),
         // Some say no with the status of a yes.
-        200..=299 if json["ok"] != false => Ok(Heard::Revoked),
-        status if unknown.contains(&status) => Ok(Heard::Unknown),
+        200..=299 if json["ok"] != false => Ok(RevocationOutcome::Revoked),
+        status if unknown.contains(&status) => Ok(RevocationOutcome::Unknown),
         status => Err(NotRevoked::Status(status)),
     }
 }

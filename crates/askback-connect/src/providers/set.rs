@@ -9,8 +9,8 @@ use super::error::ConnectError;
 use super::gone::is_refusal;
 use super::third_party::{Means, ThirdParty};
 use crate::vault::{
-    AccountKey, Granted, Heard, RenewalError, Renewer, RevocationFailed, Revoker, SecondLook,
-    TokenKind,
+    AccountKey, Grant, RenewalError, Renewer, RevocationFailed, RevocationOutcome, Revoker,
+    SecondLook, TokenKind,
 };
 
 /// The third parties of a server by their names, and the fetcher that reaches them. It renews and revokes for the
@@ -66,7 +66,7 @@ impl Providers {
         &self.fetcher
     }
 
-    async fn renewed(&self, provider: &str, refresh: &Secret) -> Result<Granted, RenewalError> {
+    async fn renewed(&self, provider: &str, refresh: &Secret) -> Result<Grant, RenewalError> {
         const FAILED: RenewalError = RenewalError::Failed { retry_after: None };
         let Some(party) = self.get(provider) else {
             tracing::warn!(
@@ -127,7 +127,7 @@ impl Providers {
         provider: &str,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<Heard, RevocationFailed> {
+    ) -> Result<RevocationOutcome, RevocationFailed> {
         let Some(party) = self.get(provider) else {
             tracing::warn!(
                 provider,
@@ -136,7 +136,7 @@ impl Providers {
             return Err(RevocationFailed);
         };
         let Means::OAuth(oauth) = &party.inner.means else {
-            return Ok(Heard::NotTaken);
+            return Ok(RevocationOutcome::NotTaken);
         };
         let revocation = &party.inner.revocation;
         let revoked = revocation.revoke(&self.fetcher, &oauth.provider, &oauth.client, token, kind);
@@ -159,7 +159,7 @@ impl Renewer for Providers {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(self.renewed(&account.provider, refresh))
     }
 
@@ -185,7 +185,7 @@ impl Revoker for Providers {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
         Box::pin(self.revoked(&account.provider, token, kind))
     }
 

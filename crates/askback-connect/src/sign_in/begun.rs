@@ -1,7 +1,6 @@
 //! A sign-in that has begun.
 
-use std::fmt;
-
+use crate::debug::debug_only;
 use askback_core::ask::Millis;
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Serialize};
@@ -65,10 +64,6 @@ impl PendingSignIn {
     }
 }
 
-impl fmt::Debug for PendingSignIn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingSignIn")
-            .field("issuer", &self.pending)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    PendingSignIn { pending }
 }

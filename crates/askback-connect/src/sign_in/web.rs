@@ -15,6 +15,7 @@ use url::Url;
 use super::begun::PendingSignIn;
 use super::error::SignInFailed;
 use crate::clock::SystemClock;
+use crate::debug::debug_only;
 use crate::hidden::is_hidden;
 
 /// How long ago a person may have signed in.
@@ -251,10 +252,6 @@ impl fmt::Debug for WebSignIn {
     }
 }
 
-impl fmt::Debug for SignedInPerson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignedInPerson")
-            .field("signed_in", &self.signed_in)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    SignedInPerson { signed_in }
 }

@@ -1,7 +1,6 @@
 //! Whose credentials they are, and for which account.
 
-use std::{fmt, ops::Deref};
-
+use crate::debug::debug_only;
 use askback_core::ask::{Millis, Principal};
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +29,6 @@ pub struct AccountKey {
     /// The account, by what never changes of it: the provider's own id, or the name if the provider has no ids.
     pub account: String,
 }
-
-/// The name of an account for persons, as text. It may change, and other accounts may have the same one.
-///
-/// `Debug` does not print it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct AccountName(String);
 
 /// How an account is to be used now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,36 +127,7 @@ impl AccountKey {
     }
 }
 
-impl fmt::Debug for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Holder").finish_non_exhaustive()
-    }
-}
-
-impl<T: Into<String>> From<T> for AccountName {
-    fn from(name: T) -> Self {
-        Self(name.into())
-    }
-}
-
-impl Deref for AccountName {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for AccountName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AccountName")
-    }
-}
-
-impl fmt::Debug for AccountKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccountKey")
-            .field("provider", &self.provider)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    Holder {}
+    AccountKey { provider }
 }

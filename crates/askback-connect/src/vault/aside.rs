@@ -1,9 +1,6 @@
 //! The services of the vault to the pages: intents, and values that a browser keeps.
 
-use askback_core::{
-    ask::{Millis, keys::Key},
-    auth::Scopes,
-};
+use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::Secret;
 use zeroize::Zeroizing;
 
@@ -12,10 +9,10 @@ use super::audit::{AuditEvent, AuditRecord};
 use super::error::VaultError;
 use super::handle::{Inner, Vault};
 use super::keys::CACHED_FOR;
+use super::query::AccountQuery;
 use super::seal::{Place, key_of, open, seal};
 use super::sql::{Change, Filter};
 use super::store::{EndedVisit, IntentRoom, IntentRow, TenantKey, VaultRecord};
-use super::wanted::Wanted;
 use crate::intents::LIFETIME;
 
 /// The most intents of one person that are open.
@@ -86,16 +83,15 @@ impl Vault {
         let Some(mut intent) = found.into_iter().next() else {
             return Ok(None);
         };
-        let not_authentic = || VaultError::NotAuthentic;
-        let key = key_of(&intent.body).ok_or_else(not_authentic)?;
-        let keys = self.inner.data_keys_having(None, key).await?;
-        let keys = keys.ok_or_else(not_authentic)?;
-        let key = keys.find(key).ok_or_else(not_authentic)?;
-        intent.body = open(key, Place::Intent(&intent), &intent.body)?.to_vec();
+        let key = key_of(&intent.body).ok_or(VaultError::NotAuthentic)?;
+        let key = self.inner.keys.find(None, key).await?;
+        let key = key.ok_or(VaultError::NotAuthentic)?;
+        intent.body = open(&key, Place::Intent(&intent), &intent.body)?.to_vec();
         // A store that gives another row gives a link to another person.
-        (intent.id == id)
-            .then_some(Some(intent))
-            .ok_or_else(not_authentic)
+        match intent.id == id {
+            true => Ok(Some(intent)),
+            false => Err(VaultError::NotAuthentic),
+        }
     }
 
     /// Puts an intent in place of its version before, and returns whether that was still there.
@@ -113,14 +109,16 @@ impl Vault {
     /// Seals the body of an intent. The key is the one of the pages, whichever tenant the person has: pages read an intent
     /// before they know who opens it.
     async fn sealed_intent(&self, mut intent: IntentRow) -> Result<IntentRow, VaultError> {
-        let keys = self.inner.sealing_keys(None).await?;
-        let key = keys.newest().ok_or(VaultError::Conflict)?;
-        intent.body = seal(key, Place::Intent(&intent), &intent.body)?;
+        let key = self.inner.keys.newest(None).await?;
+        intent.body = seal(&key, Place::Intent(&intent), &intent.body)?;
         Ok(intent)
     }
 
     /// The id of the account that has what is wanted, if there is one, without handing it out.
-    pub(crate) async fn account(&self, wanted: &Wanted) -> Result<Option<String>, VaultError> {
+    pub(crate) async fn account(
+        &self,
+        wanted: &AccountQuery,
+    ) -> Result<Option<String>, VaultError> {
         let record = match self.inner.find(wanted).await {
             Ok(record) if self.inner.needs_person(&record) => return Ok(None),
             Ok(record) => record,
@@ -134,7 +132,7 @@ impl Vault {
     }
 
     /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
-    pub(crate) async fn kept_scopes(&self, wanted: &Wanted) -> Result<Scopes, VaultError> {
+    pub(crate) async fn kept_scopes(&self, wanted: &AccountQuery) -> Result<Scopes, VaultError> {
         let records = self.inner.records(&wanted.holder, &wanted.provider).await?;
         let records = wanted.among(records)?;
         Ok(match &*records {
@@ -147,7 +145,7 @@ impl Vault {
     /// none where it is there no more.
     pub(crate) async fn connected(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         id: &str,
     ) -> Result<Option<(String, bool)>, VaultError> {
         let records = self.inner.records(&wanted.holder, &wanted.provider).await?;
@@ -155,7 +153,7 @@ impl Vault {
         let Some(name) = records
             .iter()
             .find(|it| is_it(it))
-            .map(|it| it.name.to_string())
+            .map(|it| it.name.clone())
         else {
             return Ok(None);
         };
@@ -166,13 +164,13 @@ impl Vault {
     /// Returns the name for persons of an account that was connected, where it is there.
     pub(crate) async fn name_of(&self, key: &AccountKey) -> Result<Option<String>, VaultError> {
         let record = self.inner.again(key).await?;
-        Ok(record.map(|record| record.name.to_string()))
+        Ok(record.map(|record| record.name))
     }
 
     /// Keeps a secret that the person entered no more, if it is still that one.
     pub(crate) async fn forget_secret(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         secret: &Secret,
     ) -> Result<(), VaultError> {
         let record = match self.inner.find(wanted).await {
@@ -205,9 +203,8 @@ impl Vault {
         name: &str,
         value: &[u8],
     ) -> Result<Vec<u8>, VaultError> {
-        let keys = self.inner.sealing_keys(None).await?;
-        let key = keys.newest().ok_or(VaultError::Conflict)?;
-        seal(key, Place::Cookie(name), value)
+        let key = self.inner.keys.newest(None).await?;
+        seal(&key, Place::Cookie(name), value)
     }
 
     /// Opens a value that a browser kept under a name. One under a key whose cookies have all ended is somebody else's,
@@ -219,13 +216,13 @@ impl Vault {
     ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let inner = &self.inner;
         let id = key_of(sealed).ok_or(VaultError::NotAuthentic)?;
-        let keys = inner.data_keys_with(None, id).await?;
+        let keys = inner.keys.all_for(None, id).await?;
         let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
         let opened = open(key, Place::Cookie(name), sealed)?;
         // Another process may have replaced the key just now.
         let kept = inner.store.list::<TenantKey>(Filter::tenant(None)).await?;
-        if kept.first().map(|newest| newest.id) != keys.newest().map(Key::id) {
-            inner.forget_keys_of(None);
+        if kept.first().map(|newest| newest.id) != keys.newest() {
+            inner.keys.forget(None);
         }
         let place = kept.iter().position(|key| key.id == id);
         let place = place.ok_or(VaultError::NotAuthentic)?;

@@ -1,10 +1,9 @@
 //! The audit: a line for each thing that happens to a credential.
 
-use std::fmt;
-
 use askback_core::ask::Millis;
 
 use super::account::{AccountKey, Holder};
+use crate::debug::debug_only;
 
 /// A line of the audit: what happened to which account, and when. It holds no secret.
 ///
@@ -163,12 +162,6 @@ impl AuditRecord {
     }
 }
 
-impl fmt::Debug for AuditRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuditRecord")
-            .field("at", &self.at)
-            .field("account", &self.account)
-            .field("event", &self.event)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    AuditRecord { at, account, event }
 }

@@ -1,15 +1,12 @@
 //! The vault itself.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use askback_core::{
-    ask::{Millis, Principal, keys::KeyId},
+    ask::{Millis, Principal, keys::Key},
     auth::Scopes,
     clock::Clock,
 };
@@ -17,18 +14,19 @@ use askback_oauth::Secret;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::account::{AccountKey, AccountName, AccountState, Holder};
+use super::account::{AccountKey, AccountState, Holder};
 use super::audit::{AuditEntry, AuditEvent, AuditRecord};
-use super::credential::{Credential, Granted, GrantedKind};
+use super::credential::{Credential, Grant};
 use super::error::{VaultError, entropy};
-use super::keys::{DataKeys, KeyCache, KeyWrapper, add_key};
+use super::keys::{KeyCache, KeyWrapper};
+use super::query::AccountQuery;
 use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
 use super::settings::{VaultSettings, after};
 use super::sql::{Change, Filter};
-use super::store::{Revocation, Sealed, TenantKey, VaultRecord, VaultStore, Written};
-use super::wanted::Wanted;
+use super::store::{Revocation, Sealed, TenantKey, VaultRecord, VaultStore, WriteOutcome};
 use crate::clock::SystemClock;
+use crate::debug::debug_only;
 
 /// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
 #[derive(Clone)]
@@ -38,21 +36,20 @@ pub struct Vault {
 
 pub(super) struct Inner {
     pub(super) store: Arc<dyn VaultStore>,
-    pub(super) wrapper: Arc<dyn KeyWrapper>,
     pub(super) settings: VaultSettings,
     clock: Arc<dyn Clock>,
-    keys: KeyCache,
+    pub(super) keys: KeyCache,
     /// When old lines of the audit were last removed.
     purged: AtomicU64,
 }
 
 /// An account that a person has connected, as it may be shown to them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectedAccount {
+#[derive(Clone, PartialEq, Eq)]
+pub struct Account {
     /// The account.
     pub key: AccountKey,
     /// Its name for persons. Two accounts may have the same one.
-    pub name: AccountName,
+    pub name: String,
     /// How it is to be used.
     pub state: AccountState,
     /// Its scopes.
@@ -64,7 +61,7 @@ pub struct ConnectedAccount {
 }
 
 /// How often something is tried that others change at the same time.
-pub(super) const TRIES: usize = 8;
+pub(super) const TRIES: u32 = 8;
 
 /// How often old lines of the audit are removed, in milliseconds: once an hour.
 const PURGE_INTERVAL: Millis = 3_600_000;
@@ -99,7 +96,7 @@ impl Vault {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, VaultError> {
         let secret = Zeroizing::new(entropy::<32>()?);
-        let id = askback_core::ask::keys::Key::new(&secret).id();
+        let id = Key::new(&secret).id();
         let wrapped = keys.wrap(None, id, &secret).await?;
         if keys.unwrap(None, id, &wrapped).await? != secret {
             return Err(VaultError::keys("it does not unwrap what it has wrapped"));
@@ -117,11 +114,10 @@ impl Vault {
             last = wrapped.kek_id;
         }
         let inner = Arc::new(Inner {
+            keys: KeyCache::new(Arc::clone(&store), keys, Arc::clone(&clock)),
             store,
-            wrapper: keys,
             settings,
             clock,
-            keys: KeyCache::default(),
             purged: AtomicU64::new(0),
         });
         Ok(Self { inner })
@@ -139,7 +135,7 @@ impl Vault {
         caller: &Principal,
         provider: &str,
         account: &str,
-        granted: Granted,
+        granted: Grant,
     ) -> Result<(), VaultError> {
         let account = Holder::from(caller).account(provider, account);
         self.inner.put(account, caller, granted).await
@@ -156,7 +152,7 @@ impl Vault {
     /// [`VaultError::Unavailable`] where the provider gives no new token at the moment.
     pub async fn get(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         renewer: &Arc<dyn Renewer>,
     ) -> Result<Credential, VaultError> {
         let inner = &self.inner;
@@ -194,7 +190,7 @@ impl Vault {
     /// # Errors
     ///
     /// Those of the store.
-    pub async fn accounts(&self, caller: &Principal) -> Result<Vec<ConnectedAccount>, VaultError> {
+    pub async fn accounts(&self, caller: &Principal) -> Result<Vec<Account>, VaultError> {
         let holder = Holder::from(caller);
         let store = &self.inner.store;
         let records: Vec<VaultRecord> = store.list(Filter::of(&holder)).await?;
@@ -208,7 +204,7 @@ impl Vault {
         let connected = records.into_iter().map(|record| {
             // Where the audit does not go back so far, the tokens are what is known to be there since then.
             let since = at(&granted, &record.account).unwrap_or(record.obtained);
-            ConnectedAccount {
+            Account {
                 // What was connected again was not used before.
                 used: at(&used, &record.account).filter(|used| *used >= since),
                 connected: Some(since),
@@ -223,7 +219,7 @@ impl Vault {
         let is_gone = |it: &Revocation| !connected.iter().any(|there| it.account == there.key);
         let gone = revocations.into_iter().filter(is_gone);
         let revoking: Vec<_> = gone
-            .map(|revocation| ConnectedAccount {
+            .map(|revocation| Account {
                 key: revocation.account,
                 name: revocation.name,
                 state: AccountState::Revoking,
@@ -290,11 +286,11 @@ impl Inner {
         &self,
         account: AccountKey,
         caller: &Principal,
-        granted: Granted,
+        granted: Grant,
     ) -> Result<(), VaultError> {
         if let Err(error) = self.check(&account, &granted) {
             let unnamed = account.unnamed();
-            let nameless = Granted {
+            let nameless = Grant {
                 name: None,
                 ..granted
             };
@@ -303,12 +299,12 @@ impl Inner {
             }
             return Err(error);
         }
-        let name = AccountName::from(granted.name_of(&account));
+        let name = granted.name_of(&account).to_owned();
         let now = self.now();
         let mut audit = AuditRecord::of(&account, AuditEvent::Granted, now);
         audit.client = caller.client_id.clone();
-        let mut pause = self.settings.poll;
-        for attempt in 1..=TRIES {
+        let mut tries = 0;
+        while tries < TRIES {
             let records: Vec<VaultRecord> = self.store.list(Filter::of(&account.holder)).await?;
             let kept = records.iter().find(|record| record.account == account);
             if kept.is_none() && records.len() >= self.settings.accounts {
@@ -318,13 +314,12 @@ impl Inner {
                     why: "has too many accounts: disconnect one",
                 });
             }
-            let expected = kept.map(|record| record.version);
             let was_stale = kept.is_some_and(|it| it.state == AccountState::NeedsReconnect);
             let mut record = VaultRecord {
                 account: account.clone(),
                 name: name.clone(),
-                version: match expected {
-                    Some(version) => version + 1,
+                version: match kept {
+                    Some(kept) => kept.version + 1,
                     None => u64::from(u32::from_le_bytes(entropy()?)) << 16 | 1,
                 },
                 state: match was_stale {
@@ -336,32 +331,25 @@ impl Inner {
                 scopes: granted.scopes.clone().unwrap_or_default(),
                 obtained: now,
                 expires: granted.expires,
-                is_api_key: matches!(granted.kind, GrantedKind::ApiKey(_)),
-                sealed: self.sealed(&account, &granted.kind).await?,
+                is_api_key: granted.is_api_key,
+                sealed: self.sealed(&account, &granted).await?,
                 proof: Vec::new(),
                 lease: None,
             };
             self.prove(&mut record).await?;
-            let mut change = match expected {
+            let mut change = match kept {
                 None => Change::insert(&record),
-                Some(version) => Change::replace(&record, version),
+                Some(kept) => Change::replace(&record, kept.version),
             };
             if kept.is_some_and(|kept| !kept.is_api_key) {
                 change = change.owing(&account, (entropy()?, now));
             }
-            match self.store.write(change.audited(&audit)).await {
-                // The code that they came for is redeemed, so that these tokens cannot be had again.
-                Err(VaultError::Store(_)) if attempt < TRIES => {
-                    sleep(self.settings.jittered(pause, entropy()?)).await;
-                    pause = pause.saturating_mul(2);
-                }
-                Err(error) => return Err(error),
-                Ok(Written::Kept) => {
-                    self.give_up(&account.holder).await;
-                    return Ok(());
-                }
-                Ok(Written::Conflict) => {}
-                Ok(Written::UnknownKey) => self.forget_keys(&account),
+            let written = self.store.write(change.audited(&audit)).await;
+            if let Some(WriteOutcome::Kept) =
+                self.unless_again(&mut tries, &account, written).await?
+            {
+                self.give_up(&account.holder).await;
+                return Ok(());
             }
         }
         self.owe(&account, &granted).await?;
@@ -369,7 +357,7 @@ impl Inner {
     }
 
     /// Checks that names and secrets may be kept.
-    pub(super) fn check(&self, account: &AccountKey, granted: &Granted) -> Result<(), VaultError> {
+    pub(super) fn check(&self, account: &AccountKey, granted: &Grant) -> Result<(), VaultError> {
         let refused = |what, why| VaultError::Refused { what, why };
         if !account.is_fit(granted.name_of(account)) {
             return Err(refused(
@@ -378,11 +366,8 @@ impl Inner {
             ));
         }
         let most = self.settings.secret_bytes;
-        if granted
-            .kind
-            .secrets()
-            .any(|secret| secret.expose().len() > most)
-        {
+        let mut secrets = [Some(&granted.secret), granted.refresh.as_ref()].into_iter();
+        if secrets.any(|it| it.is_some_and(|secret| secret.expose().len() > most)) {
             return Err(refused("a secret of the provider", "is too long"));
         }
         Ok(())
@@ -398,7 +383,7 @@ impl Inner {
     }
 
     /// Returns the record that fits, one that is good first.
-    pub(super) async fn find(&self, wanted: &Wanted) -> Result<VaultRecord, VaultError> {
+    pub(super) async fn find(&self, wanted: &AccountQuery) -> Result<VaultRecord, VaultError> {
         let fits = |record: &VaultRecord| {
             let mut scopes = wanted.scopes.iter();
             scopes.all(|scope| record.scopes.contains(scope))
@@ -424,75 +409,55 @@ impl Inner {
         matches!(step, Step::Reconnect)
     }
 
-    /// The keys of an account's tenant, with at least one.
-    pub(super) async fn sealing_keys(
+    /// Says what came of a write of what cannot be had again, such as tokens whose code is redeemed. None if it is to be
+    /// tried again: the database failed, which is waited for, or the key is gone and others are loaded.
+    pub(super) async fn unless_again(
         &self,
-        tenant: Option<&str>,
-    ) -> Result<Arc<DataKeys>, VaultError> {
-        for _ in 0..TRIES {
-            let keys = self.data_keys(tenant).await?;
-            if keys.newest().is_some() {
-                return Ok(keys);
+        tries: &mut u32,
+        account: &AccountKey,
+        written: Result<WriteOutcome, VaultError>,
+    ) -> Result<Option<WriteOutcome>, VaultError> {
+        *tries += 1;
+        match written {
+            Ok(WriteOutcome::UnknownKey) if *tries >= TRIES => Err(VaultError::Conflict),
+            Ok(WriteOutcome::UnknownKey) => {
+                self.forget_keys(account);
+                Ok(None)
             }
-            add_key(&*self.store, &*self.wrapper, tenant, None, self.now()).await?;
-            self.keys.forget(tenant);
+            Err(VaultError::Store(_)) if *tries < TRIES => {
+                let pause = self.settings.poll.saturating_mul(1 << (*tries - 1));
+                sleep(self.settings.jittered(pause, entropy()?)).await;
+                Ok(None)
+            }
+            written => written.map(Some),
         }
-        Err(VaultError::Conflict)
-    }
-
-    pub(super) async fn data_keys(
-        &self,
-        tenant: Option<&str>,
-    ) -> Result<Arc<DataKeys>, VaultError> {
-        let (store, wrapper) = (&*self.store, &*self.wrapper);
-        self.keys.keys(store, wrapper, tenant, self.now()).await
-    }
-
-    /// The keys of a tenant, for what nobody vouches for that was sealed under a key of this name.
-    pub(super) async fn data_keys_with(
-        &self,
-        tenant: Option<&str>,
-        id: KeyId,
-    ) -> Result<Arc<DataKeys>, VaultError> {
-        let (store, wrapper) = (&*self.store, &*self.wrapper);
-        let keys = self
-            .keys
-            .keys_with(store, wrapper, (tenant, id), self.now());
-        keys.await
     }
 
     /// Has the keys of an account's tenant loaded anew.
     pub(super) fn forget_keys(&self, account: &AccountKey) {
-        self.forget_keys_of(account.holder.tenant.as_deref());
-    }
-
-    pub(super) fn forget_keys_of(&self, tenant: Option<&str>) {
-        self.keys.forget(tenant);
+        self.keys.forget(account.holder.tenant.as_deref());
     }
 
     /// Seals the secrets of an account under its tenant's newest key.
     pub(super) async fn sealed(
         &self,
         account: &AccountKey,
-        kind: &GrantedKind,
+        granted: &Grant,
     ) -> Result<Sealed, VaultError> {
-        let keys = self.sealing_keys(account.holder.tenant.as_deref()).await?;
-        let key = keys.newest().ok_or(VaultError::Conflict)?;
+        let key = self.keys.newest(account.holder.tenant.as_deref()).await?;
         let seal = |column, secret: &Secret| {
             let place = Place::Column(account, column);
-            seal(key, place, secret.expose().as_bytes())
+            seal(&key, place, secret.expose().as_bytes())
         };
-        let (access, refresh) = match kind {
-            GrantedKind::Tokens { access, refresh } => (
-                seal(Column::Access, access)?,
-                refresh.as_ref().map(|it| seal(Column::Refresh, it)),
-            ),
-            GrantedKind::ApiKey(secret) => (seal(Column::ApiKey, secret)?, None),
+        let first = match granted.is_api_key {
+            true => Column::ApiKey,
+            false => Column::Access,
         };
+        let refresh = granted.refresh.as_ref();
         Ok(Sealed {
             key: key.id(),
-            access,
-            refresh: refresh.transpose()?,
+            access: seal(first, &granted.secret)?,
+            refresh: refresh.map(|it| seal(Column::Refresh, it)).transpose()?,
         })
     }
 
@@ -507,26 +472,29 @@ impl Inner {
 
     /// Writes the proof of a record. Returns whether the key of its secrets is still there.
     pub(super) async fn prove(&self, record: &mut VaultRecord) -> Result<bool, VaultError> {
-        let tenant = record.account.holder.tenant.as_deref();
-        let Some(keys) = self.data_keys_having(tenant, record.sealed.key).await? else {
+        let Some(key) = self.key_of(&record.account, &record.sealed).await? else {
             return Ok(false);
         };
-        let key = keys.find(record.sealed.key);
-        let key = key.ok_or(VaultError::Conflict)?;
-        record.proof = seal(key, Place::Record(record), &[])?;
+        record.proof = seal(&key, Place::Record(record), &[])?;
         Ok(true)
     }
 
     /// Checks that the columns of a record were written together by a vault. Returns whether the key of its secrets is
     /// still there.
     pub(super) async fn verify(&self, record: &VaultRecord) -> Result<bool, VaultError> {
-        let tenant = record.account.holder.tenant.as_deref();
-        let Some(keys) = self.data_keys_having(tenant, record.sealed.key).await? else {
-            return Ok(false);
-        };
-        let key = keys.find(record.sealed.key);
-        let key = key.ok_or(VaultError::Conflict)?;
-        open(key, Place::Record(record), &record.proof).map(|_| true)
+        match self.key_of(&record.account, &record.sealed).await? {
+            Some(key) => open(&key, Place::Record(record), &record.proof).map(|_| true),
+            None => Ok(false),
+        }
+    }
+
+    async fn key_of(
+        &self,
+        account: &AccountKey,
+        sealed: &Sealed,
+    ) -> Result<Option<Arc<Key>>, VaultError> {
+        let tenant = account.holder.tenant.as_deref();
+        self.keys.find(tenant, sealed.key).await
     }
 
     /// Whether the columns of a record were written together by a vault.
@@ -535,20 +503,6 @@ impl Inner {
             Err(VaultError::NotAuthentic) => Ok(false),
             verified => verified,
         }
-    }
-
-    /// The keys of a tenant, loaded again if this one is not among them; none if it is gone.
-    pub(super) async fn data_keys_having(
-        &self,
-        tenant: Option<&str>,
-        id: KeyId,
-    ) -> Result<Option<Arc<DataKeys>>, VaultError> {
-        let mut keys = self.data_keys(tenant).await?;
-        if keys.find(id).is_none() {
-            self.keys.forget(tenant);
-            keys = self.data_keys(tenant).await?;
-        }
-        Ok(keys.find(id).is_some().then_some(keys))
     }
 
     /// Opens a secret of a record, or gives nothing where its key is gone: then it is sealed under another one by now,
@@ -570,9 +524,7 @@ impl Inner {
         sealed: &Sealed,
         column: Column,
     ) -> Result<Option<Secret>, VaultError> {
-        let tenant = account.holder.tenant.as_deref();
-        let keys = self.data_keys_having(tenant, sealed.key).await?;
-        let Some(key) = keys.as_deref().and_then(|keys| keys.find(sealed.key)) else {
+        let Some(key) = self.key_of(account, sealed).await? else {
             return Ok(None);
         };
         let bytes = match column {
@@ -582,7 +534,7 @@ impl Inner {
         let Some(bytes) = bytes else {
             return Ok(None);
         };
-        let opened = open(key, Place::Column(account, column), bytes)?;
+        let opened = open(&key, Place::Column(account, column), bytes)?;
         let text = str::from_utf8(&opened).map_err(|_| VaultError::NotAuthentic)?;
         Ok(Some(Secret::new(text)))
     }
@@ -591,7 +543,7 @@ impl Inner {
     pub(super) async fn refused(
         &self,
         record: &VaultRecord,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         until: Option<Millis>,
     ) -> VaultError {
         let (event, error) = match until {
@@ -604,7 +556,11 @@ impl Inner {
         self.refusal(record, wanted, event).await.unwrap_or(error)
     }
 
-    pub(super) async fn not_authentic(&self, record: &VaultRecord, wanted: &Wanted) -> VaultError {
+    pub(super) async fn not_authentic(
+        &self,
+        record: &VaultRecord,
+        wanted: &AccountQuery,
+    ) -> VaultError {
         let event = AuditEvent::RefusedNotAuthentic;
         let failed = self.refusal(record, wanted, event).await;
         failed.unwrap_or(VaultError::NotAuthentic)
@@ -613,7 +569,7 @@ impl Inner {
     async fn refusal(
         &self,
         record: &VaultRecord,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         event: AuditEvent,
     ) -> Option<VaultError> {
         let mut audit = AuditRecord::of(&record.account, event, self.now());
@@ -622,18 +578,7 @@ impl Inner {
     }
 }
 
-impl GrantedKind {
-    fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let (first, second) = match self {
-            Self::Tokens { access, refresh } => (access, refresh.as_ref()),
-            Self::ApiKey(key) => (key, None),
-        };
-        [Some(first), second].into_iter().flatten()
-    }
-}
-
-impl fmt::Debug for Vault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vault").finish_non_exhaustive()
-    }
+debug_only! {
+    Vault {}
+    Account { key, state, scopes, connected, used }
 }

@@ -14,12 +14,14 @@ use askback_core::{
         Millis,
         keys::{Key, KeyId, KeyRing},
     },
+    clock::Clock,
     future::BoxFuture,
 };
 use tokio::sync::Mutex as AsyncMutex;
 use zeroize::Zeroizing;
 
 use super::error::{VaultError, entropy};
+use super::handle::TRIES;
 use super::seal::{Place, key_of, open, seal};
 use super::sql::{Change, Filter};
 use super::store::{TenantKey, VaultStore, Wrapped};
@@ -177,16 +179,18 @@ impl KeyWrapper for LocalKeys {
 }
 
 /// The data keys of tenants, unwrapped.
-#[derive(Default)]
 pub(super) struct KeyCache {
+    store: Arc<dyn VaultStore>,
+    pub(super) wrapper: Arc<dyn KeyWrapper>,
+    clock: Arc<dyn Clock>,
     tenants: Mutex<HashMap<Option<String>, Arc<DataKeys>>>,
-    /// Held by whoever looks for a key that is not known.
+    /// Held by the task that looks for a key that is not known.
     looking: AsyncMutex<()>,
 }
 
 /// The data keys of one tenant, the newest first.
 pub(super) struct DataKeys {
-    keys: Vec<Key>,
+    keys: Vec<Arc<Key>>,
     loaded: Millis,
 }
 
@@ -200,86 +204,111 @@ pub(super) const CACHED_FOR: Millis = 300_000;
 const LOOKED_FOR: Millis = 1000;
 
 impl DataKeys {
-    /// Returns the key that seals.
-    pub(super) fn newest(&self) -> Option<&Key> {
-        self.keys.first()
+    /// Returns the name of the key that seals.
+    pub(super) fn newest(&self) -> Option<KeyId> {
+        self.keys.first().map(|key| key.id())
     }
 
-    /// Returns the key of this name.
-    pub(super) fn find(&self, id: KeyId) -> Option<&Key> {
+    pub(super) fn find(&self, id: KeyId) -> Option<&Arc<Key>> {
         self.keys.iter().find(|key| key.id() == id)
     }
 }
 
 impl KeyCache {
+    pub(super) fn new(
+        store: Arc<dyn VaultStore>,
+        wrapper: Arc<dyn KeyWrapper>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store,
+            wrapper,
+            clock,
+            tenants: Mutex::default(),
+            looking: AsyncMutex::default(),
+        }
+    }
+
     fn cached(&self) -> std::sync::MutexGuard<'_, HashMap<Option<String>, Arc<DataKeys>>> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the keys of a tenant.
+    /// Has the keys of a tenant loaded anew.
     pub(super) fn forget(&self, tenant: Option<&str>) {
         self.cached().remove(&tenant.map(str::to_owned));
     }
 
-    /// Returns the keys of a tenant, unwrapped anew where they have been kept for long.
-    pub(super) async fn keys(
-        &self,
-        store: &dyn VaultStore,
-        wrapper: &dyn KeyWrapper,
-        tenant: Option<&str>,
-        now: Millis,
-    ) -> Result<Arc<DataKeys>, VaultError> {
-        let name = tenant.map(str::to_owned);
-        let known = self.cached().get(&name).cloned();
-        if let Some(known) = known.filter(|keys| now < keys.loaded.saturating_add(CACHED_FOR)) {
-            return Ok(known);
+    /// Returns the keys of a tenant, unwrapped anew if they have been kept for long.
+    pub(super) async fn all(&self, tenant: Option<&str>) -> Result<Arc<DataKeys>, VaultError> {
+        let known = self.cached().get(&tenant.map(str::to_owned)).cloned();
+        let now = self.clock.now();
+        match known.filter(|keys| now < keys.loaded.saturating_add(CACHED_FOR)) {
+            Some(known) => Ok(known),
+            None => self.load(tenant).await,
         }
-        self.load(store, wrapper, tenant, now).await
     }
 
-    /// Returns the keys of a tenant for what was sealed under a key of this name, by nobody knows whom: where it is not
-    /// among them, another process may have made it. They are loaded again for that once in a while, and by one caller
-    /// at a time.
-    pub(super) async fn keys_with(
+    /// Returns the key that seals for a tenant, which is made if there is none.
+    pub(super) async fn newest(&self, tenant: Option<&str>) -> Result<Arc<Key>, VaultError> {
+        for _ in 0..TRIES {
+            if let Some(newest) = self.all(tenant).await?.keys.first() {
+                return Ok(Arc::clone(newest));
+            }
+            self.add(tenant, None, self.clock.now()).await?;
+            self.forget(tenant);
+        }
+        Err(VaultError::Conflict)
+    }
+
+    /// Returns a key of a tenant, whose keys are loaded again if it is not among them; none if it is gone.
+    pub(super) async fn find(
         &self,
-        store: &dyn VaultStore,
-        wrapper: &dyn KeyWrapper,
-        (tenant, id): (Option<&str>, KeyId),
-        now: Millis,
+        tenant: Option<&str>,
+        id: KeyId,
+    ) -> Result<Option<Arc<Key>>, VaultError> {
+        if let Some(key) = self.all(tenant).await?.find(id) {
+            return Ok(Some(Arc::clone(key)));
+        }
+        self.forget(tenant);
+        Ok(self.all(tenant).await?.find(id).cloned())
+    }
+
+    /// Returns the keys of a tenant for a value from outside that names a key. If that is not among them, another process
+    /// may have made it. They are loaded again for that once in a while, and by one caller at a time.
+    pub(super) async fn all_for(
+        &self,
+        tenant: Option<&str>,
+        id: KeyId,
     ) -> Result<Arc<DataKeys>, VaultError> {
+        let now = self.clock.now();
         let is_enough = |keys: &DataKeys| {
             keys.find(id).is_some() || now < keys.loaded.saturating_add(LOOKED_FOR)
         };
-        let known = self.keys(store, wrapper, tenant, now).await?;
+        let known = self.all(tenant).await?;
         if is_enough(&known) {
             return Ok(known);
         }
         let _turn = self.looking.lock().await;
-        let known = self.keys(store, wrapper, tenant, now).await?;
+        let known = self.all(tenant).await?;
         match is_enough(&known) {
             true => Ok(known),
-            false => self.load(store, wrapper, tenant, now).await,
+            false => self.load(tenant).await,
         }
     }
 
-    async fn load(
-        &self,
-        store: &dyn VaultStore,
-        wrapper: &dyn KeyWrapper,
-        tenant: Option<&str>,
-        now: Millis,
-    ) -> Result<Arc<DataKeys>, VaultError> {
+    async fn load(&self, tenant: Option<&str>) -> Result<Arc<DataKeys>, VaultError> {
+        let loaded = self.clock.now();
         let mut before = None;
         let keys = loop {
-            let kept = store.list::<TenantKey>(Filter::tenant(tenant)).await?;
-            match unwrapped(wrapper, tenant, &kept).await {
+            let kept = self.store.list::<TenantKey>(Filter::tenant(tenant)).await?;
+            match self.unwrapped(tenant, &kept).await {
                 Ok(keys) => break keys,
                 Err(error) if before.as_ref() == Some(&kept) => return Err(error),
                 // Others may have wrapped them anew since, and taken away the key of before.
                 Err(_) => before = Some(kept),
             }
         };
-        let keys = Arc::new(DataKeys { keys, loaded: now });
+        let keys = Arc::new(DataKeys { keys, loaded });
         let mut cached = self.cached();
         if cached.len() >= CACHED_TENANTS {
             cached.clear();
@@ -287,42 +316,40 @@ impl KeyCache {
         cached.insert(tenant.map(str::to_owned), Arc::clone(&keys));
         Ok(keys)
     }
-}
 
-async fn unwrapped(
-    wrapper: &dyn KeyWrapper,
-    tenant: Option<&str>,
-    kept: &[TenantKey],
-) -> Result<Vec<Key>, VaultError> {
-    let mut keys = Vec::with_capacity(kept.len());
-    for kept in kept {
-        let secret = wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
-        let key = Key::new(&secret);
-        if key.id() != kept.id {
-            return Err(VaultError::NotAuthentic);
+    async fn unwrapped(
+        &self,
+        tenant: Option<&str>,
+        kept: &[TenantKey],
+    ) -> Result<Vec<Arc<Key>>, VaultError> {
+        let mut keys = Vec::with_capacity(kept.len());
+        for kept in kept {
+            let secret = self.wrapper.unwrap(tenant, kept.id, &kept.wrapped).await?;
+            let key = Key::new(&secret);
+            if key.id() != kept.id {
+                return Err(VaultError::NotAuthentic);
+            }
+            keys.push(Arc::new(key));
         }
-        keys.push(key);
+        Ok(keys)
     }
-    Ok(keys)
-}
 
-/// Makes a data key for a tenant whose newest one is `newest`, and returns whether it still was.
-pub(super) async fn add_key(
-    store: &dyn VaultStore,
-    wrapper: &dyn KeyWrapper,
-    tenant: Option<&str>,
-    newest: Option<KeyId>,
-    made: Millis,
-) -> Result<bool, VaultError> {
-    let secret = Zeroizing::new(entropy::<32>()?);
-    let id = Key::new(&secret).id();
-    let wrapped = wrapper.wrap(tenant, id, &secret).await?;
-    let key = TenantKey {
-        tenant: tenant.map(str::to_owned),
-        id,
-        wrapped,
-        made,
-    };
-    let added = store.write(Change::add_key(&key, newest)).await?;
-    Ok(added.is_kept())
+    /// Makes a data key for a tenant whose newest one is `newest`, and returns whether it still was.
+    pub(super) async fn add(
+        &self,
+        tenant: Option<&str>,
+        newest: Option<KeyId>,
+        made: Millis,
+    ) -> Result<bool, VaultError> {
+        let secret = Zeroizing::new(entropy::<32>()?);
+        let id = Key::new(&secret).id();
+        let key = TenantKey {
+            tenant: tenant.map(str::to_owned),
+            id,
+            wrapped: self.wrapper.wrap(tenant, id, &secret).await?,
+            made,
+        };
+        let added = self.store.write(Change::add_key(&key, newest)).await?;
+        Ok(added.is_kept())
+    }
 }

@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use askback_connect::vault::{
-//!     Granted, LocalKeys, RenewalError, Renewer, SqliteVault, Vault, VaultError, VaultSettings, Wanted,
+//!     Grant, LocalKeys, RenewalError, Renewer, SqliteVault, Vault, VaultError, VaultSettings, AccountQuery,
 //! };
 //! # use askback_connect::vault::AccountKey;
 //! # use askback_core::{ask::{Principal, keys::{Key, KeyRing}}, auth::Scopes, future::BoxFuture};
@@ -17,7 +17,7 @@
 //! #         &'a self,
 //! #         _: &'a AccountKey,
 //! #         _: &'a Secret,
-//! #     ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+//! #     ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
 //! #         Box::pin(async { Err(RenewalError::Refused) })
 //! #     }
 //! # }
@@ -31,14 +31,14 @@
 //! let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
 //!
 //! let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
-//! let granted = Granted::tokens(Secret::new("gho_…"), None).scopes(Scopes::parse("repo gist")?);
+//! let granted = Grant::tokens(Secret::new("gho_…"), None).scopes(Scopes::parse("repo gist")?);
 //! vault.put(&ada, "github", "ada-l", granted).await?;
 //!
-//! let wanted = Wanted::new(&ada, "github").scopes(Scopes::parse("repo")?);
+//! let wanted = AccountQuery::new(&ada, "github").scopes(Scopes::parse("repo")?);
 //! let credential = vault.get(&wanted, &renewer).await?;
 //! assert_eq!(credential.secret.expose(), "gho_…");
 //!
-//! let wanted = Wanted::new(&bob, "github");
+//! let wanted = AccountQuery::new(&bob, "github");
 //! assert!(matches!(vault.get(&wanted, &renewer).await, Err(VaultError::NotConnected)));
 //! # Ok(())
 //! # }
@@ -79,6 +79,7 @@ mod handle;
 mod keys;
 #[cfg(all(test, feature = "sqlite"))]
 mod pause;
+mod query;
 mod rejection;
 mod renewal;
 mod renewing;
@@ -88,18 +89,18 @@ mod seal;
 mod settings;
 mod sql;
 mod store;
-mod wanted;
 
-pub use account::{AccountKey, AccountName, AccountState, Holder};
+pub use account::{AccountKey, AccountState, Holder};
 pub(crate) use aside::BROWSER_KEEPS;
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
-pub use credential::{Credential, Granted, GrantedKind};
+pub use credential::{Credential, Grant};
 pub use error::VaultError;
 pub(crate) use error::entropy;
-pub use handle::{ConnectedAccount, Vault};
+pub use handle::{Account, Vault};
 pub use keys::{KeyWrapper, LocalKeys};
+pub use query::AccountQuery;
 pub use renewal::{RenewalError, Renewer, SecondLook};
-pub use revocation::{Heard, RevocationFailed, Revoker, TokenKind};
+pub use revocation::{RevocationFailed, RevocationOutcome, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;
@@ -109,8 +110,7 @@ pub use sql::{Change, Filter};
 pub use sql::{PostgresSettings, PostgresVault};
 #[doc(hidden)]
 pub use store::{
-    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultRecord,
-    Written,
+    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, TenantKey,
+    VaultRecord, WriteOutcome,
 };
 pub use store::{VaultFuture, VaultStore, Wrapped};
-pub use wanted::Wanted;

@@ -16,11 +16,11 @@ use super::account::AccountState;
 use super::audit::AuditEvent;
 use super::error::{VaultError, entropy};
 use super::handle::{Inner, TRIES, Vault};
+use super::query::AccountQuery;
 use super::renewal::{Renewer, SecondLook};
 use super::settings::after;
 use super::sql::Change;
 use super::store::{Lease, VaultRecord};
-use super::wanted::Wanted;
 
 impl Vault {
     /// Notes that the third party refused this secret of an account, and returns whether there is another one now.
@@ -36,7 +36,7 @@ impl Vault {
     /// [`VaultError::NeedsReconnect`] where the person has to connect the account again, and those of the store.
     pub async fn rejected(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         secret: &Secret,
         renewer: &Arc<dyn Renewer>,
     ) -> Result<bool, VaultError> {
@@ -62,7 +62,7 @@ enum Remedy {
 impl Inner {
     async fn rejected(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         refused: &Secret,
         renewer: &dyn Renewer,
     ) -> Result<bool, VaultError> {

@@ -6,7 +6,7 @@ use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 use askback_oauth::Secret;
 
 use super::account::{AccountKey, AccountState};
-use super::credential::Granted;
+use super::credential::Grant;
 use super::settings::after;
 use super::store::VaultRecord;
 
@@ -17,7 +17,7 @@ pub trait Renewer: Send + Sync + 'static {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>>;
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>>;
 
     /// Asks the provider once more whether it takes an access token or a key, at a place that takes each one that is good.
     /// By default there is no such place.

@@ -12,21 +12,21 @@ use tokio::time::{sleep, timeout};
 
 use super::account::{AccountKey, AccountState};
 use super::audit::{AuditEvent, AuditRecord};
-use super::credential::{Granted, GrantedKind};
+use super::credential::Grant;
 use super::error::{VaultError, entropy};
 use super::handle::{Inner, TRIES};
+use super::query::AccountQuery;
 use super::renewal::{RenewalError, Renewer, Step, decide};
 use super::seal::Column;
 use super::settings::after;
 use super::sql::{Change, Filter};
-use super::store::{Lease, VaultRecord, Written};
-use super::wanted::Wanted;
+use super::store::{Lease, VaultRecord, WriteOutcome};
 
 impl Inner {
     /// Returns the record to be used, with its secret: after a renewal, if it needs one.
     pub(super) async fn current(
         &self,
-        wanted: &Wanted,
+        wanted: &AccountQuery,
         renewer: &dyn Renewer,
     ) -> Result<(VaultRecord, Secret), VaultError> {
         let margin = self.settings.jittered(self.settings.margin, entropy()?);
@@ -159,12 +159,12 @@ impl Inner {
                     let change = Change::replace(&record, before).leased(lease.id);
                     self.store.write(change.audited(&audit)).await?
                 }
-                false => Written::UnknownKey,
+                false => WriteOutcome::UnknownKey,
             };
             match written {
-                Written::Kept | Written::Conflict => return Ok(false),
+                WriteOutcome::Kept | WriteOutcome::Conflict => return Ok(false),
                 // Sealed anew by others, whose key it then has.
-                Written::UnknownKey => match self.again(&record.account).await? {
+                WriteOutcome::UnknownKey => match self.again(&record.account).await? {
                     Some(now) if now.version == before => {
                         self.verify(&now).await?;
                         let VaultRecord { version, state, .. } = record;
@@ -186,60 +186,45 @@ impl Inner {
         &self,
         (record, before): (&VaultRecord, Secret),
         lease: Lease,
-        granted: Granted,
+        granted: Grant,
         then: AccountState,
     ) -> Result<bool, VaultError> {
-        let GrantedKind::Tokens { access, refresh } = granted.kind else {
-            return self.failed(record, lease, self.settings.cooldown).await;
-        };
-        let granted = Granted {
-            kind: GrantedKind::Tokens {
-                access,
-                refresh: Some(refresh.unwrap_or(before)),
-            },
+        let granted = Grant {
+            refresh: Some(granted.refresh.unwrap_or(before)),
+            is_api_key: false,
             name: Some(record.name.clone()),
             ..granted
         };
         let now = self.now();
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
-        let mut pause = self.settings.poll;
-        for attempt in 1..=TRIES {
+        let scopes = granted.scopes.as_ref().unwrap_or(&record.scopes);
+        let mut tries = 0;
+        // The provider may take the old refresh token no more, so that these tokens cannot be had again.
+        let written = loop {
             let mut renewed = VaultRecord {
-                account: record.account.clone(),
-                name: record.name.clone(),
                 version: record.version + 1,
                 state: then,
-                scopes: granted
-                    .scopes
-                    .clone()
-                    .unwrap_or_else(|| record.scopes.clone()),
+                scopes: scopes.clone(),
                 obtained: now,
                 expires: granted.expires,
                 is_api_key: false,
-                sealed: self.sealed(&record.account, &granted.kind).await?,
-                proof: Vec::new(),
-                lease: None,
+                sealed: self.sealed(&record.account, &granted).await?,
+                ..record.clone()
             };
             self.prove(&mut renewed).await?;
             let change = Change::replace(&renewed, record.version).leased(lease.id);
-            match self.store.write(change.audited(&audit)).await {
-                // The provider may take the old refresh token no more, so that these tokens cannot be had again.
-                Err(VaultError::Store(_)) if attempt < TRIES => {
-                    sleep(self.settings.jittered(pause, entropy()?)).await;
-                    pause = pause.saturating_mul(2);
-                }
-                Err(error) => return Err(error),
-                Ok(Written::Kept) => return Ok(true),
-                Ok(Written::Conflict) => {
-                    // The person has disconnected the account meanwhile, or connected it again: nobody knows these tokens,
-                    // unless an earlier try has kept them, and then they are not taken back.
-                    self.owe(&record.account, &granted).await?;
-                    return Ok(false);
-                }
-                Ok(Written::UnknownKey) => self.forget_keys(&record.account),
+            let written = self.store.write(change.audited(&audit)).await;
+            let written = self.unless_again(&mut tries, &record.account, written);
+            if let Some(written) = written.await? {
+                break written;
             }
+        };
+        if !written.is_kept() {
+            // The person has disconnected the account meanwhile, or connected it again: nobody knows these tokens,
+            // unless an earlier try has kept them, and then they are not taken back.
+            self.owe(&record.account, &granted).await?;
         }
-        Err(VaultError::Conflict)
+        Ok(written.is_kept())
     }
 
     /// Returns the record of an account as it is now.

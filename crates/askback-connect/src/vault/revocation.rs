@@ -16,13 +16,13 @@ use askback_oauth::Secret;
 
 use super::account::{AccountKey, Holder};
 use super::audit::{AuditEvent, AuditRecord};
-use super::credential::{Granted, GrantedKind};
+use super::credential::Grant;
 use super::error::{VaultError, entropy};
 use super::handle::{BATCH, Inner, TRIES, Vault};
 use super::renewal::Renewer;
 use super::settings::after;
 use super::sql::{Change, Filter};
-use super::store::{Revocation, Settled, Written};
+use super::store::{Revocation, Settlement, WriteOutcome};
 
 /// Tells a provider to revoke a token (RFC 7009). Where it takes access tokens alone, one that has ended is renewed before.
 pub trait Revoker: Renewer {
@@ -32,7 +32,7 @@ pub trait Revoker: Renewer {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>>;
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>>;
 
     /// Whether accounts of different persons at a provider are the same one where they have the same name. They are not where
     /// all are called alike.
@@ -49,7 +49,7 @@ pub trait Revoker: Renewer {
 
 /// The answer of a provider that was told to revoke a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum RevocationOutcome {
     /// It took the token back.
     Revoked,
     /// It knows no such token: it has ended, or was taken back before.
@@ -59,7 +59,7 @@ pub enum Heard {
 }
 
 /// The outcome of telling a provider.
-enum Told {
+enum TellOutcome {
     /// It has taken a token back.
     Revoked,
     /// There was none that it could take back.
@@ -130,7 +130,7 @@ impl Vault {
         caller: &Principal,
         provider: &str,
         account: &str,
-        granted: Granted,
+        granted: Grant,
     ) -> Result<(), VaultError> {
         let account = Holder::from(caller).account(provider, account);
         self.inner.check(&account, &granted)?;
@@ -147,7 +147,7 @@ impl Vault {
         &self,
         caller: &Principal,
         provider: &str,
-        granted: Granted,
+        granted: Grant,
     ) -> Result<(), VaultError> {
         self.discard(caller, provider, AccountKey::UNNAMED, granted)
             .await
@@ -178,16 +178,16 @@ impl Vault {
                 Ok(after(inner.now(), settings.jittered(pause, entropy()?)))
             };
             let (settled, event) = match told {
-                Told::Revoked => (Settled::Done, Some(AuditEvent::Revoked)),
-                Told::Nothing => (Settled::Done, Some(AuditEvent::NothingToRevoke)),
-                Told::Spared => (
-                    Settled::Spared(later(settings.longest_cooldown)?),
+                TellOutcome::Revoked => (Settlement::Done, Some(AuditEvent::Revoked)),
+                TellOutcome::Nothing => (Settlement::Done, Some(AuditEvent::NothingToRevoke)),
+                TellOutcome::Spared => (
+                    Settlement::Spared(later(settings.longest_cooldown)?),
                     // Each look at it is no event.
                     (!was_spared).then_some(AuditEvent::RevocationSpared),
                 ),
-                Told::Busy => (Settled::Again(later(settings.lease)?), None),
-                Told::Failed => (
-                    Settled::Again(later(settings.pause(attempts))?),
+                TellOutcome::Busy => (Settlement::Again(later(settings.lease)?), None),
+                TellOutcome::Failed => (
+                    Settlement::Again(later(settings.pause(attempts))?),
                     Some(AuditEvent::RevocationFailed),
                 ),
             };
@@ -196,7 +196,7 @@ impl Vault {
                 change = change.audited(&AuditRecord::of(&account, event, inner.now()));
             }
             inner.store.write(change).await?;
-            done += usize::from(matches!(told, Told::Revoked));
+            done += usize::from(matches!(told, TellOutcome::Revoked));
         }
     }
 }
@@ -208,10 +208,9 @@ impl Inner {
     pub(super) async fn owe(
         &self,
         account: &AccountKey,
-        granted: &Granted,
+        granted: &Grant,
     ) -> Result<(), VaultError> {
-        let Granted { kind, expires, .. } = granted;
-        if matches!(kind, GrantedKind::ApiKey(_)) {
+        if granted.is_api_key {
             return Ok(());
         }
         for _ in 0..TRIES {
@@ -219,18 +218,18 @@ impl Inner {
                 id: entropy()?,
                 account: account.clone(),
                 name: granted.name_of(account).into(),
-                sealed: self.sealed(account, kind).await?,
-                expires: *expires,
+                sealed: self.sealed(account, granted).await?,
+                expires: granted.expires,
                 due: self.now(),
                 attempts: 0,
                 is_spared: false,
             };
             match self.store.write(Change::insert(&revocation)).await? {
-                Written::Kept => {
+                WriteOutcome::Kept => {
                     self.give_up(&account.holder).await;
                     return Ok(());
                 }
-                Written::Conflict | Written::UnknownKey => self.forget_keys(account),
+                WriteOutcome::Conflict | WriteOutcome::UnknownKey => self.forget_keys(account),
             }
         }
         Err(VaultError::Conflict)
@@ -248,7 +247,7 @@ impl Inner {
         {
             let is_spared = waiting.is_spared && waiting.due > leased;
             if is_spared && waiting.account.may_be(account) {
-                let settled = Change::settle(waiting.id, Settled::Again(now));
+                let settled = Change::settle(waiting.id, Settlement::Again(now));
                 self.store.write(settled).await?;
             }
         }
@@ -272,7 +271,7 @@ impl Inner {
         for revocation in surplus {
             let event = AuditEvent::RevocationGivenUp;
             let audit = AuditRecord::of(&revocation.account, event, self.now());
-            let settled = Change::settle(revocation.id, Settled::Done).audited(&audit);
+            let settled = Change::settle(revocation.id, Settlement::Done).audited(&audit);
             if self.store.write(settled).await?.is_kept() {
                 let provider = &revocation.account.provider;
                 let attempts = revocation.attempts;

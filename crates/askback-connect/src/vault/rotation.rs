@@ -2,18 +2,17 @@
 
 use std::collections::HashSet;
 
-use askback_core::ask::{Millis, keys::Key};
+use askback_core::ask::Millis;
 
 use super::account::AccountKey;
 use super::aside::{COOKIES_END, key_end};
 use super::audit::{AuditEvent, AuditRecord};
-use super::credential::GrantedKind;
+use super::credential::Grant;
 use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
-use super::keys::add_key;
 use super::seal::Column;
 use super::sql::{Change, Filter};
-use super::store::{Revocation, Sealed, TenantKey, VaultRecord, Written};
+use super::store::{Revocation, Sealed, TenantKey, VaultRecord, WriteOutcome};
 
 impl Vault {
     /// Wraps the data keys of all tenants by the active key-encryption key, and returns how many were wrapped by
@@ -26,7 +25,7 @@ impl Vault {
         let inner = &self.inner;
         let mut done = 0;
         loop {
-            let active = inner.wrapper.active();
+            let active = inner.keys.wrapper.active();
             let keys = Filter::wrapped_otherwise(&active).most(BATCH);
             let keys = inner.store.list::<TenantKey>(keys).await?;
             if keys.is_empty() {
@@ -34,8 +33,12 @@ impl Vault {
             }
             for mut key in keys {
                 let tenant = key.tenant.as_deref();
-                let secret = inner.wrapper.unwrap(tenant, key.id, &key.wrapped).await?;
-                let wrapped = inner.wrapper.wrap(tenant, key.id, &secret).await?;
+                let secret = inner
+                    .keys
+                    .wrapper
+                    .unwrap(tenant, key.id, &key.wrapped)
+                    .await?;
+                let wrapped = inner.keys.wrapper.wrap(tenant, key.id, &secret).await?;
                 let before = std::mem::replace(&mut key.wrapped, wrapped);
                 let rewrapped = Change::replace(&key, &*before.bytes);
                 done += usize::from(inner.store.write(rewrapped).await?.is_kept());
@@ -72,9 +75,9 @@ impl Vault {
     /// Makes a new data key for a tenant, and returns whether nobody else was quicker.
     async fn add_data_key(&self, tenant: Option<&str>, made: Millis) -> Result<bool, VaultError> {
         let inner = &self.inner;
-        inner.forget_keys_of(tenant);
-        let newest = inner.data_keys(tenant).await?.newest().map(Key::id);
-        add_key(&*inner.store, &*inner.wrapper, tenant, newest, made).await
+        inner.keys.forget(tenant);
+        let newest = inner.keys.all(tenant).await?.newest();
+        inner.keys.add(tenant, newest, made).await
     }
 
     /// Seals all records of a tenant and all tokens that its providers are still to take back under its newest data key, and
@@ -98,9 +101,8 @@ impl Vault {
         let (mut shut, mut shut_owed) = (HashSet::new(), HashSet::new());
         loop {
             // Another process may have made a newer one, before or meanwhile.
-            inner.forget_keys_of(tenant);
-            let keys = inner.data_keys(tenant).await?;
-            let Some(newest) = keys.newest().map(|key| key.id()) else {
+            inner.keys.forget(tenant);
+            let Some(newest) = inner.keys.all(tenant).await?.newest() else {
                 return Ok(done);
             };
             let store = &inner.store;
@@ -137,8 +139,8 @@ impl Vault {
             done += resealed;
             idle = if resealed > 0 { 0 } else { idle + 1 };
             if idle >= TRIES {
-                inner.forget_keys_of(tenant);
-                let keys = inner.data_keys(tenant).await?;
+                inner.keys.forget(tenant);
+                let keys = inner.keys.all(tenant).await?;
                 let has_no_key = |sealed: &Sealed| keys.find(sealed.key).is_none();
                 records.retain(|it| has_no_key(&it.sealed));
                 owed.retain(|it| has_no_key(&it.sealed));
@@ -232,23 +234,20 @@ impl Vault {
         let Some(secret) = open(first).await? else {
             return Ok(None);
         };
-        let kind = match is_api_key {
-            true => GrantedKind::ApiKey(secret),
-            false => GrantedKind::Tokens {
-                access: secret,
-                refresh: open(Column::Refresh).await?,
-            },
+        let granted = match is_api_key {
+            true => Grant::api_key(secret),
+            false => Grant::tokens(secret, open(Column::Refresh).await?),
         };
-        let anew = inner.sealed(account, &kind).await?;
+        let anew = inner.sealed(account, &granted).await?;
         Ok(Some(anew).filter(|anew| anew.key != sealed.key))
     }
 
     /// Whether something was kept; where its key is gone, others are looked for.
-    fn is_kept(&self, account: &AccountKey, written: Written) -> bool {
-        if written == Written::UnknownKey {
+    fn is_kept(&self, account: &AccountKey, written: WriteOutcome) -> bool {
+        if written == WriteOutcome::UnknownKey {
             self.inner.forget_keys(account);
         }
-        written == Written::Kept
+        written == WriteOutcome::Kept
     }
 
     /// Deletes a tenant with its keys and all its records, at once: nothing of it can be opened any more. The providers
@@ -269,7 +268,7 @@ impl Vault {
             event: AuditEvent::TenantDeleted,
         };
         let deleted = inner.store.delete_tenant(tenant, &audit).await;
-        inner.forget_keys_of(tenant);
+        inner.keys.forget(tenant);
         deleted
     }
 }

@@ -1,12 +1,11 @@
 //! The rows of the vault's records, and the database that has them.
 
-use std::fmt;
-
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
 
-use super::account::{AccountKey, AccountName, AccountState, Holder};
+use super::account::{AccountKey, AccountState, Holder};
 use super::error::VaultError;
 use super::sql::{Batch, Changed, Statement, Value};
+use crate::debug::debug_only;
 
 /// The future of a store's method.
 pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
@@ -17,7 +16,7 @@ pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 /// - **A store reads no clock.** Leases and retries are compared with the `now` of the call.
 /// - **Each method is one transaction**, together with the line of the audit that it is given. The line is written if
 ///   and only if something was changed.
-/// - **Nothing is sealed under a key that the tenant does not have**: [`Written::UnknownKey`] otherwise. A tenant's key
+/// - **Nothing is sealed under a key that the tenant does not have**: [`WriteOutcome::UnknownKey`] otherwise. A tenant's key
 ///   is dropped only when nothing is sealed under it.
 pub trait VaultStore: Send + Sync + 'static {
     /// Returns the statement that takes the turn to write to the audit of a tenant (`$1`) until the end of the
@@ -36,12 +35,12 @@ pub trait VaultStore: Send + Sync + 'static {
 }
 
 /// A record of the vault.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct VaultRecord {
     /// Whose account, and where.
     pub account: AccountKey,
     /// The name of the account for persons. It is kept as it is, as the key is.
-    pub name: AccountName,
+    pub name: String,
     /// Another one after each change. The first is random, so that an account that was removed and connected again is
     /// not taken for the one before.
     pub version: u64,
@@ -85,7 +84,7 @@ pub struct Lease {
 
 /// The outcome of something to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// It is kept.
     Kept,
     /// The record is not what it was expected to be, and nothing was changed.
@@ -95,14 +94,14 @@ pub enum Written {
 }
 
 /// Tokens that the provider is to be told to revoke. They are sealed as in their record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Revocation {
     /// Its id, which is random.
     pub id: [u8; 16],
     /// The account that they were of.
     pub account: AccountKey,
     /// Its name for persons.
-    pub name: AccountName,
+    pub name: String,
     /// The tokens.
     pub sealed: Sealed,
     /// When the access token ends, if that is known.
@@ -117,7 +116,7 @@ pub struct Revocation {
 
 /// The outcome of a revocation that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum Settlement {
     /// It is done, or given up.
     Done,
     /// It is due again at a moment.
@@ -192,7 +191,7 @@ pub struct Wrapped {
     pub bytes: Vec<u8>,
 }
 
-impl Written {
+impl WriteOutcome {
     /// Whether it was changed.
     #[must_use]
     pub fn is_kept(self) -> bool {
@@ -200,23 +199,10 @@ impl Written {
     }
 }
 
-impl fmt::Debug for IntentRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IntentRow")
-            .field("expires", &self.expires)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Sealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sealed({})", self.key)
-    }
-}
-
-impl fmt::Debug for Wrapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Wrapped({})", self.kek_id)
-    }
+debug_only! {
+    IntentRow { expires, version }
+    Sealed { key }
+    Wrapped { kek_id }
+    VaultRecord { account, version, state, scopes, expires, sealed, lease }
+    Revocation { id, account, sealed, expires, due, attempts, is_spared }
 }

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{
-    AccountState, AuditEvent, Change, Credential, Filter, Granted, Holder, TenantKey, TokenKind,
-    Vault, VaultError, VaultRecord, VaultSettings, Wanted, Written,
+    AccountQuery, AccountState, AuditEvent, Change, Credential, Filter, Grant, Holder, TenantKey,
+    TokenKind, Vault, VaultError, VaultRecord, VaultSettings, WriteOutcome,
 };
 use askback_core::{ask::Principal, auth::Scopes};
 use askback_oauth::Secret;
@@ -105,7 +105,7 @@ async fn an_account_is_found_by_what_it_must_be_good_for() {
             let granted = tokens(number).scopes(scopes(granted));
             vault.put(&ada(), "github", account, granted).await.unwrap();
         }
-        let check = async |wanted: Wanted, want: Option<&str>| {
+        let check = async |wanted: AccountQuery, want: Option<&str>| {
             let given = vault.get(&wanted, &renewer).await;
             let account = given.as_ref().ok().map(|given| &*given.account.account);
             assert_eq!(account, want, "{wanted:?}");
@@ -118,7 +118,7 @@ async fn an_account_is_found_by_what_it_must_be_good_for() {
         check(any().account("c"), Some("c")).await;
         check(any().account("c").scopes(scopes("gist")), None).await;
         check(any().account("d"), None).await;
-        check(Wanted::new(&ada(), "gitlab"), None).await;
+        check(AccountQuery::new(&ada(), "gitlab"), None).await;
     }
 }
 
@@ -130,7 +130,7 @@ async fn what_is_connected_again_is_another_credential() {
             .put(&ada(), "github", "ada-l", tokens(0))
             .await
             .unwrap();
-        let key = Granted::api_key(Secret::new("canary-key"));
+        let key = Grant::api_key(Secret::new("canary-key"));
         vault.put(&ada(), "github", "ada-l", key).await.unwrap();
         let given = vault.get(&wanted(&ada()), &renewer).await.unwrap();
         assert_eq!(given.secret.expose(), "canary-key");
@@ -143,7 +143,7 @@ async fn what_is_too_large_is_refused() {
     let stage = Stage::in_memory();
     let vault = stage.vault().await;
     let check = async |account: &str, secret: usize, is_kept: bool| {
-        let granted = Granted::api_key(Secret::new("x".repeat(secret)));
+        let granted = Grant::api_key(Secret::new("x".repeat(secret)));
         let put = vault.put(&ada(), "github", account, granted).await;
         match put {
             Ok(()) => assert!(is_kept),
@@ -269,8 +269,8 @@ async fn a_record_in_another_place_does_not_open() {
                 .write(Change::insert(&copied).audited(&line.record))
                 .await
                 .unwrap();
-            assert_eq!(put, Written::Kept);
-            let wanted = Wanted::new(caller, provider).account(account);
+            assert_eq!(put, WriteOutcome::Kept);
+            let wanted = AccountQuery::new(caller, provider).account(account);
             let refused = vault.get(&wanted, &renewer).await;
             let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
             assert!(is_refused, "{provider} {account}: {refused:?}");
@@ -285,7 +285,7 @@ async fn a_record_in_another_place_does_not_open() {
             .write(Change::replace(&columns, records[0].version).audited(&line.record))
             .await
             .unwrap();
-        assert_eq!(put, Written::Kept);
+        assert_eq!(put, WriteOutcome::Kept);
         let refused = vault.get(&wanted(&ada()), &renewer).await;
         let is_refused = matches!(refused, Err(VaultError::NotAuthentic));
         assert!(is_refused, "{refused:?}");
@@ -341,7 +341,7 @@ async fn a_record_with_a_changed_column_does_not_open() {
             let put = store
                 .write(Change::replace(record, from).audited(&line.record))
                 .await;
-            assert_eq!(put.unwrap(), Written::Kept);
+            assert_eq!(put.unwrap(), WriteOutcome::Kept);
         };
         for (what, change) in changes {
             let mut changed = genuine.clone();

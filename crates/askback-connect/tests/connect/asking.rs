@@ -13,7 +13,7 @@ use askback::{
 };
 use askback_connect::{
     ConnectExt, Connections,
-    vault::{AuditEvent, Granted},
+    vault::{AuditEvent, Grant},
 };
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
@@ -606,7 +606,7 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
     let scene = Scene::machine(|kit| kit).await;
     let user = Principal::new("this computer's user");
     let scopes = Scopes::parse("repo").unwrap();
-    let granted = Granted::tokens(Secret::new("canary-access-old"), None).scopes(scopes);
+    let granted = Grant::tokens(Secret::new("canary-access-old"), None).scopes(scopes);
     scene.vault.put(&user, "git", "old", granted).await.unwrap();
     let mut asked = call(&scene, V2026_07_28, "stars", true).await;
     let mut browser = scene.browser();
@@ -650,7 +650,7 @@ async fn a_call_stays_with_its_account() {
     let user = Connections::user_of_this_machine();
     let granted = || {
         let scopes = Scopes::parse("repo gist").unwrap();
-        Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes)
+        Grant::tokens(Secret::new("canary-access-x"), None).scopes(scopes)
     };
     scene
         .vault
@@ -725,7 +725,7 @@ async fn the_user_of_a_machine_is_the_one_who_is_named_over_http() {
             let scene = scene.await;
             let user = Connections::user_of_this_machine();
             let scopes = Scopes::parse("repo gist").unwrap();
-            let granted = Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
+            let granted = Grant::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
             scene.vault.put(&user, "git", "x", granted).await.unwrap();
             let said = call_over_http(&scene, caller, revision, "stars").await.said;
             let said = said.await.unwrap();
@@ -794,7 +794,7 @@ async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
         let scene = Scene::machine(|kit| kit).await;
         let user = Connections::user_of_this_machine();
         for (id, name) in there {
-            let granted = Granted::tokens(Secret::new("canary-access-x"), None).name(*name);
+            let granted = Grant::tokens(Secret::new("canary-access-x"), None).name(*name);
             scene.vault.put(&user, "git", id, granted).await.unwrap();
         }
         let mut asked = call(&scene, V2026_07_28, "bobs", true).await;
@@ -816,7 +816,7 @@ async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
         let scene = Scene::machine(|kit| kit).await;
         let user = Connections::user_of_this_machine();
         let scopes = Scopes::parse("repo gist").unwrap();
-        let granted = Granted::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
+        let granted = Grant::tokens(Secret::new("canary-access-x"), None).scopes(scopes);
         let granted = granted.expires(scene.vault_now());
         scene
             .vault
@@ -845,7 +845,7 @@ async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
     ] {
         let scene = Scene::machine(|kit| kit).await;
         let user = Connections::user_of_this_machine();
-        let granted = Granted::tokens(Secret::new("canary-access-x"), None).name(name);
+        let granted = Grant::tokens(Secret::new("canary-access-x"), None).name(name);
         let granted = granted.expires(scene.vault_now());
         scene.vault.put(&user, "git", id, granted).await.unwrap();
         let mut asked = call(&scene, V2026_07_28, "bobs", true).await;
@@ -898,7 +898,7 @@ async fn a_person_with_too_many_accounts_is_told_so() {
         .vault_within(Arc::new(keys(7)), |it| it.accounts = 1);
     scene.kit = scene.process_of(vault.await).await;
     let ada = scene.person("acme", "ada");
-    let granted = Granted::tokens(Secret::new("canary-access-old"), None);
+    let granted = Grant::tokens(Secret::new("canary-access-old"), None);
     scene
         .vault
         .put(&ada, "other", "old", granted)

@@ -4,10 +4,10 @@ use std::fs;
 
 use askback_connect::{
     providers::{
-        AccountSource, ApiKey, ConnectError, Connected, PendingConnection, Providers, ThirdParty,
-        Way,
+        AccountGrant, AccountSource, ApiKey, ConnectError, PendingConnection, Providers,
+        ThirdParty, Way,
     },
-    vault::{GrantedKind, Holder, Revoker as _, TokenKind},
+    vault::{Holder, Revoker as _, TokenKind},
 };
 use askback_core::auth::Scopes;
 use askback_oauth::{Provider, RegisteredClient, Secret};
@@ -62,17 +62,18 @@ fn with_provider(issuer: &Issuer, provider: Provider) -> ThirdParty {
 }
 
 /// Connects with these scopes; the browser comes back with these parameters beside the state.
-async fn connect(party: &ThirdParty, asked: &str, answer: &str) -> Result<Connected, ConnectError> {
+async fn connect(
+    party: &ThirdParty,
+    asked: &str,
+    answer: &str,
+) -> Result<AccountGrant, ConnectError> {
     let (_, pending) = party.begin(&scopes(asked), REDIRECT)?;
     let redirected = format!("{REDIRECT}?state={}&{answer}", pending.state());
     party.finish(&fetcher(), pending, &redirected).await
 }
 
-fn access(connected: &Connected) -> &str {
-    match &connected.granted.kind {
-        GrantedKind::Tokens { access, .. } => access.expose(),
-        GrantedKind::ApiKey(key) => key.expose(),
-    }
+fn access(connected: &AccountGrant) -> &str {
+    connected.granted.secret.expose()
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::{
 
 use askback_connect::vault::{
     AuditEvent, Change, Filter, Holder, KeyWrapper, LocalKeys, Revocation, TenantKey, Vault,
-    VaultError, VaultRecord, VaultSettings, Written,
+    VaultError, VaultRecord, VaultSettings, WriteOutcome,
 };
 use askback_core::{
     ask::{
@@ -433,7 +433,7 @@ async fn a_sweep_leaves_what_does_not_open() {
             altered.sealed.refresh.as_mut().unwrap().reverse();
             let change = Change::reseal(&altered, &revocation.sealed);
             let done = store.write(change).await;
-            assert_eq!(done.unwrap(), Written::Kept);
+            assert_eq!(done.unwrap(), WriteOutcome::Kept);
         }
         let mut altered = store
             .list::<VaultRecord>(Filter::of(&holder))
@@ -444,7 +444,7 @@ async fn a_sweep_leaves_what_does_not_open() {
         altered.sealed.access.reverse();
         altered.sealed.refresh.as_mut().unwrap().reverse();
         let done = store.write(Change::reseal(&altered, &genuine));
-        assert_eq!(done.await.unwrap(), Written::Kept);
+        assert_eq!(done.await.unwrap(), WriteOutcome::Kept);
 
         assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 2);
         let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();

@@ -14,7 +14,7 @@ use askback::{
 };
 use askback_connect::{
     ConnectExt, Connections,
-    vault::{AuditEvent, Filter, Granted, IntentRow},
+    vault::{AuditEvent, Filter, Grant, IntentRow},
 };
 use askback_oauth::Secret;
 use http::Request;
@@ -165,7 +165,7 @@ async fn a_link_that_others_open_again_and_again_ends() {
 async fn connected() -> (Asked, Browser, crate::visitor::Shown) {
     let asked = Asked::new("stars").await;
     let user = Connections::user_of_this_machine();
-    let granted = Granted::tokens(Secret::new("canary-access-old"), None);
+    let granted = Grant::tokens(Secret::new("canary-access-old"), None);
     let put = asked.scene.vault.put(&user, "git", "old", granted).await;
     put.unwrap();
     let mut browser = asked.scene.browser();

@@ -1,11 +1,11 @@
 //! Names of accounts: they change, and two accounts may have the same one. The id stays.
 
-use askback_connect::vault::{Filter, Granted, Holder, Revocation, Vault, VaultError};
+use askback_connect::vault::{Filter, Grant, Holder, Revocation, Vault, VaultError};
 use askback_core::auth::Scopes;
 
 use crate::stage::{HOUR, Provider, Stage, ada, person, tokens, wanted};
 
-async fn put(vault: &Vault, id: &str, name: &str, granted: Granted) {
+async fn put(vault: &Vault, id: &str, name: &str, granted: Grant) {
     let granted = granted.name(name);
     vault.put(&ada(), "github", id, granted).await.unwrap();
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use askback_connect::vault::{
-    AccountKey, AuditEvent, Change, Filter, Granted, Heard, Holder, IntentRoom, IntentRow,
-    RenewalError, Renewer, Revocation, RevocationFailed, Revoker, TokenKind, Vault, VaultError,
-    VaultStore, Written,
+    AccountKey, AuditEvent, Change, Filter, Grant, Holder, IntentRoom, IntentRow, RenewalError,
+    Renewer, Revocation, RevocationFailed, RevocationOutcome, Revoker, TokenKind, Vault,
+    VaultError, VaultStore, WriteOutcome,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
 use askback_oauth::Secret;
@@ -15,7 +15,7 @@ use crate::stage::{HOUR, Hands, Provider, Stage, ada, keys, person, tokens};
 const ACCESS: TokenKind = TokenKind::Access;
 const REFRESH: TokenKind = TokenKind::Refresh;
 
-async fn put(vault: &Vault, account: &str, granted: Granted) -> Result<(), VaultError> {
+async fn put(vault: &Vault, account: &str, granted: Grant) -> Result<(), VaultError> {
     vault.put(&ada(), "github", account, granted).await
 }
 
@@ -37,12 +37,7 @@ fn revoked(numbers: &[usize]) -> Vec<(TokenKind, String)> {
 }
 
 /// Has two grants of one account come, the provider be told, and the account be disconnected.
-async fn check(
-    is_single: bool,
-    second: fn() -> Granted,
-    first: &[(TokenKind, String)],
-    all: usize,
-) {
+async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, String)], all: usize) {
     for stage in Stage::all().await {
         let (vault, provider) = (stage.vault().await, Provider::new(&stage));
         *provider.is_single.lock().unwrap() = is_single;
@@ -71,7 +66,7 @@ async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
     // The same refresh token has come again.
     let same = || {
         let refresh = Some(Secret::new("canary-refresh-0"));
-        Granted::tokens(Secret::new("canary-access-1"), refresh)
+        Grant::tokens(Secret::new("canary-access-1"), refresh)
     };
     check(true, same, &revoked(&[0])[1..], 3).await;
 }
@@ -182,7 +177,7 @@ async fn a_token_that_somebody_else_uses_is_not_revoked() {
         let bob = person("else", "bob");
         put(&vault, "team", tokens(0)).await.unwrap();
         let same = Secret::new("canary-refresh-0");
-        let granted = Granted::tokens(Secret::new("canary-access-1"), Some(same));
+        let granted = Grant::tokens(Secret::new("canary-access-1"), Some(same));
         vault.put(&bob, "github", "team", granted).await.unwrap();
         vault.disconnect(&ada(), "github", "team").await.unwrap();
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
@@ -196,7 +191,7 @@ async fn what_is_not_kept_is_revoked() {
         let within = |settings: &mut askback_connect::vault::VaultSettings| settings.accounts = 1;
         let vault = stage.vault_within(Arc::new(keys(7)), within).await;
         let provider = Provider::new(&stage);
-        let (ada, key) = (ada(), Granted::api_key(Secret::new("canary-key")));
+        let (ada, key) = (ada(), Grant::api_key(Secret::new("canary-key")));
         let discarded = vault.discard(&ada, "github", "fewer", tokens(0)).await;
         discarded.unwrap();
         // Nobody but the person can revoke a key.
@@ -255,7 +250,7 @@ async fn tokens_whose_account_has_a_name_that_is_refused_are_revoked() {
 /// answers for dead ones; and looks at what it was told and what the audit says.
 async fn check_access_alone(
     expires: Option<u64>,
-    dead: &[(&str, Heard)],
+    dead: &[(&str, RevocationOutcome)],
     renewals: Vec<RenewalError>,
     expected: &[&str],
     event: AuditEvent,
@@ -300,7 +295,7 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
     check_access_alone(None, &[], vec![], &[OLD], Revoked).await;
     check_access_alone(Some(2 * HOUR), &[], vec![], &[OLD], Revoked).await;
     // It has ended, whatever the provider says of it.
-    for heard in [Heard::Unknown, Heard::Revoked] {
+    for heard in [RevocationOutcome::Unknown, RevocationOutcome::Revoked] {
         for expires in [0, HOUR] {
             let dead = [(OLD, heard)];
             check_access_alone(Some(expires), &dead, vec![], &[OLD, NEW], Revoked).await;
@@ -309,12 +304,15 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
         }
     }
     // It was to be good, and the provider knows it no more.
-    let dead = [(OLD, Heard::Unknown)];
+    let dead = [(OLD, RevocationOutcome::Unknown)];
     check_access_alone(None, &dead, vec![], &[OLD, NEW], Revoked).await;
-    let both = [(OLD, Heard::Unknown), (NEW, Heard::Unknown)];
+    let both = [
+        (OLD, RevocationOutcome::Unknown),
+        (NEW, RevocationOutcome::Unknown),
+    ];
     check_access_alone(None, &both, vec![], &[OLD, NEW], NothingToRevoke).await;
     // The provider takes no tokens back: none is renewed for it.
-    let none = [(OLD, Heard::NotTaken)];
+    let none = [(OLD, RevocationOutcome::NotTaken)];
     check_access_alone(Some(0), &none, vec![], &[OLD], NothingToRevoke).await;
 }
 
@@ -346,7 +344,7 @@ impl Renewer for GoesDown {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         *self.0.is_down.lock().unwrap() = true;
         self.0.renew(account, refresh)
     }
@@ -358,7 +356,7 @@ impl Revoker for GoesDown {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
         self.0.revoke(account, token, kind)
     }
 }
@@ -396,7 +394,7 @@ impl Renewer for Rotates {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         self.provider.renew(account, refresh)
     }
 }
@@ -407,7 +405,7 @@ impl Revoker for Rotates {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
         Box::pin(async move {
             if kind == REFRESH {
                 let resealed = self.vault.rotate_compromised(Some("acme")).await;
@@ -455,7 +453,7 @@ impl Renewer for RenewsElsewhere {
         &'a self,
         account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         self.rotating.renew(account, refresh)
     }
 }
@@ -466,7 +464,7 @@ impl Revoker for RenewsElsewhere {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
         Box::pin(async move {
             let heard = self.rotating.revoke(account, token, kind).await;
             if kind == REFRESH {
@@ -481,7 +479,7 @@ impl Revoker for RenewsElsewhere {
                     .store
                     .write(Change::replace(&renewed, u64::from(renewed.attempts)))
                     .await;
-                assert_eq!(done.unwrap(), Written::Kept);
+                assert_eq!(done.unwrap(), WriteOutcome::Kept);
             }
             heard
         })

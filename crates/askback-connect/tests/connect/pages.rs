@@ -5,7 +5,7 @@ use askback::{Principal, Revision::V2026_07_28};
 use askback_connect::{
     Connections,
     sign_in::WebSignIn,
-    vault::{AuditEvent, Granted},
+    vault::{AuditEvent, Grant},
 };
 use askback_oauth::Secret;
 use http::{Request, header};
@@ -738,7 +738,7 @@ async fn accounts_of_one_name_are_told_apart() {
     page.says(200, "The account is octocat.");
     let list = format!("{WEB}/accounts");
     browser.get(&list).await.says(200, "<bdi>octocat</bdi>");
-    let other = Granted::tokens(Secret::new("canary-access-x"), None).name("octocat");
+    let other = Grant::tokens(Secret::new("canary-access-x"), None).name("octocat");
     scene.vault.put(&ada, "git", "42", other).await.unwrap();
     let page = browser.get(&list).await;
     page.says(200, "<bdi>octocat (41)</bdi>")

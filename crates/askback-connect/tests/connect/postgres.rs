@@ -3,7 +3,7 @@
 use std::{process::Command, sync::Arc, time::Duration};
 
 use askback_connect::vault::{
-    Filter, Granted, PostgresSettings, PostgresVault, TenantKey, Vault, VaultError, VaultRecord,
+    Filter, Grant, PostgresSettings, PostgresVault, TenantKey, Vault, VaultError, VaultRecord,
     VaultSettings, VaultStore,
 };
 use askback_core::ask::Principal;
@@ -276,7 +276,7 @@ async fn a_dump_shows_no_secret() {
         .get(&wanted(&ada()), &provider.renewer())
         .await
         .unwrap();
-    let key = Granted::api_key(Secret::new("canary-key"));
+    let key = Grant::api_key(Secret::new("canary-key"));
     vault.put(&ada(), "weather", "a", key).await.unwrap();
     vault.put(&ada(), "gitlab", "a", tokens(5)).await.unwrap();
     vault.disconnect(&ada(), "gitlab", "a").await.unwrap();

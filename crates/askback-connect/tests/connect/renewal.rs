@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AccountKey, AccountState, AuditEvent, Credential, Granted, RenewalError, Renewer, Vault,
+    AccountKey, AccountState, AuditEvent, Credential, Grant, RenewalError, Renewer, Vault,
     VaultError,
 };
 use askback_core::{ask::Millis, auth::Scopes, clock::Clock, future::BoxFuture};
@@ -236,7 +236,7 @@ impl Renewer for TooLate {
         &'a self,
         _account: &'a AccountKey,
         _refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         let number = 1 + self.0.fetch_add(1, Ordering::SeqCst);
         let ended = tokens(number).expires(self.1.now());
         Box::pin(async move {

@@ -6,7 +6,7 @@ use askback::{Ctx, Error, Result, Server, Tool, client::Client, transport};
 use askback_connect::{
     ConnectExt, Connections,
     providers::{AccountSource, ApiKey, Providers, ThirdParty},
-    vault::{AccountState, AuditEvent, Granted, Vault},
+    vault::{AccountState, AuditEvent, Grant, Vault},
 };
 use askback_oauth::{Provider, RegisteredClient, Secret};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ impl Desk {
 
     /// The person connects the account.
     async fn connect(&self, refresh: Option<&str>) {
-        let granted = Granted::tokens(Secret::new("token-0"), refresh.map(Secret::new));
+        let granted = Grant::tokens(Secret::new("token-0"), refresh.map(Secret::new));
         let user = Connections::user_of_this_machine();
         self.vault.put(&user, "git", "ada", granted).await.unwrap();
     }
@@ -261,7 +261,7 @@ async fn a_key_is_sent_in_its_own_header() {
         });
         let desk = desk.await;
         let user = Connections::user_of_this_machine();
-        let key = Granted::api_key(Secret::new("token-0"));
+        let key = Grant::api_key(Secret::new("token-0"));
         desk.vault.put(&user, "git", "ada", key).await.unwrap();
         let url = desk.third.at("/user");
         assert_eq!(desk.fetch(&url).await, "200", "{expected}");

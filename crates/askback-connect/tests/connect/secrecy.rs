@@ -3,8 +3,7 @@
 use std::{fs, sync::Arc};
 
 use askback_connect::vault::{
-    AuditEvent, Filter, Granted, GrantedKind, Holder, Revocation, SqliteVault, TenantKey, Vault,
-    VaultRecord,
+    AuditEvent, Filter, Grant, Holder, Revocation, SqliteVault, TenantKey, Vault, VaultRecord,
 };
 use askback_core::future::BoxFuture;
 use askback_oauth::Secret;
@@ -31,7 +30,7 @@ async fn a_dump_of_the_file_shows_no_secret() {
         .get(&wanted(&ada()), &provider.renewer())
         .await
         .unwrap();
-    let key = Granted::api_key(Secret::new("canary-key"));
+    let key = Grant::api_key(Secret::new("canary-key"));
     vault.put(&ada(), "weather", "a", key).await.unwrap();
     vault.put(&ada(), "gitlab", "a", tokens(5)).await.unwrap();
     vault.disconnect(&ada(), "gitlab", "a").await.unwrap();
@@ -81,8 +80,8 @@ async fn what_is_printed_shows_neither_secrets_nor_persons() {
         format!("{records:#?}"),
         format!("{audit:#?}"),
         format!("{accounts:#?}"),
-        format!("{vault:#?} {:#?} {:#?}", tokens(1), tokens(1).kind),
-        format!("{:#?}", GrantedKind::ApiKey(Secret::new("canary-key"))),
+        format!("{vault:#?} {:#?}", tokens(1)),
+        format!("{:#?}", Grant::api_key(Secret::new("canary-key"))),
         format!(
             "{:#?} {:#?}",
             keys(7),
@@ -128,14 +127,14 @@ async fn kept(stage: &Stage) -> Vec<Vec<u8>> {
     all
 }
 
-fn api_key(number: usize) -> Granted {
-    Granted::api_key(Secret::new(format!("canary-key-{number}")))
+fn api_key(number: usize) -> Grant {
+    Grant::api_key(Secret::new(format!("canary-key-{number}")))
 }
 
 /// Does something to an account, after which so many secrets that were kept are kept no more.
 struct Removal {
     what: &'static str,
-    granted: fn() -> Granted,
+    granted: fn() -> Grant,
     remove: for<'a> fn(&'a Vault, &'a Arc<Provider>) -> BoxFuture<'a, ()>,
     gone: usize,
 }

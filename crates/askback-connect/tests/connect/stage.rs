@@ -11,8 +11,9 @@ use std::{
 };
 
 use askback_connect::vault::{
-    AccountKey, Granted, Heard, KeyWrapper, LocalKeys, RenewalError, Renewer, RevocationFailed,
-    Revoker, SqliteVault, TokenKind, Vault, VaultSettings, VaultStore, Wanted,
+    AccountKey, AccountQuery, Grant, KeyWrapper, LocalKeys, RenewalError, Renewer,
+    RevocationFailed, RevocationOutcome, Revoker, SqliteVault, TokenKind, Vault, VaultSettings,
+    VaultStore,
 };
 use askback_core::{
     ask::{
@@ -159,13 +160,13 @@ pub(crate) fn ada() -> Principal {
     person("acme", "ada")
 }
 
-pub(crate) fn wanted(caller: &Principal) -> Wanted {
-    Wanted::new(caller, "github")
+pub(crate) fn wanted(caller: &Principal) -> AccountQuery {
+    AccountQuery::new(caller, "github")
 }
 
-pub(crate) fn tokens(number: usize) -> Granted {
+pub(crate) fn tokens(number: usize) -> Grant {
     let access = Secret::new(format!("canary-access-{number}"));
-    Granted::tokens(
+    Grant::tokens(
         access,
         Some(Secret::new(format!("canary-refresh-{number}"))),
     )
@@ -184,7 +185,7 @@ pub(crate) struct Provider {
     /// Whether it takes back no refresh tokens.
     pub(crate) takes_access_alone: Mutex<bool>,
     /// Tokens that have ended, and what it says when they are given back.
-    pub(crate) dead: Mutex<HashMap<String, Heard>>,
+    pub(crate) dead: Mutex<HashMap<String, RevocationOutcome>>,
     pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
     pub(crate) requests: AtomicUsize,
     /// The scopes that it names for new tokens, if any.
@@ -235,7 +236,7 @@ impl Renewer for Provider {
         &'a self,
         _account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async {
             let number = 1 + self.requests.fetch_add(1, Ordering::SeqCst);
             self.answers.acquire().await.unwrap().forget();
@@ -262,18 +263,18 @@ impl Revoker for Provider {
         _account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<Heard, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
         Box::pin(async move {
             if *self.is_down.lock().unwrap() {
                 return Err(RevocationFailed);
             }
             let token = token.expose().to_owned();
             if kind == TokenKind::Refresh && *self.takes_access_alone.lock().unwrap() {
-                return Ok(Heard::NotTaken);
+                return Ok(RevocationOutcome::NotTaken);
             }
             let is_dead = self.dead.lock().unwrap().get(&token).copied();
             self.revoked.lock().unwrap().push((kind, token));
-            Ok(is_dead.unwrap_or(Heard::Revoked))
+            Ok(is_dead.unwrap_or(RevocationOutcome::Revoked))
         })
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback_connect::{
     providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
     vault::{
-        AccountKey, GrantedKind, Heard, Holder, RenewalError, Renewer as _, RevocationFailed,
+        AccountKey, Holder, RenewalError, Renewer as _, RevocationFailed, RevocationOutcome,
         Revoker as _, TokenKind,
     },
 };
@@ -81,14 +81,8 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
             .await;
         match (renewed, expected) {
             (Ok(granted), Ok(token)) => {
-                let GrantedKind::Tokens {
-                    access,
-                    refresh: None,
-                } = &granted.kind
-                else {
-                    panic!("{granted:?}");
-                };
-                assert_eq!(access.expose(), token);
+                assert!(granted.refresh.is_none() && !granted.is_api_key);
+                assert_eq!(granted.secret.expose(), token);
                 assert!(granted.expires.is_some());
                 assert_eq!(granted.scopes, Scopes::parse("other").ok());
             }
@@ -102,7 +96,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
 
 #[tokio::test]
 async fn tokens_are_given_back_as_each_third_party_takes_them() {
-    use Heard::{NotTaken, Revoked, Unknown};
+    use RevocationOutcome::{NotTaken, Revoked, Unknown};
     use TokenKind::{Access, Refresh};
     let standard = |_: &Issuer| RevocationWay::standard();
     let bearer = |issuer: &Issuer| RevocationWay::bearer(&issuer.at("/gone")).expect("a URL");
@@ -280,7 +274,7 @@ async fn a_set_has_one_of_each_name() {
         assert_eq!(
             revoked,
             if is_done {
-                Ok(Heard::NotTaken)
+                Ok(RevocationOutcome::NotTaken)
             } else {
                 Err(RevocationFailed)
             }

@@ -24,16 +24,16 @@ use askback_oauth::Secret;
 use proptest::prelude::*;
 
 use super::super::account::{AccountKey, AccountState, Holder};
-use super::super::credential::Granted;
+use super::super::credential::Grant;
 use super::super::error::VaultError;
 use super::super::handle::Vault;
 use super::super::keys::LocalKeys;
 use super::super::pause::pause_once;
+use super::super::query::AccountQuery;
 use super::super::renewal::{RenewalError, Renewer, Step, decide};
 use super::super::settings::VaultSettings;
 use super::super::sql::SqliteVault;
 use super::super::store::{Lease, Sealed, VaultRecord, VaultStore};
-use super::super::wanted::Wanted;
 
 /// A provider that gives a new refresh token with each answer, and takes each of them once: whoever sends one again
 /// loses all that came of it.
@@ -56,7 +56,7 @@ impl Renewer for Provider {
         &'a self,
         _account: &'a AccountKey,
         refresh: &'a Secret,
-    ) -> BoxFuture<'a, Result<Granted, RenewalError>> {
+    ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async move {
             // On the way there.
             pause_once().await;
@@ -69,7 +69,7 @@ impl Renewer for Provider {
 }
 
 impl Provider {
-    fn granted(&self, refresh: &Secret) -> Result<Granted, RenewalError> {
+    fn granted(&self, refresh: &Secret) -> Result<Grant, RenewalError> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let mut issued = self.issued.lock().unwrap();
         issued.killed |= refresh.expose() != format!("refresh-{}", issued.newest);
@@ -81,9 +81,9 @@ impl Provider {
     }
 }
 
-fn tokens(number: usize) -> Granted {
+fn tokens(number: usize) -> Grant {
     let access = Secret::new(format!("access-{number}"));
-    Granted::tokens(access, Some(Secret::new(format!("refresh-{number}"))))
+    Grant::tokens(access, Some(Secret::new(format!("refresh-{number}"))))
 }
 
 /// The next thing that happens.
@@ -135,7 +135,7 @@ fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
         let provider = Arc::new(Provider::default());
         let ask = |vault: &Vault| -> Task {
             let (vault, provider) = (vault.clone(), Arc::clone(&provider));
-            let wanted = Wanted::new(&ada, "github");
+            let wanted = AccountQuery::new(&ada, "github");
             Box::pin(async move {
                 let (record, access) = vault.inner.current(&wanted, &*provider).await?;
                 let column = super::Column::Refresh;

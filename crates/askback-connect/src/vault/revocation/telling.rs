@@ -11,26 +11,26 @@
 //! that whoever goes on after a crash has them.
 
 use askback_oauth::Secret;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use super::{Heard, RevocationFailed, Revoker, TokenKind, Told};
+use super::{RevocationFailed, RevocationOutcome, Revoker, TellOutcome, TokenKind};
 use crate::vault::account::AccountKey;
-use crate::vault::credential::GrantedKind;
-use crate::vault::error::{VaultError, entropy};
-use crate::vault::handle::{BATCH, Inner, TRIES};
+use crate::vault::credential::Grant;
+use crate::vault::error::VaultError;
+use crate::vault::handle::{BATCH, Inner};
 use crate::vault::renewal::RenewalError;
 use crate::vault::seal::Column;
 use crate::vault::sql::{Change, Filter};
-use crate::vault::store::{IntentRow, Revocation, VaultRecord, Written};
+use crate::vault::store::{IntentRow, Revocation, VaultRecord};
 
 /// A step of telling a provider of a token.
 enum Step {
     /// There is no such token, or it is kept.
     None,
     /// It has answered.
-    Heard(Heard),
+    RevocationOutcome(RevocationOutcome),
     /// All of it ends here.
-    Ended(Told),
+    Ended(TellOutcome),
 }
 
 impl Inner {
@@ -38,31 +38,31 @@ impl Inner {
         &self,
         mut revocation: Revocation,
         revoker: &dyn Revoker,
-    ) -> Result<Told, VaultError> {
+    ) -> Result<TellOutcome, VaultError> {
         let refresh = match self
             .tell_of(&mut revocation, TokenKind::Refresh, revoker)
             .await?
         {
             Step::Ended(told) => return Ok(told),
-            Step::Heard(heard) => Some(heard),
+            Step::RevocationOutcome(heard) => Some(heard),
             Step::None => None,
         };
         // Others may come of a refresh token that the provider does not take.
-        let mut may_renew = refresh == Some(Heard::NotTaken);
-        let is_refresh_revoked = refresh == Some(Heard::Revoked);
+        let mut may_renew = refresh == Some(RevocationOutcome::NotTaken);
+        let is_refresh_revoked = refresh == Some(RevocationOutcome::Revoked);
         loop {
             let heard = match self
                 .tell_of(&mut revocation, TokenKind::Access, revoker)
                 .await?
             {
                 Step::Ended(told) => return Ok(told),
-                Step::Heard(heard) => Some(heard),
+                Step::RevocationOutcome(heard) => Some(heard),
                 Step::None => None,
             };
             // It may have been read again.
             let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
-            let is_revoked = heard == Some(Heard::Revoked) && !has_ended;
-            let is_taken = heard.is_some_and(|heard| heard != Heard::NotTaken);
+            let is_revoked = heard == Some(RevocationOutcome::Revoked) && !has_ended;
+            let is_taken = heard.is_some_and(|heard| heard != RevocationOutcome::NotTaken);
             if !is_revoked && is_taken && may_renew {
                 may_renew = false;
                 match self.renewed_to_revoke(&mut revocation, revoker).await? {
@@ -71,8 +71,8 @@ impl Inner {
                 }
             }
             return Ok(match is_revoked || is_refresh_revoked {
-                true => Told::Revoked,
-                false => Told::Nothing,
+                true => TellOutcome::Revoked,
+                false => TellOutcome::Nothing,
             });
         }
     }
@@ -90,13 +90,13 @@ impl Inner {
             let intents = Filter::of(&account.holder).at(&account.provider);
             let busy = intents.busy(self.now()).most(1);
             if !self.store.list::<IntentRow>(busy).await?.is_empty() {
-                return Ok(Step::Ended(Told::Busy));
+                return Ok(Step::Ended(TellOutcome::Busy));
             }
         }
         // Looked at for each token: the account may have been connected since.
         let kept = self.kept_beside(revocation, revoker).await?;
         if kept.len() > BATCH || !kept.is_empty() && !is_single {
-            return Ok(Step::Ended(Told::Spared));
+            return Ok(Step::Ended(TellOutcome::Spared));
         }
         let column = match kind {
             TokenKind::Refresh => Column::Refresh,
@@ -117,8 +117,8 @@ impl Inner {
         let told = revoker.revoke(account, &token, kind);
         let told = timeout(self.settings.request, told).await;
         Ok(match told.unwrap_or(Err(RevocationFailed)) {
-            Ok(heard) => Step::Heard(heard),
-            Err(RevocationFailed) => Step::Ended(Told::Failed),
+            Ok(heard) => Step::RevocationOutcome(heard),
+            Err(RevocationFailed) => Step::Ended(TellOutcome::Failed),
         })
     }
 
@@ -194,46 +194,36 @@ impl Inner {
         &self,
         revocation: &mut Revocation,
         revoker: &dyn Revoker,
-    ) -> Result<Option<Told>, VaultError> {
+    ) -> Result<Option<TellOutcome>, VaultError> {
         let Some(before) = self.token(revocation, Column::Refresh).await? else {
-            return Ok(Some(Told::Nothing));
+            return Ok(Some(TellOutcome::Nothing));
         };
         let renewed = revoker.renew(&revocation.account, &before);
         let renewed = timeout(self.settings.request, renewed).await;
         let unanswered = RenewalError::Failed { retry_after: None };
         let granted = match renewed.unwrap_or(Err(unanswered)) {
             Ok(granted) => granted,
-            Err(RenewalError::Refused) => return Ok(Some(Told::Nothing)),
-            Err(RenewalError::Failed { .. }) => return Ok(Some(Told::Failed)),
+            Err(RenewalError::Refused) => return Ok(Some(TellOutcome::Nothing)),
+            Err(RenewalError::Failed { .. }) => return Ok(Some(TellOutcome::Failed)),
         };
-        let GrantedKind::Tokens { access, refresh } = granted.kind else {
-            return Ok(Some(Told::Failed));
+        let granted = Grant {
+            refresh: Some(granted.refresh.unwrap_or(before)),
+            ..granted
         };
-        let kind = GrantedKind::Tokens {
-            access,
-            refresh: Some(refresh.unwrap_or(before)),
-        };
-        revocation.expires = granted.expires;
+        let account = revocation.account.clone();
         let attempts = u64::from(revocation.attempts);
-        let mut pause = self.settings.poll;
-        for attempt in 1..=TRIES {
-            revocation.sealed = self.sealed(&revocation.account, &kind).await?;
-            match self
+        revocation.expires = granted.expires;
+        let mut tries = 0;
+        loop {
+            revocation.sealed = self.sealed(&account, &granted).await?;
+            let written = self
                 .store
                 .write(Change::replace(revocation, attempts))
-                .await
-            {
-                Ok(Written::UnknownKey) => self.forget_keys(&revocation.account),
-                // Where another has taken it since, these are known to nobody but this task.
-                Ok(Written::Kept | Written::Conflict) => return Ok(None),
-                // The provider may take the refresh token of before no more.
-                Err(VaultError::Store(_)) if attempt < TRIES => {
-                    sleep(self.settings.jittered(pause, entropy()?)).await;
-                    pause = pause.saturating_mul(2);
-                }
-                Err(error) => return Err(error),
+                .await;
+            // If another process has taken it since, these tokens are known to nobody but this task.
+            if let Some(_known) = self.unless_again(&mut tries, &account, written).await? {
+                return Ok(None);
             }
         }
-        Err(VaultError::Conflict)
     }
 }

@@ -7,7 +7,8 @@ use super::{Batch, Filter, Statement, Value};
 use crate::vault::account::AccountKey;
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::store::{
-    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, TenantKey, VaultRecord,
+    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, TenantKey,
+    VaultRecord,
 };
 
 /// A change of one row, with what has to be done in the same transaction. It is done wholly or not at all.
@@ -89,7 +90,7 @@ impl Change {
     }
 
     /// Removes a revocation that is done, or puts it off.
-    pub fn settle(id: [u8; 16], settled: Settled) -> Self {
+    pub fn settle(id: [u8; 16], settled: Settlement) -> Self {
         let put_off = |due: Millis, is_spared: bool| {
             let new = values(&[&due, &is_spared]);
             let update = Filter::id(id).update::<Revocation>("due, is_spared", new);
@@ -99,9 +100,9 @@ impl Change {
             }
         };
         Self::of(match settled {
-            Settled::Done => Filter::id(id).delete::<Revocation>(),
-            Settled::Again(due) => put_off(due, false),
-            Settled::Spared(due) => put_off(due, true),
+            Settlement::Done => Filter::id(id).delete::<Revocation>(),
+            Settlement::Again(due) => put_off(due, false),
+            Settlement::Spared(due) => put_off(due, true),
         })
     }
 

@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 use askback_core::{ask::keys::KeyId, auth::Scopes};
 
 use super::Value;
-use crate::vault::account::{AccountKey, AccountName, AccountState, Holder};
+use crate::vault::account::{AccountKey, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
@@ -79,7 +79,6 @@ macro_rules! columns {
 
 columns! {
     String = Text, |it| it.clone(), |found| Some(found);
-    AccountName = Text, |it| it.to_string(), |found| Some(found.into());
     Scopes = Text, |it| it.to_string(), |found| Scopes::parse(&found).ok();
     AuditEvent = Text, |it| it.name().to_owned(), |found| AuditEvent::named(&found);
     Vec<u8> = Bytes, |it| it.clone(), |found| Some(found);

@@ -1,7 +1,6 @@
 //! A vault's records in an SQLite file.
 
 use std::{
-    fmt,
     fs::OpenOptions,
     io,
     path::Path,
@@ -17,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::schema::{self, Dialect, VERSION};
 use super::{Batch, Changed, Statement, Value};
+use crate::debug::debug_only;
 use crate::vault::error::VaultError;
 use crate::vault::store::{VaultFuture, VaultStore};
 
@@ -180,12 +180,6 @@ impl Drop for SqliteVault {
             // A panic of the thread has been reported where it happened.
             let _ = worker.join();
         }
-    }
-}
-
-impl fmt::Debug for SqliteVault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteVault").finish_non_exhaustive()
     }
 }
 
@@ -371,4 +365,8 @@ fn value(value: ValueRef<'_>) -> Value {
         ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
     }
+}
+
+debug_only! {
+    SqliteVault {}
 }

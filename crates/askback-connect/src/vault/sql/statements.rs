@@ -6,7 +6,9 @@ use super::rows::{FromColumns, Row, values};
 use super::{Change, Changed, Filter, Statement};
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::error::VaultError;
-use crate::vault::store::{IntentRow, Revocation, TenantKey, VaultRecord, VaultStore, Written};
+use crate::vault::store::{
+    IntentRow, Revocation, TenantKey, VaultRecord, VaultStore, WriteOutcome,
+};
 
 /// How often a tenant is deleted while others put records into it.
 const TRIES: usize = 8;
@@ -18,11 +20,11 @@ impl dyn VaultStore + '_ {
     }
 
     /// Makes a change, with its line of the audit.
-    pub async fn write(&self, change: Change) -> Result<Written, VaultError> {
+    pub async fn write(&self, change: Change) -> Result<WriteOutcome, VaultError> {
         Ok(match self.change(change.batch(self.turn())).await? {
-            Changed::Rows(0) => Written::Conflict,
-            Changed::Rows(_) => Written::Kept,
-            Changed::ForeignKey => Written::UnknownKey,
+            Changed::Rows(0) => WriteOutcome::Conflict,
+            Changed::Rows(_) => WriteOutcome::Kept,
+            Changed::ForeignKey => WriteOutcome::UnknownKey,
         })
     }
 
@@ -76,8 +78,8 @@ impl dyn VaultStore + '_ {
                 })
                 .audited(audit);
             match self.write(deletion).await? {
-                Written::UnknownKey => {}
-                written => return Ok(written == Written::Kept),
+                WriteOutcome::UnknownKey => {}
+                written => return Ok(written == WriteOutcome::Kept),
             }
         }
         Err(VaultError::Conflict)

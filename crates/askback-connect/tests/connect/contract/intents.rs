@@ -43,7 +43,7 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
             ..room(9, 0)
         };
         let added = Change::add_intent(&intent(id, subject, end), room, NOW + 20);
-        store.write(added).await.map(Written::is_kept)
+        store.write(added).await.map(WriteOutcome::is_kept)
     };
     // Of another person, closed; ended long ago; at work on its page; still open.
     for (id, subject, end) in [(1, "bob", NOW), (2, "ada", NOW + 4), (3, "ada", NOW + 5)] {

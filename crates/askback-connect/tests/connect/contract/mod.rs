@@ -9,8 +9,8 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use askback_connect::vault::{
     AccountKey, AccountState, AuditEntry, AuditEvent, AuditRecord, Change, EndedVisit, Filter,
-    Holder, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settled, SqliteVault, TenantKey,
-    VaultError, VaultRecord, VaultStore, Wrapped, Written,
+    Holder, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, SqliteVault, TenantKey,
+    VaultError, VaultRecord, VaultStore, Wrapped, WriteOutcome,
 };
 use askback_core::{
     ask::{Millis, keys::KeyId},

@@ -67,7 +67,7 @@ pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
             let put = store
                 .write(Change::replace(&record(8, at), 7).audited(&granted()))
                 .await?;
-            Ok((put == Written::Kept).then_some(at))
+            Ok((put == WriteOutcome::Kept).then_some(at))
         });
         let newest = done.await?.into_iter().flatten().next().unwrap_or(0);
         expect("the record", found(&stores.one).await?, None)?;
@@ -97,7 +97,7 @@ pub(super) async fn replaced(stores: Stores) -> Kept {
                 .audited(&granted()),
         )
         .await?;
-    expect("in place of another version", put, Written::Conflict)?;
+    expect("in place of another version", put, WriteOutcome::Conflict)?;
     let kept = other
         .list::<Revocation>(Filter::of(&account().holder))
         .await?;
@@ -109,7 +109,7 @@ pub(super) async fn replaced(stores: Stores) -> Kept {
                 .audited(&granted()),
         )
         .await?;
-    expect("replaced", put, Written::Kept)?;
+    expect("replaced", put, WriteOutcome::Kept)?;
     let kept = other
         .list::<Revocation>(Filter::of(&account().holder))
         .await?;
@@ -117,7 +117,7 @@ pub(super) async fn replaced(stores: Stores) -> Kept {
     let put = one
         .write(Change::replace(&record(9, 3), 8).audited(&granted()))
         .await?;
-    expect("replaced by the way", put, Written::Kept)?;
+    expect("replaced by the way", put, WriteOutcome::Kept)?;
     let kept = other
         .list::<Revocation>(Filter::of(&account().holder))
         .await?;
@@ -156,7 +156,7 @@ pub(super) async fn taken(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     for (id, due) in [(1, NOW), (2, NOW - 1), (3, NOW + 50)] {
         let added = one.write(Change::insert(&revocation(id, due))).await?;
-        expect("added", added, Written::Kept)?;
+        expect("added", added, WriteOutcome::Kept)?;
     }
     let first = other.take_due(NOW, NOW + 30).await?;
     let wanted = Revocation {
@@ -179,17 +179,17 @@ pub(super) async fn taken(stores: Stores) -> Kept {
         audit(AuditEvent::Revoked),
     );
     let again = one
-        .write(Change::settle([1; 16], Settled::Again(NOW + 40)).audited(&failed))
+        .write(Change::settle([1; 16], Settlement::Again(NOW + 40)).audited(&failed))
         .await?
         .is_kept();
     expect("put off", again, true)?;
     let done = one
-        .write(Change::settle([2; 16], Settled::Done).audited(&revoked))
+        .write(Change::settle([2; 16], Settlement::Done).audited(&revoked))
         .await?
         .is_kept();
     expect("done", done, true)?;
     let twice = one
-        .write(Change::settle([2; 16], Settled::Done).audited(&revoked))
+        .write(Change::settle([2; 16], Settlement::Done).audited(&revoked))
         .await?
         .is_kept();
     expect("done twice", twice, false)?;
@@ -203,12 +203,12 @@ pub(super) async fn taken(stores: Stores) -> Kept {
         .await?
         .len();
     let done = one
-        .write(Change::settle([3; 16], Settled::Done))
+        .write(Change::settle([3; 16], Settlement::Done))
         .await?
         .is_kept();
     expect("done without a line", done, true)?;
     let spared = other
-        .write(Change::settle([1; 16], Settled::Spared(NOW + 200)))
+        .write(Change::settle([1; 16], Settlement::Spared(NOW + 200)))
         .await?
         .is_kept();
     expect("spared", spared, true)?;
@@ -220,7 +220,7 @@ pub(super) async fn taken(stores: Stores) -> Kept {
     let again = one.take_due(NOW + 200, NOW + 300).await?;
     let looked_at = again.map(|it| (it.is_spared, it.attempts));
     expect("looked at again", looked_at, Some((true, 3)))?;
-    one.write(Change::settle([1; 16], Settled::Again(NOW + 400)))
+    one.write(Change::settle([1; 16], Settlement::Again(NOW + 400)))
         .await?;
     let kept = other
         .list::<Revocation>(Filter::of(&account().holder))
@@ -267,11 +267,11 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
     let written = other
         .write(Change::replace(&nowhere, u64::from(nowhere.attempts)))
         .await?;
-    expect("tokens under no key", written, Written::UnknownKey)?;
+    expect("tokens under no key", written, WriteOutcome::UnknownKey)?;
     let written = other
         .write(Change::replace(&renewed, u64::from(renewed.attempts)))
         .await?;
-    expect("other tokens", written, Written::Kept)?;
+    expect("other tokens", written, WriteOutcome::Kept)?;
     let again = one.take_due(NOW + 5, NOW + 8).await?;
     let wanted = Revocation {
         due: NOW + 8,
@@ -286,7 +286,11 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
     let written = one
         .write(Change::replace(&late, u64::from(late.attempts)))
         .await?;
-    expect("tokens of whoever was too slow", written, Written::Conflict)?;
+    expect(
+        "tokens of whoever was too slow",
+        written,
+        WriteOutcome::Conflict,
+    )?;
     let theirs = other
         .list::<Revocation>(Filter::of(&account().holder))
         .await?;
@@ -327,7 +331,7 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     expect(
         "under a key that is not there",
         unknown,
-        Written::UnknownKey,
+        WriteOutcome::UnknownKey,
     )?;
     one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
         .await?;
@@ -351,22 +355,30 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     one.write(Change::replace(&renewed, u64::from(renewed.attempts)))
         .await?;
     let late = other.write(reseal(&taken, &before, &anew)).await?;
-    expect("tokens that were renewed since", late, Written::Conflict)?;
+    expect(
+        "tokens that were renewed since",
+        late,
+        WriteOutcome::Conflict,
+    )?;
     let missing = other
         .write(reseal(&revocation(9, NOW), &before, &anew))
         .await?;
-    expect("a revocation that is done", missing, Written::Conflict)?;
+    expect("a revocation that is done", missing, WriteOutcome::Conflict)?;
     let from = renewed.sealed.clone();
     let done = other.write(reseal(&taken, &from, &anew)).await?;
-    expect("sealed anew", done, Written::Kept)?;
+    expect("sealed anew", done, WriteOutcome::Kept)?;
     let again = other.write(reseal(&taken, &from, &anew)).await?;
-    expect("sealed anew twice", again, Written::Conflict)?;
+    expect("sealed anew twice", again, WriteOutcome::Conflict)?;
     let without = Sealed {
         refresh: None,
         ..anew.clone()
     };
     let done = one.write(reseal(&bare, &bare.sealed, &without));
-    expect("one without a refresh token", done.await?, Written::Kept)?;
+    expect(
+        "one without a refresh token",
+        done.await?,
+        WriteOutcome::Kept,
+    )?;
     expect("under other keys, then", ids(OTHER_KEY, 9).await?, vec![])?;
     let mut theirs = other
         .list::<Revocation>(Filter::of(&account().holder))
@@ -390,7 +402,11 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     let written = one
         .write(Change::replace(&renewed, u64::from(renewed.attempts)))
         .await?;
-    expect("renewed by whoever had taken it", written, Written::Kept)
+    expect(
+        "renewed by whoever had taken it",
+        written,
+        WriteOutcome::Kept,
+    )
 }
 
 pub(super) async fn audited(stores: Stores) -> Kept {
@@ -403,7 +419,7 @@ pub(super) async fn audited(stores: Stores) -> Kept {
     one.write(Change::remove(&nobody).audited(&disconnected()))
         .await?;
     let revoked = audit(AuditEvent::Revoked);
-    one.write(Change::settle([1; 16], Settled::Done).audited(&revoked))
+    one.write(Change::settle([1; 16], Settlement::Done).audited(&revoked))
         .await?;
     let used = AuditRecord {
         at: NOW + 5,

@@ -41,7 +41,7 @@ pub(super) async fn read_back(stores: Stores) -> Kept {
             .one
             .write(put(&kind, before).audited(&granted()))
             .await?;
-        expect("put", put, Written::Kept)?;
+        expect("put", put, WriteOutcome::Kept)?;
         expect(
             "the record",
             found(&stores.other).await?,
@@ -75,7 +75,7 @@ pub(super) async fn apart(stores: Stores) -> Kept {
                 .one
                 .write(Change::insert(&record).audited(&granted()))
                 .await?;
-            expect("put", put, Written::Kept)?;
+            expect("put", put, WriteOutcome::Kept)?;
         }
     }
     for holder in &holders {
@@ -151,18 +151,18 @@ pub(super) async fn compared(stores: Stores) -> Kept {
     let put = other
         .write(Change::insert(&record(8, 2)).audited(&granted()))
         .await?;
-    expect("a second first record", put, Written::Conflict)?;
+    expect("a second first record", put, WriteOutcome::Conflict)?;
     let put = other
         .write(Change::replace(&record(8, 2), 6).audited(&granted()))
         .await?;
-    expect("a record for another version", put, Written::Conflict)?;
+    expect("a record for another version", put, WriteOutcome::Conflict)?;
     expect("the record", found(one).await?, Some(record(7, 1)))?;
     one.write(Change::lease(&account(), 7, lease(1, NOW + 10), NOW))
         .await?;
     let put = other
         .write(Change::replace(&record(8, 2), 7).audited(&granted()))
         .await?;
-    expect("a record for this version", put, Written::Kept)?;
+    expect("a record for this version", put, WriteOutcome::Kept)?;
     expect(
         "the record, without a lease",
         found(one).await?,
@@ -173,7 +173,7 @@ pub(super) async fn compared(stores: Stores) -> Kept {
     let put = other
         .write(Change::replace(&record(9, 3), 8).audited(&granted()))
         .await?;
-    expect("a record in place of none", put, Written::Conflict)?;
+    expect("a record in place of none", put, WriteOutcome::Conflict)?;
     Ok(())
 }
 
@@ -186,7 +186,10 @@ pub(super) async fn put_at_a_time(stores: Stores) -> Kept {
                 .write(put(&record(version, at), expected).audited(&granted()))
                 .await
         });
-        let kept = put.await?.into_iter().filter(|it| *it == Written::Kept);
+        let kept = put
+            .await?
+            .into_iter()
+            .filter(|it| *it == WriteOutcome::Kept);
         expect("how many were kept", kept.count(), 1)?;
     }
     let lines = stores
@@ -247,11 +250,19 @@ pub(super) async fn fenced(stores: Stores) -> Kept {
     with_record(&stores).await?;
     let (one, other, account) = (&stores.one, &stores.other, account());
     let unleased = one.write(renewal(&record(8, 2), 7, 1)).await?;
-    expect("a renewal without a lease", unleased, Written::Conflict)?;
+    expect(
+        "a renewal without a lease",
+        unleased,
+        WriteOutcome::Conflict,
+    )?;
     one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
         .await?;
     let wrong = one.write(renewal(&record(8, 2), 6, 1)).await?;
-    expect("a renewal of another version", wrong, Written::Conflict)?;
+    expect(
+        "a renewal of another version",
+        wrong,
+        WriteOutcome::Conflict,
+    )?;
     other
         .write(Change::lease(&account, 7, lease(2, NOW + 99), NOW + 10))
         .await?;
@@ -259,17 +270,17 @@ pub(super) async fn fenced(stores: Stores) -> Kept {
     expect(
         "a renewal after its lease was taken",
         late,
-        Written::Conflict,
+        WriteOutcome::Conflict,
     )?;
     let mine = other.write(renewal(&record(8, 3), 7, 2)).await?;
-    expect("a renewal", mine, Written::Kept)?;
+    expect("a renewal", mine, WriteOutcome::Kept)?;
     expect(
         "the record, without a lease",
         found(one).await?,
         Some(record(8, 3)),
     )?;
     let again = other.write(renewal(&record(8, 3), 7, 2)).await?;
-    expect("the same renewal again", again, Written::Conflict)?;
+    expect("the same renewal again", again, WriteOutcome::Conflict)?;
     one.write(Change::lease(&account, 8, lease(3, NOW + 10), NOW))
         .await?;
     one.write(Change::remove(&account).audited(&disconnected()))
@@ -280,7 +291,7 @@ pub(super) async fn fenced(stores: Stores) -> Kept {
     expect(
         "a renewal after the account was connected again",
         gone,
-        Written::Conflict,
+        WriteOutcome::Conflict,
     )?;
     Ok(())
 }
@@ -296,7 +307,7 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     expect(
         "under a key that is not there",
         unknown,
-        Written::UnknownKey,
+        WriteOutcome::UnknownKey,
     )?;
     one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
         .await?;
@@ -317,16 +328,16 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     let wrong = other
         .write(Change::reseal(&elsewhere, &sealed(KEY, 1)))
         .await?;
-    expect("another version", wrong, Written::Conflict)?;
+    expect("another version", wrong, WriteOutcome::Conflict)?;
     let done = other.write(Change::reseal(&anew, &sealed(KEY, 1))).await?;
-    expect("sealed anew", done, Written::Kept)?;
+    expect("sealed anew", done, WriteOutcome::Kept)?;
     let again = other
         .write(Change::reseal(&record(7, 9), &sealed(KEY, 1)))
         .await?;
     expect(
         "sealed anew from a key that it no longer has",
         again,
-        Written::Conflict,
+        WriteOutcome::Conflict,
     )?;
     let wanted = VaultRecord {
         lease: Some(lease(1, NOW + 10)),
@@ -342,6 +353,6 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
         .await?;
     expect("records under other keys, then", there.len(), 0)?;
     let renewed = one.write(renewal(&record(8, 3), 7, 1)).await?;
-    expect("the renewal meanwhile", renewed, Written::Kept)?;
+    expect("the renewal meanwhile", renewed, WriteOutcome::Kept)?;
     Ok(())
 }

@@ -9,7 +9,7 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
     let put = one
         .write(Change::insert(&record(7, 1)).audited(&granted()))
         .await?;
-    expect("a record without a key", put, Written::UnknownKey)?;
+    expect("a record without a key", put, WriteOutcome::UnknownKey)?;
     one.write(Change::add_key(&key_of(None, KEY), None)).await?;
     let put = one
         .write(Change::insert(&record(7, 1)).audited(&granted()))
@@ -17,7 +17,7 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
     expect(
         "a record under a key of another tenant",
         put,
-        Written::UnknownKey,
+        WriteOutcome::UnknownKey,
     )?;
     expect("records", found(one).await?, None)?;
     with_record(&stores).await?;
@@ -28,17 +28,21 @@ pub(super) async fn keyed(stores: Stores) -> Kept {
     let put = one
         .write(Change::replace(&other, 7).audited(&granted()))
         .await?;
-    expect("a second record under no key", put, Written::UnknownKey)?;
+    expect(
+        "a second record under no key",
+        put,
+        WriteOutcome::UnknownKey,
+    )?;
     one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
         .await?;
     let renewal = one.write(renewal(&other, 7, 1)).await?;
-    expect("a renewal under no key", renewal, Written::UnknownKey)?;
+    expect("a renewal under no key", renewal, WriteOutcome::UnknownKey)?;
     let revocation = Revocation {
         sealed: sealed(OTHER_KEY, 2),
         ..revocation(1, NOW)
     };
     let added = one.write(Change::insert(&revocation)).await?;
-    expect("a revocation under no key", added, Written::UnknownKey)?;
+    expect("a revocation under no key", added, WriteOutcome::UnknownKey)?;
     let wanted = VaultRecord {
         lease: Some(lease(1, NOW + 10)),
         ..record(7, 1)
@@ -65,7 +69,7 @@ pub(super) async fn dropped(stores: Stores) -> Kept {
     let used = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
     expect("a key of a revocation is dropped", used, false)?;
     let revoked = audit(AuditEvent::Revoked);
-    one.write(Change::settle([1; 16], Settled::Done).audited(&revoked))
+    one.write(Change::settle([1; 16], Settlement::Done).audited(&revoked))
         .await?;
     let newest = one
         .write(Change::drop_key(Some("t"), OTHER_KEY))
@@ -221,7 +225,7 @@ pub(super) async fn deleted(stores: Stores) -> Kept {
     expect(
         "a record under the key that is gone",
         put,
-        Written::UnknownKey,
+        WriteOutcome::UnknownKey,
     )?;
     let lines = other
         .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))

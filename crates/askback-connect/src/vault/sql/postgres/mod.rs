@@ -4,7 +4,7 @@ mod failure;
 mod settings;
 mod values;
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use tokio::time::{error::Elapsed, timeout};
@@ -14,6 +14,7 @@ pub use settings::PostgresSettings;
 
 use super::schema::{self, Dialect, VERSION};
 use super::{Batch, Changed, Statement, Value};
+use crate::debug::debug_only;
 use crate::vault::error::VaultError;
 use crate::vault::store::{VaultFuture, VaultStore};
 
@@ -244,8 +245,6 @@ async fn found(client: &Object, statement: &Statement) -> Result<Vec<Vec<Value>>
     rows.iter().map(values::of_row).collect()
 }
 
-impl fmt::Debug for PostgresVault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresVault").finish_non_exhaustive()
-    }
+debug_only! {
+    PostgresVault {}
 }

@@ -1,18 +1,17 @@
 //! Which credential a call needs.
 
-use std::fmt;
-
 use askback_core::{ask::Principal, auth::Scopes};
 
 use super::account::Holder;
 use super::error::VaultError;
 use super::store::VaultRecord;
+use crate::debug::debug_only;
 
 /// The credential that a call needs: of whom, at which provider, and what it must be good for.
 ///
 /// `Debug` prints the provider and the scopes alone.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct AccountQuery {
     pub(super) holder: Holder,
     pub(super) client: Option<String>,
     pub(super) provider: String,
@@ -30,7 +29,7 @@ enum Choice {
     Id(String),
 }
 
-impl Wanted {
+impl AccountQuery {
     /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.
     #[must_use]
     pub fn new(caller: &Principal, provider: impl Into<String>) -> Self {
@@ -99,11 +98,6 @@ impl Wanted {
     }
 }
 
-impl fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wanted")
-            .field("provider", &self.provider)
-            .field("scopes", &self.scopes)
-            .finish_non_exhaustive()
-    }
+debug_only! {
+    AccountQuery { provider, scopes }
 }
