@@ -17,8 +17,7 @@ mod trials;
 
 use std::{collections::BTreeSet, io, time::Duration};
 
-use askback::Revision;
-use askback::internal::revision::Era;
+use askback::{Revision, internal::revision::Era};
 use askback_host::{
     text::{Words, given},
     words,

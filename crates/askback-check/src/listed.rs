@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askback::internal::{
-    http::params::{BadAnnotation, BadReason, HeaderAnnotations},
-    quote::clipped,
+use askback::{
+    internal::{
+        http::params::{BadAnnotation, BadReason, HeaderAnnotations},
+        quote::clipped,
+    },
+    protocol::Schema,
 };
-use askback::protocol::Schema;
 use serde_json::Value;
 use url::Url;
 
@@ -16,8 +18,10 @@ use crate::{ledger::Ledger, rules::*};
 #[derive(Debug, Default)]
 pub(crate) struct Lists(pub(crate) BTreeMap<&'static str, Vec<Value>>);
 
-/// The members that hold lists, with the kind of their entries, and the members of these by type. `!` marks those that must
-/// be there.
+/// The members that hold lists.
+pub(crate) const MEMBERS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
+
+/// The same with the kind of their entries, and the members of these by type. `!` marks those that must be there.
 const SHAPES: [(&str, &str, &str); 4] = [
     (
         "tools",
@@ -79,7 +83,6 @@ const PART_WORK: usize = 16;
 /// The most schemas around a part.
 const MAX_SCHEMA_DEPTH: usize = 128;
 
-/// The types of JSON Schema.
 const TYPES: &str = "array boolean integer null number object string";
 
 /// The keywords that say the type of a value in place of `type`.
@@ -95,7 +98,7 @@ impl Lists {
 
     /// Adds the entries of a page, as long as there is room.
     pub(crate) fn add(&mut self, page: &Value, most: usize) {
-        for (member, ..) in SHAPES {
+        for member in MEMBERS {
             let entries = self.0.entry(member).or_default();
             let room = most.saturating_sub(entries.len());
             let more = page[member].as_array().into_iter().flatten();

@@ -16,13 +16,10 @@ use crate::{
     rules::{Level, Row},
 };
 
-/// The most characters of an exchange that a person is shown.
 const SHOWN: usize = 400;
 
-/// The most places of a finding that a person is shown.
 const PLACES: usize = 8;
 
-/// How wide the names of steps are.
 const NAMES: usize = 14;
 
 /// The findings about a server.
@@ -82,7 +79,6 @@ impl Report {
             || matches!(self.lost, Some(Lost::Unresponsive(..)))
     }
 
-    /// Adds a step that went well.
     pub(crate) fn ok(
         &mut self,
         name: &'static str,
@@ -94,7 +90,6 @@ impl Report {
         step
     }
 
-    /// Adds a step that failed.
     pub(crate) fn fail(
         &mut self,
         name: &'static str,
@@ -303,7 +298,6 @@ fn heading(row: &Row) -> Words {
     words!("{} {}  {}", row.id, row.level.as_str(), row.says)
 }
 
-/// Why a server was not tried to the end.
 fn ended(lost: &Lost) -> Words {
     match lost {
         Lost::Unresponsive(requests, time) => words!(

@@ -6,7 +6,6 @@ use askback::internal::json;
 use http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::{Value, json, value::RawValue};
 
-/// Something to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     /// The bytes: a message, or something that is none.
@@ -41,7 +40,6 @@ pub struct Reply {
     pub(crate) bytes: usize,
     /// The answer: over HTTP any, otherwise that of the id.
     pub answer: Option<Value>,
-    /// Other answers.
     pub(crate) strays: Vec<Value>,
     pub(crate) notifications: Vec<Value>,
     pub(crate) asked: Vec<Value>,
@@ -63,13 +61,10 @@ pub(crate) enum End {
     /// There was no need.
     #[default]
     Done,
-    /// The answer did not come in this time.
     Silent(Duration),
-    /// The server closed the connection.
     Closed(String),
     /// Nothing could be sent, or the server is gone since an exchange before.
     Unreachable(String),
-    /// The server sent more than is read.
     TooMuch,
 }
 
@@ -95,7 +90,6 @@ impl Sent {
         }
     }
 
-    /// A request over HTTP without a body.
     pub(crate) fn bare(method: Method) -> Self {
         Self {
             method,
@@ -175,7 +169,6 @@ impl Reply {
         matches!(self.end, End::Closed(_)) && self.status.is_none()
     }
 
-    /// Whether what was waited for did not come in time.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent(_))
     }
@@ -208,7 +201,6 @@ impl Reply {
         cut(&parts.join("\n"))
     }
 
-    /// Counts bytes that came.
     pub(super) fn count(&mut self, bytes: usize, most: usize) -> Result<(), End> {
         self.bytes = self.bytes.saturating_add(bytes);
         match self.bytes > most {
@@ -411,26 +403,19 @@ mod tests {
     fn what_comes_is_sorted() {
         #[track_caller]
         fn check(wait: &Wait, status: Option<u16>, text: &str, is_wanted: bool, place: &str) {
-            let mut reply = Reply {
-                status,
-                ..Reply::default()
-            };
+            let mut reply = Reply::default();
+            reply.status = status;
             assert_eq!(reply.take(text.as_bytes(), wait), is_wanted, "{text}");
-            let places = [
+            let counts = [
                 ("answer", usize::from(reply.answer.is_some())),
                 ("strays", reply.strays.len()),
                 ("notifications", reply.notifications.len()),
                 ("asked", reply.asked.len()),
                 ("noise", reply.noise.len()),
             ];
-            for (name, found) in places {
-                assert_eq!(found, usize::from(name == place), "{name}: {text}");
-            }
-            let came: &[&str] = match place {
-                "noise" => &[],
-                _ => &[text],
-            };
-            assert_eq!(reply.came, came);
+            let expected = counts.map(|(name, _)| (name, usize::from(name == place)));
+            assert_eq!(counts, expected, "{text}");
+            assert_eq!(reply.came.len(), usize::from(place != "noise"));
         }
         let seven = Wait::For(json!(7));
         check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");

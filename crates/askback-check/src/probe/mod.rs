@@ -10,11 +10,14 @@ mod wire;
 use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
-use askback::internal::{
-    http::headers::{encode, name_member},
-    revision::Era,
+use askback::{
+    Revision,
+    internal::{
+        http::headers::{encode, name_member},
+        revision::Era,
+    },
+    transport::WireEvent,
 };
-use askback::{Revision, transport::WireEvent};
 use askback_host::text::head;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -93,7 +96,6 @@ pub(crate) struct Probe {
     next: u64,
     /// The answers in a row that did not come; the most if the server is gone.
     silent: u32,
-    /// The time of the slowest answer.
     slowest: Duration,
     /// The requests that the server has sent, the first ones.
     pub(crate) asked: Vec<ServerRequest>,
@@ -127,7 +129,6 @@ pub(crate) struct Closed {
     pub(crate) is_by_itself: Option<bool>,
     /// How long it was waited for.
     pub(crate) allowed: Duration,
-    /// The lines of its standard output that are no messages.
     pub(crate) noise: Vec<String>,
 }
 
@@ -174,17 +175,10 @@ impl Way {
 }
 
 impl Bounds {
-    /// Has a message seen that is sent.
-    fn sends(&self, message: &[u8]) {
-        if let (Some(recorder), false) = (&self.recorder, message.is_empty()) {
-            recorder.take(&WireEvent::Sent(message));
-        }
-    }
-
-    /// Has a message seen that came.
-    fn receives(&self, message: &[u8]) {
-        if let Some(recorder) = &self.recorder {
-            recorder.take(&WireEvent::Received(message));
+    fn shows(&self, event: &WireEvent<'_>) {
+        let is_nothing = matches!(event, WireEvent::Sent([]));
+        if let Some(recorder) = self.recorder.as_ref().filter(|_| !is_nothing) {
+            recorder.take(event);
         }
     }
 }
@@ -285,7 +279,6 @@ impl Probe {
         reply
     }
 
-    /// Notes what matters beyond this exchange.
     fn note(&mut self, reply: &mut Reply) {
         let room = LINES.saturating_sub(self.asked.len());
         let asked = reply.asked.iter().map(|asked| {

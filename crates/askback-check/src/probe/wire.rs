@@ -2,11 +2,11 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use askback::internal::{
-    http::{media::Media, sse::Parser},
-    limits::Limits,
+use askback::{
+    Limits,
+    internal::http::{media::Media, sse::Parser},
+    transport::{ChildLine, Http, OpenChild, WireEvent},
 };
-use askback::transport::{ChildLine, Http, OpenChild};
 use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
 use bytes::Bytes;
@@ -54,7 +54,6 @@ pub struct Site {
     pub transport: Http,
 }
 
-/// The body of a response, as it is read.
 struct Body {
     incoming: Incoming,
     parser: Parser,
@@ -78,7 +77,7 @@ impl Wire {
         match self {
             Self::Process(None) => return Reply::unsent(sent).end,
             Self::Process(Some(child)) => {
-                bounds.sends(&sent.body);
+                bounds.shows(&WireEvent::Sent(&sent.body));
                 // What it said before it went away is read, too.
                 if child.send(sent.body.clone()).await.is_ok() && sent.wait == Wait::Nothing {
                     return End::Done;
@@ -101,7 +100,7 @@ impl Wire {
                 Ok(bytes) => bytes,
                 Err(end) => return end,
             };
-            bounds.receives(&bytes);
+            bounds.shows(&WireEvent::Received(&bytes));
             let before = reply.asked.len();
             let is_wanted = reply.take(&bytes, &sent.wait);
             let asked = reply.asked.iter().skip(before);
@@ -110,7 +109,7 @@ impl Wire {
                 // is read.
                 match self {
                     Self::Process(Some(child)) => {
-                        bounds.sends(&answer.body);
+                        bounds.shows(&WireEvent::Sent(&answer.body));
                         let _ = child.send(answer.body).await;
                     }
                     Self::Process(None) => {}
@@ -142,7 +141,6 @@ async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<V
 }
 
 impl Body {
-    /// Takes the head of a response.
     fn new(response: Response<Incoming>, sent: &Sent, bounds: &Bounds, reply: &mut Reply) -> Self {
         reply.status = Some(response.status().as_u16());
         reply.headers = response.headers().clone();
@@ -241,7 +239,6 @@ impl Address {
         self.0.requests.is_proxied(&self.0.uri)
     }
 
-    /// Sends a request.
     async fn send(
         &self,
         sent: &Sent,
@@ -250,7 +247,7 @@ impl Address {
     ) -> Result<Response<Incoming>, End> {
         let request = self.request(sent, speaker).await;
         let request = request.map_err(End::Unreachable)?;
-        bounds.sends(&sent.body);
+        bounds.shows(&WireEvent::Sent(&sent.body));
         let response = self.0.requests.send(request).await;
         response.map_err(|why| match why {
             Unanswered::Unreachable(why) => End::Unreachable(why),

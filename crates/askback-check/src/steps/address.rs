@@ -2,8 +2,10 @@
 
 use std::{borrow::Cow, io, net::IpAddr, time::Duration};
 
-use askback::Revision;
-use askback::internal::jsonrpc::METHOD_NOT_FOUND;
+use askback::{
+    Revision,
+    internal::{address::is_loopback_host, jsonrpc::METHOD_NOT_FOUND},
+};
 use askback_host::{
     text::{Words, given},
     words,
@@ -78,7 +80,7 @@ pub(super) async fn reach(
         report.ok("TLS", None, "its certificate is trusted");
     } else {
         report.skip("TLS", "the address begins with http:");
-        if !is_loopback(&host) {
+        if !is_loopback_host(&host) {
             report.ledger.judge_places(PLAIN_HTTP, vec![host]);
         }
     }
@@ -189,9 +191,4 @@ fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
     };
     report.fail(name, says, shown, advice);
     false
-}
-
-pub(crate) fn is_loopback(host: &str) -> bool {
-    let address = bare(host).parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -62,7 +62,6 @@ pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report
     report.fail(NAME, says, Some(refusal.shown()), advice);
 }
 
-/// The names of headers, in a sentence.
 pub(super) fn named(credentials: &[&str]) -> Words {
     let names = credentials.iter().map(|name| words!("`{}`", given(name)));
     Words::join(names, " and ")

@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use askback::internal::{jsonrpc::METHOD_NOT_FOUND, revision::Era};
 use askback::{
     Revision,
     client::{Client, ClientError, Event, List, Protocol},
+    internal::{jsonrpc::METHOD_NOT_FOUND, revision::Era},
     transport::WireEvent,
 };
 use askback_host::{
@@ -38,7 +38,6 @@ const MAX_LEFT_OUT: usize = 10;
 struct Heard {
     /// The id of the last request.
     awaited: Option<Value>,
-    /// The first message that breaks JSON-RPC.
     fault: Option<(Fault, String)>,
     /// Lines of the standard output that are no messages.
     noise: Vec<String>,

@@ -2,7 +2,7 @@
 //!
 //! Never signs in, and calls no tool.
 
-pub(crate) mod address;
+mod address;
 mod authorization;
 mod conversation;
 pub(crate) mod program;

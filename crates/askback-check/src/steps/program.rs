@@ -54,19 +54,19 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
         Some(_) => given(name),
     };
     let (says, advice) = match found(&server.program, folder, server.path.as_deref()) {
-        Found::Program(path) => {
+        Ok(path) => {
             report.ok("program", None, words!("{}", file(&path)));
             return true;
         }
-        Found::File(path) => (
-            words!("{} is there, but may not be executed", file(&path)),
-            "Allow that with chmod +x, or name the program that runs it, such as python3.".into(),
-        ),
-        Found::Folder => (
+        Err(Some(path)) if path.is_dir() => (
             words!("{} is a folder, and no program", given(name)),
             "Name the program in it.".into(),
         ),
-        Found::Nothing => (
+        Err(Some(path)) => (
+            words!("{} is there, but may not be executed", file(&path)),
+            "Allow that with chmod +x, or name the program that runs it, such as python3.".into(),
+        ),
+        Err(None) => (
             words!("there is no program {}", given(name)),
             install(&server.program),
         ),
@@ -75,18 +75,12 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     false
 }
 
-/// A thing that is found under the name of a program.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    Program(PathBuf),
-    /// A file that may not be executed.
-    File(PathBuf),
-    Folder,
-    Nothing,
-}
-
-/// The file of a program.
-fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Found {
+/// Looks for the file of a program. An error has the file that may not be executed, or the folder of that name.
+fn found(
+    program: &str,
+    folder: Option<&Path>,
+    path: Option<&str>,
+) -> Result<PathBuf, Option<PathBuf>> {
     let is_path = program.contains(std::path::is_separator);
     let files: Vec<PathBuf> = if is_path {
         vec![folder.unwrap_or(Path::new("")).join(program)]
@@ -97,15 +91,10 @@ fn found(program: &str, folder: Option<&Path>, path: Option<&str>) -> Found {
             .collect()
     };
     let first = |is_it: fn(&Path) -> bool| files.iter().find(|file| is_it(file)).cloned();
-    match (first(is_program), first(Path::is_file)) {
-        (Some(program), _) => Found::Program(program),
-        (None, Some(file)) => Found::File(file),
-        (None, None) if is_path && first(Path::is_dir).is_some() => Found::Folder,
-        (None, None) => Found::Nothing,
-    }
+    let other = || first(Path::is_file).or_else(|| first(Path::is_dir).filter(|_| is_path));
+    first(is_program).ok_or_else(other)
 }
 
-/// The endings of files of programs.
 #[cfg(windows)]
 const ENDINGS: [&str; 4] = ["", ".exe", ".cmd", ".bat"];
 #[cfg(not(windows))]
@@ -124,21 +113,13 @@ fn is_program(file: &Path) -> bool {
 
 /// The advice on a program that is missing.
 fn install(program: &str) -> Words {
+    const BROUGHT: &str = "npx npm node => Node.js; uvx uv => uv; python python3 pip pipx => Python; bunx bun => Bun; \
+        deno => Deno; docker => Docker; dotnet => the .NET SDK; java => Java; cargo => Rust";
     let name = Path::new(program).file_name().unwrap_or_default();
-    let brings: Option<&'static str> = match &*name.to_string_lossy() {
-        "npx" | "npm" | "node" => Some("Node.js"),
-        "uvx" | "uv" => Some("uv"),
-        "python" | "python3" | "pip" | "pipx" => Some("Python"),
-        "bunx" | "bun" => Some("Bun"),
-        "deno" => Some("Deno"),
-        "docker" => Some("Docker"),
-        "dotnet" => Some("the .NET SDK"),
-        "java" => Some("Java"),
-        "cargo" => Some("Rust"),
-        _ => None,
-    };
+    let mut known = BROUGHT.split("; ").filter_map(|it| it.split_once(" => "));
+    let brings = known.find(|(programs, _)| programs.split(' ').any(|it| name == it));
     match brings {
-        Some(brings) => words!(
+        Some((_, brings)) => words!(
             "Install {}, or write the whole path of the program.",
             brings
         ),
@@ -261,22 +242,19 @@ mod tests {
         let this = env::current_exe().expect("it runs");
         let (folder, name) = (this.parent().expect("a folder"), this.file_name());
         let name = name.expect("a name").to_string_lossy().into_owned();
-        let path = folder.to_str();
         let whole = this.to_string_lossy();
-        let program = |path: &Path| Found::Program(path.to_owned());
-        assert_eq!(found(&whole, None, None), program(&this));
-        assert_eq!(found(&name, None, path), program(&this));
-        assert_eq!(found(&name, None, Some("")), Found::Nothing);
-        assert_eq!(
-            found(&format!("./{name}"), Some(folder), None),
-            program(&folder.join("./").join(&name))
-        );
-        assert_eq!(found("/dev/null/x", None, None), Found::Nothing);
-        assert_eq!(found(&folder.to_string_lossy(), None, None), Found::Folder);
+        assert_eq!(found(&whole, None, None), Ok(this.clone()));
+        assert_eq!(found(&name, None, folder.to_str()), Ok(this.clone()));
+        assert_eq!(found(&name, None, Some("")), Err(None));
+        let here = found(&format!("./{name}"), Some(folder), None);
+        assert_eq!(here, Ok(folder.join("./").join(&name)));
+        assert_eq!(found("/dev/null/x", None, None), Err(None));
+        let is_folder = found(&folder.to_string_lossy(), None, None);
+        assert_eq!(is_folder, Err(Some(folder.to_owned())));
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         if cfg!(unix) {
             let found = found(&manifest.to_string_lossy(), None, None);
-            assert_eq!(found, Found::File(manifest));
+            assert_eq!(found, Err(Some(manifest)));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The rules of HTTP.
 
-use askback::{Revision, protocol::codes::HEADER_MISMATCH};
+use askback::{Revision, internal::address::is_loopback_host, protocol::codes::HEADER_MISMATCH};
 use http::Method;
 use serde_json::json;
 
@@ -8,7 +8,6 @@ use super::{Conversation, NOBODY, Trials, UNKNOWN};
 use crate::{
     probe::{End, Reply, SESSION_ID as SESSION, Sent, Way},
     rules::*,
-    steps::address::is_loopback,
 };
 
 /// The origin of a page that a user might have open.
@@ -28,7 +27,7 @@ impl Trials<'_> {
         let is_known = known.any(|known| media.starts_with(known));
         talk.judge(&seen, [(MEDIA, is_known)]);
         if let Way::Address(address) = talk.way
-            && is_loopback(address.url().host_str().unwrap_or_default())
+            && is_loopback_host(address.url().host_str().unwrap_or_default())
         {
             let seen = talk.changed("origin", Some(ELSEWHERE)).await;
             let (is_403, is_refused) = (seen.has_status(403), seen.is_refused());
@@ -42,7 +41,6 @@ impl Trials<'_> {
 }
 
 impl Conversation<'_> {
-    /// Sends a request with another header than it should have, or without.
     async fn changed(&mut self, name: &str, value: Option<&str>) -> Reply {
         let method = self.harmless_method();
         let message = self.probe.request(method, json!({}));

@@ -1,7 +1,10 @@
 //! How both sides come to speak, and messages as JSON-RPC has them.
 
-use askback::internal::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
-use askback::{Revision, protocol::codes::UNSUPPORTED_VERSION};
+use askback::{
+    Revision,
+    internal::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
+    protocol::codes::UNSUPPORTED_VERSION,
+};
 use serde_json::{Value, json};
 
 use super::{Conversation, Trials, UNKNOWN};

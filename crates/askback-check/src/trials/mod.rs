@@ -10,9 +10,9 @@ use std::{
     ops::{Deref, DerefMut, Range},
 };
 
-use askback::internal::revision::Era;
 use askback::{
     Revision,
+    internal::revision::Era,
     protocol::codes::{
         HEADER_MISMATCH, MISSING_CAPABILITY, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION,
         URL_ELICITATION_REQUIRED,
@@ -45,21 +45,17 @@ pub(crate) struct Trials<'a> {
     pub(crate) way: &'a Way,
     pub(crate) bounds: &'a Bounds,
     pub(crate) revision: Revision,
-    /// The revisions that the server speaks.
     pub(crate) spoken: &'a BTreeSet<Revision>,
     pub(crate) scope: &'a Scope,
     pub(crate) ledger: &'a mut Ledger,
 }
 
-/// A conversation that was begun.
 struct Conversation<'a> {
     trials: Trials<'a>,
     probe: Probe,
-    /// The capabilities of the server.
     offered: Value,
     /// The exchange it began with.
     greeting: Reply,
-    /// The tools that were listed.
     listed: Vec<Value>,
 }
 
@@ -220,7 +216,6 @@ impl Trials<'_> {
 }
 
 impl Conversation<'_> {
-    /// Whether the server declares a capability.
     fn has(&self, capability: &str) -> bool {
         self.offered[capability].is_object()
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use askback::internal::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use askback::{
     Revision,
+    internal::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND},
     protocol::{
         RawObject,
         codes::{MISSING_CAPABILITY, RESOURCE_NOT_FOUND},
@@ -15,48 +15,16 @@ use serde_json::{Map, Value, json};
 use super::{Conversation, LOG_LEVEL_KEY, NOBODY, Trials, asked_everything};
 use crate::{
     Misnamed, NamedTool,
-    listed::{Lists, mirrored},
+    listed::{Lists, MEMBERS, mirrored},
     probe::{ENTRIES, PAGES, Reply, Sent, Wait, is_question},
     rules::*,
 };
-
-/// A list: the method and the member of the result; that there is nothing undeclared, and what is declared is listed; that
-/// it says how long it may be kept.
-type List = (&'static str, &'static str, Option<[Rule; 2]>, Rule);
-
-const LISTS: [List; 4] = [
-    (
-        "tools/list",
-        "tools",
-        Some([TOOLS_DECLARED, TOOLS_LISTED]),
-        TOOLS_CACHING,
-    ),
-    (
-        "prompts/list",
-        "prompts",
-        Some([PROMPTS_DECLARED, PROMPTS_LISTED]),
-        PROMPTS_CACHING,
-    ),
-    (
-        "resources/list",
-        "resources",
-        Some([RESOURCES_DECLARED, RESOURCES_LISTED]),
-        RESOURCES_CACHING,
-    ),
-    (
-        "resources/templates/list",
-        "resourceTemplates",
-        None,
-        TEMPLATES_CACHING,
-    ),
-];
 
 /// A URI that leads to nothing.
 const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
 
 const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
 
-/// The token of progress that goes with each call.
 const TOKEN: &str = "askback-progress";
 
 /// The most tools that are called because they say that they change nothing.
@@ -82,7 +50,7 @@ impl Trials<'_> {
             let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
                 break;
             };
-            let pages = talk.pages("tools/list", "tools").await;
+            let pages = talk.pages("tools").await;
             let has_tools = talk.has("tools");
             talk.probe.close().await;
             let is_list = |page: &Reply| page.result()["tools"].is_array();
@@ -129,9 +97,9 @@ impl Trials<'_> {
 impl Conversation<'_> {
     pub(super) async fn lists(&mut self) {
         let mut lists = Lists::default();
-        for list in LISTS {
-            let entries = self.list(list).await;
-            lists.0.insert(list.1, entries);
+        for member in MEMBERS {
+            let entries = self.list(member).await;
+            lists.0.insert(member, entries);
         }
         lists.judge(self.ledger);
         self.listed = lists.of("tools").to_vec();
@@ -160,15 +128,16 @@ impl Conversation<'_> {
     }
 
     /// Reads the pages of a list; the first alone of one that is not declared.
-    async fn pages(&mut self, method: &str, member: &str) -> Vec<Reply> {
+    async fn pages(&mut self, member: &str) -> Vec<Reply> {
         let (mut pages, mut cursors) = (Vec::new(), BTreeSet::new());
         let (mut params, mut count) = (json!({}), 0_usize);
+        let (method, has) = (method(member), self.has(capability(member)));
         for _ in 0..PAGES {
-            let seen = self.ask(method, params).await;
+            let seen = self.ask(&method, params).await;
             count = count.saturating_add(entries(&seen, member).count());
             let next = seen.result()["nextCursor"].as_str().map(str::to_owned);
             pages.push(seen);
-            let next = next.filter(|_| self.has(capability(method)) && count < ENTRIES);
+            let next = next.filter(|_| has && count < ENTRIES);
             let Some(next) = next.filter(|next| cursors.insert(next.clone())) else {
                 break;
             };
@@ -177,35 +146,37 @@ impl Conversation<'_> {
         pages
     }
 
-    /// Reads a list and judges its pages.
-    async fn list(&mut self, (method, member, declared, caching): List) -> Vec<Value> {
-        let pages = self.pages(method, member).await;
-        let has = self.has(capability(method));
-        let first = pages
-            .first()
-            .map(|page| page.result()["cacheScope"].clone());
+    async fn list(&mut self, member: &str) -> Vec<Value> {
+        let rules: &[Rule] = match member {
+            "tools" => &[TOOLS_CACHING, TOOLS_DECLARED, TOOLS_LISTED],
+            "prompts" => &[PROMPTS_CACHING, PROMPTS_DECLARED, PROMPTS_LISTED],
+            "resources" => &[RESOURCES_CACHING, RESOURCES_DECLARED, RESOURCES_LISTED],
+            _ => &[TEMPLATES_CACHING],
+        };
+        let pages = self.pages(member).await;
+        let has = self.has(capability(member));
+        let scope = |page: &Reply| page.result()["cacheScope"].clone();
+        let first = pages.first().map(scope);
         for (index, page) in pages.iter().enumerate() {
             let (result, is_first) = (page.result(), index == 0);
-            if let (Some([declared, listed]), true) = (declared, is_first) {
+            if let (&[_, declared, listed], true) = (rules, is_first) {
                 let is_declared = has || entries(page, member).next().is_none();
                 self.judge(page, [(declared, is_declared)]);
                 let is_listed = (listed, result[member].is_array());
                 self.judge(page, has.then_some(is_listed));
             }
             if has {
-                self.caching(caching, page);
-                let is_same = (PAGES_SCOPE, first.as_ref() == Some(&result["cacheScope"]));
+                self.caching(rules[0], page);
+                let is_same = (PAGES_SCOPE, first == Some(scope(page)));
                 self.judge(page, (!is_first && !result.is_null()).then_some(is_same));
             }
         }
         if has {
             let params = json!({"cursor": "askback-no-such-cursor"});
-            let seen = self.ask(method, params).await;
-            let is_refused = (BAD_CURSOR, seen.has_code(INVALID_PARAMS));
-            self.judge(
-                &seen,
-                (!seen.has_code(METHOD_NOT_FOUND)).then_some(is_refused),
-            );
+            let seen = self.ask(&method(member), params).await;
+            if !seen.has_code(METHOD_NOT_FOUND) {
+                self.judge(&seen, [(BAD_CURSOR, seen.has_code(INVALID_PARAMS))]);
+            }
         }
         let all = pages.iter().flat_map(|page| entries(page, member));
         all.cloned().collect()
@@ -380,11 +351,20 @@ impl Conversation<'_> {
 }
 
 /// The capability of a server with such a list.
-fn capability(method: &str) -> &str {
-    method.split('/').next().unwrap_or_default()
+fn capability(member: &str) -> &str {
+    match member {
+        "resourceTemplates" => "resources",
+        member => member,
+    }
 }
 
-/// The entries of a page.
+fn method(member: &str) -> String {
+    match member {
+        "resourceTemplates" => "resources/templates/list".to_owned(),
+        member => format!("{member}/list"),
+    }
+}
+
 fn entries<'a>(page: &'a Reply, member: &str) -> impl Iterator<Item = &'a Value> {
     page.result()[member].as_array().into_iter().flatten()
 }

@@ -13,7 +13,6 @@ use crate::{
     rules::*,
 };
 
-/// A result that needs input.
 struct Round {
     state: Option<String>,
     /// The answers to its questions.
@@ -184,7 +183,6 @@ impl Conversation<'_> {
     }
 }
 
-/// Whether a call came to a result that asks.
 fn is_asked(seen: &Reply) -> bool {
     seen.result()["resultType"] == "input_required"
 }
