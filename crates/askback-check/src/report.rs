@@ -262,7 +262,7 @@ impl Finding {
             "sent": self.sent,
             "came": self.came,
             "places": self.places,
-            "wanted": self.wanted,
+            "wanted": if self.wanted.is_empty() { self.row.says } else { self.wanted },
         })
     }
 
@@ -290,7 +290,9 @@ impl Finding {
         if more > 0 {
             page.note(Style::Dim, words!("and {} more", more));
         }
-        page.note(Style::Plain, words!("wanted: {}", self.wanted));
+        if !self.wanted.is_empty() {
+            page.note(Style::Plain, words!("wanted: {}", self.wanted));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Rule {
     pub rows: &'static [Row],
     /// The transports that it is about.
     pub over: Over,
-    /// What should have come, or what to do.
+    /// What should have come, or what to do; empty if the rule says it.
     pub wanted: &'static str,
     /// Why it is not tried, if it is not.
     pub untried: &'static str,
@@ -113,7 +113,7 @@ macro_rules! last {
 }
 
 macro_rules! rules {
-    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident $(..=$until:ident)?),*] $says:literal => $wanted:literal;)*)*) => {
+    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident $(..=$until:ident)?),*] $says:literal $(=> $wanted:literal)?;)*)*) => {
         $($(
             #[allow(missing_docs)]
             pub const $name: Rule = Rule {
@@ -125,7 +125,7 @@ macro_rules! rules {
                     until: last!($since $($until)?),
                 }),*],
                 over: Over::$over,
-                wanted: $wanted,
+                wanted: concat!($($wanted)?),
                 untried: $why,
             };
         )*)*
@@ -142,43 +142,35 @@ rules! {
         "Messages are those of JSON-RPC 2.0; an unknown method is refused with -32601, and what is no JSON is refused."
             => "the error -32601";
     RESULT_ID Any ["BA-06" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06]
-        "A result has the id of its request, of the same type." => "an answer with the id of the request";
+        "A result has the id of its request, of the same type.";
     RESULT_SET Any ["BA-07" Must V25_11..=V26_07, "BA24-02" Must V24_11..=V25_06]
-        "A response that is no error has a result." => "a result or an error";
+        "A response that is no error has a result.";
     ONE_OUTCOME Any ["BA24-03" Must V24_11..=V25_06] "A response does not have both." => "one of result and error";
-    RESULT_TYPE Any ["BA-08" Must V26_07] "Each result says of which type it is." => "a result with `resultType`";
-    ERROR_ID Any ["BA-12" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06]
-        "An error has the id of its request." => "an answer with the id of the request";
-    ERROR_SHAPE Any ["BA-13" Must V25_11..=V26_07, "BA24-04" Must V25_03..=V25_06]
-        "An error has a code and a message." => "an error with `code` and `message`";
-    ERROR_CODE Any ["BA-14" Must V24_11..=V26_07]
-        "The code of an error is a whole number." => "a code that is a whole number";
+    RESULT_TYPE Any ["BA-08" Must V26_07] "Each result has a `resultType`.";
+    ERROR_ID Any ["BA-12" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06] "An error has the id of its request.";
+    ERROR_SHAPE Any ["BA-13" Must V25_11..=V26_07, "BA24-04" Must V25_03..=V25_06] "An error has a code and a message.";
+    ERROR_CODE Any ["BA-14" Must V24_11..=V26_07] "The code of an error is a whole number.";
     RESERVED_CODES Any ["BA-16" Must V26_07]
         "Of the codes from -32020 to -32099 only those are used that the protocol defines." => "a code that is defined";
     OLD_NOT_FOUND Any ["BA-17" Must V26_07] "The code -32002 is used no more." => "the code -32602";
     OLD_URL_REQUIRED Any ["BA-18" Must V26_07] "The code -32042 is used no more." => "a result that asks";
-    NO_ANSWER Any ["BA-20" Must V25_03..=V26_07]
-        "A notification is not answered." => "one answer, to the request after it";
-    UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=V26_07]
-        "A cancellation of an unknown request is ignored." => "one answer, to the request after it";
-    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=V26_07]
-        "A cancellation that cannot be read is ignored." => "one answer, to the request after it";
-    BATCHES Any ["BA24-05" Must V25_03] "The requests of a batch are answered." => "an answer to each request";
-    PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result." => "an empty result";
+    NO_ANSWER Any ["BA-20" Must V25_03..=V26_07] "A notification is not answered.";
+    UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=V26_07] "A cancellation of an unknown request is ignored.";
+    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=V26_07] "A cancellation that cannot be read is ignored.";
+    BATCHES Any ["BA24-05" Must V25_03] "The requests of a batch are answered.";
+    PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result.";
 
     // How both sides come to speak.
     GREETING Any ["LI25-05" Must V24_11..=V25_11]
         "The handshake is answered with the version, the capabilities and the name of the server."
             => "`protocolVersion`, `capabilities` and `serverInfo` with `name` and `version`";
     OTHER_VERSION Any ["LI25-11" Must V24_11..=V25_11]
-        "A handshake in an unknown version is answered with one that the server speaks."
-            => "a result with another version";
-    LATEST_VERSION Any ["LI25-12" Should V24_11..=V25_11]
-        "That version is the newest of the server." => "the newest version it speaks";
+        "A handshake in an unknown version is answered with one that the server speaks.";
+    LATEST_VERSION Any ["LI25-12" Should V24_11..=V25_11] "That version is the newest of the server.";
     EARLY_REQUESTS Any ["LI25-07" Should V24_11..=V25_11]
-        "Before the handshake is over, the server requests nothing but pings." => "no request";
+        "Before the handshake is over, the server requests nothing but pings.";
     NEGOTIATED Any ["LI25-16" Must V25_06..=V25_11, "LI24-03" Should V24_11..=V25_03]
-        "The server asks nothing that the client has not declared it can be asked." => "no question";
+        "The server asks nothing that the client has not declared it can be asked.";
     DISCOVER Any ["DI-01" Must V26_07] "`server/discover` is answered with the versions and capabilities of the server."
         => "a result with `supportedVersions` and `capabilities`";
     NAMED Any ["DI-03" Should V26_07]
@@ -186,88 +178,71 @@ rules! {
     UNKNOWN_VERSION Any ["VE-01" Must V26_07]
         "An unknown version is refused with -32022 and the versions of the server."
             => "the error -32022 with `supported` in its `data`";
-    MODERN_ONLY Any ["VE-08" Should V26_07] "A server without the handshake names its versions when it refuses one."
-        => "an error that names the versions it speaks";
-    MISSING_META Any ["BA-43" Must V26_07]
-        "A request without the capabilities of the client is refused with -32602." => "the error -32602";
-    MISSING_META_STATUS Http ["BA-44" Must V26_07] "The status of that refusal is 400." => "the status 400";
-    SERVER_REQUESTS Any ["PA-01" Must V26_07] "The server sends no requests." => "no request";
+    MODERN_ONLY Any ["VE-08" Should V26_07] "A server without the handshake names its versions when it refuses one.";
+    MISSING_META Any ["BA-43" Must V26_07] "A request without the capabilities of the client is refused with -32602.";
+    MISSING_META_STATUS Http ["BA-44" Must V26_07] "The status of that refusal is 400.";
+    SERVER_REQUESTS Any ["PA-01" Must V26_07] "The server sends no requests.";
     DISCOVER_CACHING Any ["CC-01" Must V26_07]
         "The result of `server/discover` says how long it may be kept." => "`ttlMs` and `cacheScope`";
 
     // Lists.
     "nothing here led to it":
-    TOOLS_DECLARED Any ["TO-05" Must V24_11..=V26_07]
-        "A server with tools declares the capability `tools`." => "the capability, or no such list";
+    TOOLS_DECLARED Any ["TO-05" Must V24_11..=V26_07] "A server with tools declares the capability `tools`.";
     PROMPTS_DECLARED Any ["PR-02" Must V26_07, "PR25-01" Must V24_11..=V25_11]
-        "A server with prompts declares the capability `prompts`." => "the capability, or no such list";
+        "A server with prompts declares the capability `prompts`.";
     RESOURCES_DECLARED Any ["RE-01" Must V24_11..=V26_07]
-        "A server with resources declares the capability `resources`." => "the capability, or no such list";
-    PAGES_SCOPE Any ["CC-21" Must V26_07]
-        "All pages of a list have the same `cacheScope`." => "the `cacheScope` of the first page";
-    BAD_CURSOR Any ["PG-09" Should V24_11..=V26_07] "An invalid cursor is refused with -32602." => "the error -32602";
-    NO_COMPLETION Any ["CO-02" Should V25_03..=V26_07]
-        "A server without completions refuses one with -32601." => "the error -32601";
+        "A server with resources declares the capability `resources`.";
+    PAGES_SCOPE Any ["CC-21" Must V26_07] "All pages of a list have the same `cacheScope`.";
+    BAD_CURSOR Any ["PG-09" Should V24_11..=V26_07] "An invalid cursor is refused with -32602.";
+    NO_COMPLETION Any ["CO-02" Should V25_03..=V26_07] "A server without completions refuses one with -32601.";
     "the server has no tools":
-    TOOLS_LISTED Any ["TO-06" Must V26_07] "Declared tools are listed." => "a result with the list";
-    TOOLS_ORDER Any ["TO-08" Should V26_07]
-        "Tools are listed in the same order each time." => "the order of the request before";
+    TOOLS_LISTED Any ["TO-06" Must V26_07] "Declared tools are listed.";
+    TOOLS_ORDER Any ["TO-08" Should V26_07] "Tools are listed in the same order each time.";
     TOOLS_CACHING Any ["CC-02" Must V26_07]
         "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
     INPUT_SCHEMA Any ["TO-10" Must V25_11..=V26_07, "input-schema" Must V24_11..=V25_06]
         "The input schema of a tool is a JSON Schema of an object." => "a schema with \"type\": \"object\"";
-    TOOL_LENGTH Any ["TO-12" Should V25_11..=V26_07]
-        "The name of a tool has 1 to 128 characters." => "1 to 128 characters";
+    TOOL_LENGTH Any ["TO-12" Should V25_11..=V26_07] "The name of a tool has 1 to 128 characters.";
     TOOL_CHARACTERS Any ["TO-14" Should V25_11..=V26_07]
-        "The name of a tool holds letters, digits, underscores, hyphens and dots alone."
-            => "letters, digits, `_`, `-` and `.`";
-    TOOL_UNIQUE Any ["TO-16" Should V25_11..=V26_07] "No two tools have the same name." => "a name of its own";
+        "The name of a tool holds letters, digits, underscores, hyphens and dots alone.";
+    TOOL_UNIQUE Any ["TO-16" Should V25_11..=V26_07] "No two tools have the same name.";
     ARGUMENTS Any ["TO-35" Must V24_11..=V26_07]
         "A tool that does not exist, or lacks a required argument, is not called with success."
             => "an error, or a result with `isError`";
     "no tool mirrors arguments into headers":
-    HEADER_NAME Any ["TO-20" Must V26_07] "An `x-mcp-header` is a name of a header." => "the name of a header";
-    HEADER_UNIQUE Any ["TO-22" Must V26_07]
-        "No two properties of a tool have the same `x-mcp-header`." => "a name of its own";
-    HEADER_TYPE Any ["TO-23" Must V26_07]
-        "An `x-mcp-header` stands at an integer, a string or a boolean." => "an integer, a string or a boolean";
+    HEADER_NAME Any ["TO-20" Must V26_07] "An `x-mcp-header` is a name of a header.";
+    HEADER_UNIQUE Any ["TO-22" Must V26_07] "No two properties of a tool have the same `x-mcp-header`.";
+    HEADER_TYPE Any ["TO-23" Must V26_07] "An `x-mcp-header` stands at an integer, a string or a boolean.";
     HEADER_PLACE Any ["TO-25" Must V26_07]
-        "An `x-mcp-header` stands at a property that is reached by `properties` alone."
-            => "a property that `properties` alone lead to";
+        "An `x-mcp-header` stands at a property that is reached by `properties` alone.";
     "the server has no prompts, or none that requires an argument":
-    PROMPTS_LISTED Any ["PR-03" Must V26_07] "Declared prompts are listed." => "a result with the list";
+    PROMPTS_LISTED Any ["PR-03" Must V26_07] "Declared prompts are listed.";
     PROMPTS_CACHING Any ["CC-03" Must V26_07]
         "The list of prompts says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    UNKNOWN_PROMPT Any ["PR-11" Should V24_11..=V26_07]
-        "An unknown prompt is refused with -32602." => "the error -32602";
+    UNKNOWN_PROMPT Any ["PR-11" Should V24_11..=V26_07] "An unknown prompt is refused with -32602.";
     PROMPT_ARGUMENTS Any ["PR-12" Should V24_11..=V26_07]
-        "A prompt without a required argument is refused with -32602." => "the error -32602";
+        "A prompt without a required argument is refused with -32602.";
     "the server has no resources":
-    RESOURCES_LISTED Any ["RE-02" Must V26_07] "Declared resources are listed." => "a result with the list";
+    RESOURCES_LISTED Any ["RE-02" Must V26_07] "Declared resources are listed.";
     RESOURCES_CACHING Any ["CC-04" Must V26_07]
         "The list of resources says how long it may be kept." => "`ttlMs` and `cacheScope`";
     TEMPLATES_CACHING Any ["CC-05" Must V26_07]
         "The list of resource templates says how long it may be kept." => "`ttlMs` and `cacheScope`";
     RESOURCE_URI Any ["RE-08" Must V25_06..=V26_07] "The URI of a resource is one." => "a URI with a scheme";
-    UNKNOWN_RESOURCE Any ["RE-09" Must V26_07] "An unknown resource is refused with -32602." => "the error -32602";
-    OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11]
-        "An unknown resource is refused with -32002." => "the error -32002";
+    UNKNOWN_RESOURCE Any ["RE-09" Must V26_07] "An unknown resource is refused with -32602.";
+    OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11] "An unknown resource is refused with -32002.";
     "the server completes nothing":
-    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=V26_07]
-        "A completion for an unknown prompt is refused with -32602." => "the error -32602";
+    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=V26_07] "A completion for an unknown prompt is refused with -32602.";
     "the server sent no log messages":
     LOG_LEVEL Any ["LO-05" Should V26_07, "LO25-02" Should V24_11..=V25_11]
-        "An unknown log level is refused with -32602." => "the error -32602";
+        "An unknown log level is refused with -32602.";
     LOGGING_DECLARED Any ["LO-02" Must V24_11..=V26_07]
-        "A server that sends log messages declares the capability `logging`."
-            => "the capability `logging`, or no log messages";
+        "A server that sends log messages declares the capability `logging`.";
     "the server tells of no changes":
     ACKNOWLEDGED Any ["SU-02" Must V26_07] "A subscription begins with its acknowledgement, which names it."
         => "`notifications/subscriptions/acknowledged` with the id of the request";
-    UNREQUESTED Any ["SU-01" Must V26_07]
-        "A subscription brings nothing that was not asked for." => "nothing but the acknowledgement";
-    STREAM_BUFFERING Http ["HT-17" Should V26_07]
-        "A stream of events says `X-Accel-Buffering: no`." => "`X-Accel-Buffering: no`";
+    UNREQUESTED Any ["SU-01" Must V26_07] "A subscription brings nothing that was not asked for.";
+    STREAM_BUFFERING Http ["HT-17" Should V26_07] "A stream of events says `X-Accel-Buffering: no`.";
 
     // Calls: of tools that say `readOnlyHint` and require no arguments, and of those that the user named.
     "no tool that was called did this: name one with --tool":
@@ -276,11 +251,10 @@ rules! {
             => "the error -32021, or a result without questions";
     CAPABILITY_NAMED Any ["BA-47" Must V26_07] "A refusal for a missing capability (-32021) says which one is missing."
         => "`requiredCapabilities` in the `data` of the error";
-    CAPABILITY_STATUS Http ["BA-48" Must V26_07] "The status of that refusal is 400." => "the status 400";
-    QUIET_LOG Any ["LO-03" Must V26_07] "A request without a log level brings no log messages." => "no log messages";
-    PROGRESS_TOKEN Any ["PO-07" Must V24_11..=V26_07]
-        "Progress names the token of the request." => "the token of the request";
-    PROGRESS_RISES Any ["PO-04" Must V24_11..=V26_07] "Progress rises with each notification." => "values that rise";
+    CAPABILITY_STATUS Http ["BA-48" Must V26_07] "The status of that refusal is 400.";
+    QUIET_LOG Any ["LO-03" Must V26_07] "A request without a log level brings no log messages.";
+    PROGRESS_TOKEN Any ["PO-07" Must V24_11..=V26_07] "Progress names the token of the request.";
+    PROGRESS_RISES Any ["PO-04" Must V24_11..=V26_07] "Progress rises with each notification.";
     STRUCTURED_TEXT Any ["TO-31" Should V25_06..=V26_07]
         "Structured content comes with a text that says the same." => "a block of text";
     FORM_SHAPE Any ["EL-12" Must V25_11..=V26_07] "A form has a schema." => "`message` and `requestedSchema`";
@@ -289,74 +263,60 @@ rules! {
         "A result that needs input has questions or a state." => "`inputRequests` or `requestState`";
     ROUND_QUESTIONS Any ["MR-06" Must V26_07] "The questions of a result are those that the protocol has."
         => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
-    BAD_RESPONSES Any ["MR-19" Should V26_07]
-        "Answers that are no object of answers are refused." => "the error -32602";
-    EXTRA_RESPONSES Any ["MR-21" Should V26_07]
-        "An answer that was not asked for is ignored." => "the result without that answer";
-    ASKED_AGAIN Any ["MR-22" Should V26_07]
-        "A question that was not answered is asked again." => "a result that asks again";
+    BAD_RESPONSES Any ["MR-19" Should V26_07] "Answers that are no object of answers are refused.";
+    EXTRA_RESPONSES Any ["MR-21" Should V26_07] "An answer that was not asked for is ignored.";
+    ASKED_AGAIN Any ["MR-22" Should V26_07] "A question that was not answered is asked again.";
     "no tool with an output schema that was called gave a result, or this build checks none (feature `json-schema`)":
     STRUCTURED Any ["TO-32" Must V25_06..=V26_07] "A tool with an output schema gives structured content that fits it."
         => "`structuredContent` that fits the output schema";
     "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
-    TAMPERED Any ["MR-07" Must V26_07]
-        "A state that was changed is refused, where anything depends on it." => "an error: the state was changed";
-    FOREIGN Any ["MR-10" Should V26_07]
-        "A state is refused with another request than its own." => "an error: the state belongs to another request";
+    TAMPERED Any ["MR-07" Must V26_07] "A state that was changed is refused, where anything depends on it.";
+    FOREIGN Any ["MR-10" Should V26_07] "A state is refused with another request than its own.";
     "no tool that was called has a state, or no other principal is known (--other NAME)":
-    PRINCIPAL Any ["MR-08" Should V26_07]
-        "A state is refused from another principal than its own." => "an error: the state belongs to another principal";
+    PRINCIPAL Any ["MR-08" Should V26_07] "A state is refused from another principal than its own.";
     "no tool that was called has a state, or its lifetime is not known (--lapse SECONDS)":
-    LAPSED Any ["MR-09" Should V26_07] "A state lapses after a short time, and is refused then."
-        => "an error, or the question again: the state has lapsed";
+    LAPSED Any ["MR-09" Should V26_07] "A state lapses after a short time, and is refused then.";
 
     // Standard streams.
     "nothing here led to it":
-    NOISE Stdio ["ST-03" Must V24_11..=V26_07] "The standard output holds messages alone." => "messages alone";
-    PROMPT_EXIT Stdio ["ST-14" Should V26_07] "The server exits when its input ends." => "the end of the process";
+    NOISE Stdio ["ST-03" Must V24_11..=V26_07] "The standard output holds messages alone.";
+    PROMPT_EXIT Stdio ["ST-14" Should V26_07] "The server exits when its input ends.";
 
     // HTTP.
     "nothing here led to it":
     ACCEPTED Http ["HT-11" Must V26_07, "HT25-06" Must V25_03..=V25_11]
-        "A notification is answered with 202 and no body, or with the status of an error."
-            => "202 without a body, or a refusal";
+        "A notification is answered with 202 and no body, or with the status of an error.";
     MEDIA Http ["HT-13" Must V26_07, "HT25-08" Must V25_06..=V25_11]
         "A request is answered with JSON or a stream of events." => "`application/json` or `text/event-stream`";
     VERSION_HEADER Http ["HT-22" Must V26_07]
-        "A version in the header that is not that of the body is refused with 400 and -32020."
-            => "the status 400 and the error -32020";
-    VERSION_STATUS Http ["HT-23" Must V26_07] "The status of an unknown version is 400." => "the status 400";
-    METHOD_STATUS Http ["HT-24" Must V26_07] "The status of an unknown method is 404." => "the status 404";
+        "A version in the header that is not that of the body is refused with 400 and -32020.";
+    VERSION_STATUS Http ["HT-23" Must V26_07] "The status of an unknown version is 400.";
+    METHOD_STATUS Http ["HT-24" Must V26_07] "The status of an unknown method is 404.";
     METHOD_HEADER Http ["HT-61" Must V26_07]
         "A method in the header that is not that of the body is refused." => "the status 400 and the error -32020";
     MISSING_HEADER Http ["HT-55" Must V26_07]
-        "A request without the header of its method is refused with 400 and -32020."
-            => "the status 400 and the error -32020";
+        "A request without the header of its method is refused with 400 and -32020.";
     NAME_HEADER Http ["HT-54" Must V26_07]
         "A name in the header that is not that of the body is refused." => "the status 400 and the error -32020";
-    MODERN_GET Http ["HT-69" Should V26_07] "A server without sessions answers a GET with 405." => "the status 405";
+    MODERN_GET Http ["HT-69" Should V26_07] "A server without sessions answers a GET with 405.";
     MODERN_SESSION Http ["HT-70" Should V26_07] "A server without sessions begins none." => "no `Mcp-Session-Id`";
-    GET_STREAM Http ["HT25-18" Must V25_03..=V25_11]
-        "A GET opens a stream of events, or is answered with 405." => "a stream of events, or the status 405";
-    BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11]
-        "An unknown version in the header is answered with 400." => "the status 400";
+    GET_STREAM Http ["HT25-18" Must V25_03..=V25_11] "A GET opens a stream of events, or is answered with 405.";
+    BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11] "An unknown version in the header is answered with 400.";
     "a server on the internet may be for the pages of all sites":
     ORIGIN Http ["HT-03" Must V25_11..=V26_07]
-        "A page of another site is refused with 403, where the server is on this machine." => "the status 403";
+        "A page of another site is refused with 403, where the server is on this machine.";
     OLD_ORIGIN Http ["HT-02" Must V24_11..=V25_06]
-        "A page of another site is refused, where the server is on this machine." => "the status of an error";
+        "A page of another site is refused, where the server is on this machine.";
     "the server has no sessions, or does not let clients end them":
-    SESSION_ID Http ["HT25-28" Must V25_03..=V25_11] "The id of a session is visible ASCII." => "visible ASCII";
+    SESSION_ID Http ["HT25-28" Must V25_03..=V25_11] "The id of a session is visible ASCII.";
     SESSION_MISSING Http ["HT25-31" Should V25_03..=V25_11]
-        "A request without the id of a session that needs one is answered with 400." => "the status 400";
-    SESSION_ENDED Http ["HT25-32" Must V25_03..=V25_11]
-        "A request in a session that has ended is answered with 404." => "the status 404";
+        "A request without the id of a session that needs one is answered with 400.";
+    SESSION_ENDED Http ["HT25-32" Must V25_03..=V25_11] "A request in a session that has ended is answered with 404.";
 
     // Our own rules. A lint names a client that fails, with its version and the report.
     "nothing here led to it":
     ENTRY_SHAPE Any ["entry-shape" Must V24_11..=V26_07]
-        "The members of what is listed have the types of the schema of the protocol."
-            => "these members, with these types";
+        "The members of what is listed have the types of the schema of the protocol.";
     TOOL_NAME Any ["tool-name" Lint V24_11..=V26_07]
         "The name of a tool is one that the APIs of models take: at most 64 letters, digits, `_` and `-`."
             => "such a name. Codex 0.73 fails if there is a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
