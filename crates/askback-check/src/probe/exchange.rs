@@ -403,8 +403,10 @@ mod tests {
     fn what_comes_is_sorted() {
         #[track_caller]
         fn check(wait: &Wait, status: Option<u16>, text: &str, is_wanted: bool, place: &str) {
-            let mut reply = Reply::default();
-            reply.status = status;
+            let mut reply = Reply {
+                status,
+                ..Reply::default()
+            };
             assert_eq!(reply.take(text.as_bytes(), wait), is_wanted, "{text}");
             let counts = [
                 ("answer", usize::from(reply.answer.is_some())),
