@@ -1,6 +1,6 @@
 //! What carries an exchange: the lines of a process, or requests over HTTP.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{fmt, io, sync::Arc};
 
 use askback::{
     Limits,
@@ -15,13 +15,9 @@ use http::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
 };
 use hyper::body::Incoming;
-use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::{Bounds, End, Reply, Sent, Speaker, Wait, keep};
-
-/// How long a stream is read in which nothing is waited for.
-const GLANCE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -60,8 +56,6 @@ struct Body {
     /// The part of a stream of events that is read, and not parsed yet.
     rest: Bytes,
     is_stream: bool,
-    /// When a stream is read no further, if it only had to be opened.
-    glance: Option<Instant>,
 }
 
 impl Wire {
@@ -84,11 +78,16 @@ impl Wire {
                 }
             }
             Self::Address(address) => match address.send(sent, speaker, bounds).await {
-                Ok(response) => body = Some(Body::new(response, sent, bounds, reply)),
+                Ok(response) => {
+                    let opened = body.insert(Body::new(response, bounds, reply));
+                    // A stream that stays open has been opened, which is all that is wanted.
+                    if opened.is_stream && sent.wait == Wait::Nothing {
+                        return End::Done;
+                    }
+                }
                 Err(end) => return end,
             },
         }
-        let is_opened = body.as_ref().is_some_and(|body| body.glance.is_some());
         for _ in 0..bounds.messages {
             let most = bounds.limits.wire.message_bytes;
             let next = match (&mut *self, &mut body) {
@@ -116,7 +115,7 @@ impl Wire {
                     Self::Address(address) => _ = address.send(&answer, speaker, bounds).await,
                 }
             }
-            if is_wanted && !is_opened {
+            if is_wanted {
                 return End::Done;
             }
         }
@@ -141,19 +140,16 @@ async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<V
 }
 
 impl Body {
-    fn new(response: Response<Incoming>, sent: &Sent, bounds: &Bounds, reply: &mut Reply) -> Self {
+    fn new(response: Response<Incoming>, bounds: &Bounds, reply: &mut Reply) -> Self {
         reply.status = Some(response.status().as_u16());
         reply.headers = response.headers().clone();
         let media = reply.headers.get(CONTENT_TYPE);
-        let is_stream =
-            media.and_then(|media| Media::of(media.as_bytes())) == Some(Media::EventStream);
-        let glance = Instant::now().checked_add(GLANCE);
+        let media = media.and_then(|media| Media::of(media.as_bytes()));
         Self {
             incoming: response.into_body(),
             parser: Parser::new(&bounds.limits.wire),
             rest: Bytes::new(),
-            is_stream,
-            glance: glance.filter(|_| is_stream && sent.wait == Wait::Nothing),
+            is_stream: media == Some(Media::EventStream),
         }
     }
 
@@ -169,11 +165,7 @@ impl Body {
                     return Ok(event.data);
                 }
             }
-            let next = next_piece(&mut self.incoming);
-            let piece = match self.glance {
-                Some(glance) => timeout_at(glance, next).await.map_err(|_| End::Done)?,
-                None => next.await,
-            };
+            let piece = next_piece(&mut self.incoming).await;
             let Some(piece) = piece.map_err(|error| End::Closed(in_full(&error)))? else {
                 break;
             };
@@ -183,7 +175,7 @@ impl Body {
                 false => whole.extend_from_slice(&piece),
             }
         }
-        match self.is_stream && self.glance.is_none() {
+        match self.is_stream {
             true => Err(End::Closed("the stream ended before the answer".to_owned())),
             false if whole.trim_ascii().is_empty() => Err(End::Done),
             false => Ok(whole),
