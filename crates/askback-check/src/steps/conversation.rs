@@ -19,7 +19,7 @@ use askback_host::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::program::{advice, by_language};
+use super::program::{ON_NOISE, ON_SILENCE, advice};
 use crate::{
     listed::Lists,
     probe::{Bounds, ENTRIES, Fault, LINES, Reply, Wait, Way, is_question, keep},
@@ -128,10 +128,6 @@ fn spoken(client: &Client) -> Words {
 
 /// Says why no conversation was begun.
 fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report: &mut Report) {
-    let program = match way {
-        Way::Start(program) => &program.program,
-        Way::Address(_) => "",
-    };
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();
     lines.extend(heard.stderr.iter().cloned());
@@ -146,12 +142,12 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
             Some(code) => words!("the server exited (code {})", i64::from(code)),
             None => "the server went away".into(),
         };
-        let advice = match (known, lines.is_empty()) {
-            (Some(known), _) => known,
-            (None, true) if end.code == Some(0) => by_language(program).on_silence,
-            (None, true) => "It said nothing: start it by hand to see more.",
-            (None, false) => "What it said is above.",
+        let unknown = if lines.is_empty() {
+            ON_SILENCE
+        } else {
+            "What it said is above."
         };
+        let advice = known.unwrap_or(unknown);
         return report.fail("start", says, said(), advice);
     }
     let is_silent = matches!(error, ClientError::TimedOut(_));
@@ -177,7 +173,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
     let says = words!("there was no answer within {} s", time.as_secs_f64());
     let advice = match (known, is_started, heard.noise.is_empty()) {
         (Some(known), ..) => known,
-        (None, true, false) => by_language(program).on_noise,
+        (None, true, false) => ON_NOISE,
         (None, true, true) => no_server,
         (None, false, _) => "See the log of the server.",
     };

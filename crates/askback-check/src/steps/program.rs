@@ -180,60 +180,29 @@ fn lacks_part(line: &str) -> bool {
     named.is_some_and(|(name, rest)| name.contains('.') && rest.trim().is_empty())
 }
 
-/// Advice on a server in one language: if it says nothing and ends well, at once; if its output has lines that are no
-/// messages.
-pub(super) struct Advice {
-    pub(super) on_silence: &'static str,
-    pub(super) on_noise: &'static str,
-}
+/// Advice on a program that says nothing and ends well, at once.
+pub(super) const ON_SILENCE: &str = "It said nothing: start it by hand to see more. A script has to run the server at its \
+    end, as mcp.run() does in Python, or connect it to its standard streams.";
 
-const PYTHON: Advice = Advice {
-    on_silence: "It said nothing: a script has to run the server at its end, as mcp.run() does.",
-    on_noise: "Logs belong to standard error, in Python print(…, file=sys.stderr): clients take every line of the \
-               output for a message.",
-};
-
-const JAVA_SCRIPT: Advice = Advice {
-    on_silence: "It said nothing: a script has to connect the server to its standard streams at its end.",
-    on_noise: "Logs belong to standard error, as console.error writes them: clients take every line of the output \
-               for a message.",
-};
-
-const ANY: Advice = Advice {
-    on_silence: "It said nothing: start it by hand to see more.",
-    on_noise: "Logs belong to standard error: clients take every line of the output for a message.",
-};
-
-/// Advice by the language of a server, as far as its program tells.
-pub(super) fn by_language(program: &str) -> Advice {
-    let name = Path::new(program).file_stem().unwrap_or_default();
-    match &*name.to_string_lossy().to_ascii_lowercase() {
-        "uv" | "uvx" | "pipx" | "poetry" | "fastmcp" | "mcp" => PYTHON,
-        name if name.starts_with("python") => PYTHON,
-        "node" | "npx" | "npm" | "pnpm" | "yarn" | "tsx" | "bun" | "bunx" | "deno" => JAVA_SCRIPT,
-        _ => ANY,
-    }
-}
+/// Advice on a program whose output has lines that are no messages.
+pub(super) const ON_NOISE: &str = "Logs belong to standard error, as print(…, file=sys.stderr) in Python and console.error \
+    in JavaScript write them: clients take every line of the output for a message.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_known_by_its_name() {
-        for (program, says, silence) in [
-            ("npx", "Install Node.js", JAVA_SCRIPT),
-            ("/opt/bin/uvx", "Install uv,", PYTHON),
-            ("python3", "Install Python", PYTHON),
-            ("/opt/venv/bin/python3.12", "Check the path", PYTHON),
-            ("./server", "Check the path", ANY),
-            ("my-server", "add its folder to PATH", ANY),
-            ("", "add its folder to PATH", ANY),
+    fn what_to_install_is_said() {
+        for (program, says) in [
+            ("npx", "Install Node.js"),
+            ("/opt/bin/uvx", "Install uv,"),
+            ("python3", "Install Python"),
+            ("./server", "Check the path"),
+            ("my-server", "add its folder to PATH"),
         ] {
             let advice = install(program);
             assert!(advice.as_str().contains(says), "{program}: {advice}");
-            let known = by_language(program).on_silence;
-            assert_eq!(known, silence.on_silence, "{program}");
         }
     }
 
