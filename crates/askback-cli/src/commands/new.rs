@@ -138,9 +138,7 @@ mod tests {
             assert_eq!(name(good), Ok(good.to_owned()));
         }
         let long = "a".repeat(LONGEST + 1);
-        for bad in [
-            "", "My", "2a", "-a", "a_b", "a b", "a/b", "..", "ä", "test", "async", "tokio", &long,
-        ] {
+        for bad in ["", "My", "2a", "-a", "a_b", "a b", "a/b", "..", "ä", &long] {
             assert!(name(bad).is_err(), "{bad}");
         }
     }
