@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use askback_core::{
+use askback::{
+    Limits,
     forms::{Field, FieldKind, FormSchema, Issue, read_json},
-    limits::Limits,
 };
 use askback_host::{
     text::{self, given},

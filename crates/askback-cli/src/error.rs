@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::Path, process::ExitCode};
 
-use askback_core::{jsonrpc::ErrorObject, protocol::RawJson};
+use askback::{ErrorObject, protocol::RawJson};
 use askback_host::{
     Interrupted,
     model::Ended,

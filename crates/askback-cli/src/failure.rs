@@ -1,6 +1,6 @@
 //! Errors, as a page shows them, and as JSON.
 
-use askback_core::{jsonrpc::ErrorObject, protocol::RawJson};
+use askback::{ErrorObject, protocol::RawJson};
 use askback_host::{
     page::{Page, Style},
     text::{self, PeerText, Words},
@@ -94,8 +94,7 @@ fn put_peer(page: &mut Page, said: &PeerText) {
 
 #[cfg(test)]
 mod tests {
-    use askback::client::ClientError;
-    use askback_core::protocol::CallToolResult;
+    use askback::{client::ClientError, protocol::CallToolResult};
     use askback_host::page::Look;
     use serde_json::{Value, json};
 

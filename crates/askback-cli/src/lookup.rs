@@ -1,6 +1,6 @@
 //! The tools and prompts of a server, by their names.
 
-use askback_core::protocol::{Prompt, Tool};
+use askback::protocol::{Prompt, Tool};
 use askback_host::{text::given, words};
 
 use crate::error::Error;

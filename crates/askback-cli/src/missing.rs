@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askback::client::Client;
-use askback_core::{
+use askback::{
+    BoxFuture, Limits,
+    client::Client,
     forms::{Content, Field, FieldKind, FormSchema, TextField},
-    future::BoxFuture,
-    limits::Limits,
     protocol::{Prompt, PromptArgument, Reference, Tool},
-    uri_template::UriTemplate,
 };
+use askback_core::uri_template::UriTemplate;
 use askback_host::{
     host::Host,
     model::{Ask, Call, Question, Reply},

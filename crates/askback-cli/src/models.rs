@@ -1,6 +1,6 @@
 //! The model that replies where a server wants a text of one.
 
-use askback_core::limits::Limits;
+use askback::Limits;
 use askback_host::models::Model;
 
 use crate::error::Error;

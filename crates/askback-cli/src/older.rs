@@ -5,8 +5,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use askback::{client::Client, keys::state_dir};
-use askback_core::{quote::clipped, revision::Revision};
+use askback::{Revision, client::Client, keys::state_dir};
+use askback_core::quote::clipped;
 use askback_host::{text::Words, words};
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use askback::{
+    BoxFuture, Limits,
     authorization::client::Authorization,
     client::{Client, ClientBuilder, ClientError, Event, Protocol},
+    protocol::ElicitResult,
 };
-use askback_core::{future::BoxFuture, limits::Limits, protocol::ElicitResult};
 use askback_host::{relay::Relay, text::Words};
 
 use crate::{

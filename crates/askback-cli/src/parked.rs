@@ -12,8 +12,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::keys::state_dir;
-use askback_core::protocol::{CallToolResult, InputRequests, Outcome};
+use askback::{
+    keys::state_dir,
+    protocol::{CallToolResult, InputRequests, Outcome},
+};
 use askback_host::{
     page::{Style, out},
     text::{Words, given},

@@ -2,12 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::authorization::client::Authorization;
+use askback::{Limits, authorization::client::Authorization};
 use askback_check::{
     Program,
     probe::{Address, Bounds, Patience, Site, Way},
 };
-use askback_core::limits::Limits;
 use askback_host::relay::Relay;
 use http::{HeaderMap, HeaderName, header::PROXY_AUTHORIZATION};
 use url::Url;

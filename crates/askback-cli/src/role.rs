@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use askback_core::{
+use askback::{
+    Revision,
     forms::{Field, FieldKind, FormSchema},
-    revision::Revision,
 };
 use askback_host::{relay, text::Words, words};
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 //! It is a guess. Names are judged by their words, values by how tokens of widespread services begin and by
 //! what stands before them.
 
-use askback_core::forms::{Field, TextField};
+use askback::forms::{Field, TextField};
 use serde_json::Value;
 
 /// The words that only names of secrets have, beside those of [`Field::looks_secret`].

@@ -5,19 +5,16 @@ mod several;
 use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use askback::{
+    Limits, Revision,
     authorization::client::{AuthorizationError, SignInError},
     client::{Client, ClientError, Event, Protocol},
-};
-use askback_check::probe::{Bounds, Recorder, Way};
-use askback_core::{
-    jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
-    limits::Limits,
     protocol::{
         RawJson, Root,
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
-    revision::Revision,
 };
+use askback_check::probe::{Bounds, Recorder, Way};
+use askback_core::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use askback_host::{
     folder,
     full::Full,

@@ -8,9 +8,8 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use askback::transport::WireEvent;
+use askback::{Limits, transport::WireEvent};
 use askback_check::probe::Recorder;
-use askback_core::limits::Limits;
 use askback_host::{
     page::{Page, out},
     relay::Relay,

@@ -6,9 +6,9 @@ use std::{
     io::{self, IsTerminal, Read},
 };
 
-use askback_core::{
+use askback::{
+    Limits,
     forms::{Content, Field, FieldKind, FormSchema},
-    limits::Limits,
     protocol::{ElicitParams, ElicitResult, InputRequest, Meta},
 };
 use askback_host::{

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use askback::Revision;
 use askback_check::{Measure, Misnamed, NamedTool, Scope, report::listed, rules};
-use askback_core::revision::Revision;
 use askback_host::{
     page::{Style, out},
     text::{Words, given},

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use askback_core::forms::Content;
+use askback::forms::Content;
 use askback_host::{
     page::{Page, Style, out},
     text::{Clock, given},

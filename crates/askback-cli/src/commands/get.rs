@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use askback::client::Client;
-use askback_core::protocol::{ReadResourceResult, ResourceContents};
+use askback::{
+    client::Client,
+    protocol::{ReadResourceResult, ResourceContents},
+};
 use askback_host::{content, model::Call, page::out, text::PeerText, words};
 
 use super::{answers, call::left_out, retry};

@@ -1,13 +1,13 @@
 //! `askback list`: what a server is and offers, and what it suggests for an argument.
 
-use askback::client::{ClientError, List};
-use askback_core::{
-    jsonrpc::METHOD_NOT_FOUND,
+use askback::{
+    client::{ClientError, List},
     protocol::{
         Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
         ServerCapabilities, Tool,
     },
 };
+use askback_core::jsonrpc::METHOD_NOT_FOUND;
 use askback_host::{
     host::Host,
     model::Asker,

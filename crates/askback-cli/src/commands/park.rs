@@ -8,17 +8,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::client::Received;
-use askback_core::{
+use askback::{
+    Limits, Revision,
+    client::Received,
     forms::FormSchema,
-    jsonrpc::INVALID_PARAMS,
-    limits::Limits,
     protocol::{
         CallToolParams, CallToolResult, ElicitParams, InputRequest, Keyed, Outcome as Came,
         RawJson, RawObject, Tool,
     },
-    revision::{Era, Revision},
 };
+use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};
 use askback_host::{
     content,
     model::{

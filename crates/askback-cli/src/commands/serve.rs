@@ -2,8 +2,7 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use askback::{Server, keys::state_dir};
-use askback_core::revision::Revision;
+use askback::{Revision, Server, keys::state_dir};
 use askback_host::{
     page::out,
     signals::Terminations,

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf, time::Instant};
 
-use askback_core::revision::Revision;
+use askback::Revision;
 use askback_host::{
     page::{Page, out},
     text::given,

@@ -2,8 +2,11 @@
 
 use std::{future::pending, time::Duration};
 
-use askback::client::{Client, ClientError, Event, Subscription};
-use askback_core::{protocol::SubscriptionFilter, revision::Era};
+use askback::{
+    client::{Client, ClientError, Event, Subscription},
+    protocol::SubscriptionFilter,
+};
+use askback_core::revision::Era;
 use askback_host::{
     page::{Rows, Style, out},
     text::{self, PeerText, Words, given},

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use askback::client::{self, ClientError};
-use askback_core::{
+use askback::{
+    client::{self, ClientError},
     forms::Content,
     protocol::{CallToolResult, PromptArgument, Tool},
 };

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use askback::client::{Client, ClientError};
-use askback_core::{forms::FormSchema, limits::Limits, protocol::Tool};
+use askback::{
+    Limits,
+    client::{Client, ClientError},
+    forms::FormSchema,
+    protocol::Tool,
+};
 use askback_host::{
     diff,
     model::{About, Catalog, Offer},

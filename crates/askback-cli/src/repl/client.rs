@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::protocol::{LoggingLevel, Root};
+use askback::protocol::{LoggingLevel, Root};
 use askback_host::{
     folder,
     model::{Folders, Permission, Stance},

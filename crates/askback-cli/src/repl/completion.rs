@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
-use askback::client::Client;
-use askback_core::{
-    future::BoxFuture,
+use askback::{
+    BoxFuture,
+    client::Client,
     protocol::{Reference, Tool},
-    revision::Kind,
 };
+use askback_core::revision::Kind;
 use askback_host::{
     model::{Catalog, Conversation},
     relay::ServerId,
@@ -370,10 +370,10 @@ fn values(tool: &Tool, name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use askback::transport;
-    use askback_core::{
-        limits::Limits,
+    use askback::{
+        Limits,
         protocol::{Prompt, PromptArgument, Schema},
+        transport,
     };
     use askback_host::model::{Asker, Change, Desk, Reached, Server};
     use askback_travel::Itineraries;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use askback_core::protocol::LoggingLevel;
+use askback::protocol::LoggingLevel;
 use askback_host::{
     model::Permission,
     text::{Words, given},

@@ -2,8 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use askback::keys::state_dir;
-use askback_core::forms::{Field, TextField};
+use askback::{
+    forms::{Field, TextField},
+    keys::state_dir,
+};
 
 use crate::{
     private_file,

@@ -146,7 +146,7 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> bool) -> Option
 mod tests {
     use std::collections::BTreeMap;
 
-    use askback_core::protocol::{Schema, Tool};
+    use askback::protocol::{Schema, Tool};
     use serde_json::json;
 
     use super::{super::grammar::Command, *};

@@ -19,8 +19,8 @@ use std::{
     time::Duration,
 };
 
-use askback::client::{ClientError, Subscription};
-use askback_core::{
+use askback::{
+    client::{ClientError, Subscription},
     forms::Content,
     protocol::{Root, SubscriptionFilter},
 };

@@ -3,8 +3,11 @@
 
 use std::{collections::BTreeMap, future::poll_fn, task::Poll};
 
-use askback::client::{ClientError, Subscription};
-use askback_core::{protocol::SubscriptionFilter, uri_template::UriTemplate};
+use askback::{
+    client::{ClientError, Subscription},
+    protocol::SubscriptionFilter,
+};
+use askback_core::uri_template::UriTemplate;
 use askback_host::{model::Presence, page::Style};
 
 use super::{Repl, attend, calls::Call};

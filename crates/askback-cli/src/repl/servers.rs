@@ -6,9 +6,11 @@ use std::{
     iter, mem,
 };
 
-use askback::client::{Client, ClientError, Subscription};
+use askback::{
+    client::{Client, ClientError, Subscription},
+    protocol::Tool,
+};
 use askback_check::{Measure, Scope};
-use askback_core::protocol::Tool;
 use askback_host::{
     model::{Catalog, Presence},
     page::{Style, out},

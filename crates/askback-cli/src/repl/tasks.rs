@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, future::poll_fn, pin::Pin, task::Poll};
 
-use askback::client::{ClientError, PendingCall, Received};
-use askback_core::protocol::CallToolResult;
+use askback::{
+    client::{ClientError, PendingCall, Received},
+    protocol::CallToolResult,
+};
 use askback_host::{
     page::Style,
     relay::ServerId,

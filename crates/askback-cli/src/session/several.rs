@@ -2,8 +2,11 @@
 
 use std::{iter, mem, sync::Arc, vec};
 
-use askback::client::{Client, Event, Protocol};
-use askback_core::{limits::Limits, protocol::Root, revision::Revision};
+use askback::{
+    Limits, Revision,
+    client::{Client, Event, Protocol},
+    protocol::Root,
+};
 use askback_host::{
     host::Host,
     model::{Asker, Desk, Presence, Reached},

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback_core::revision::Revision;
+use askback::Revision;
 use askback_host::{
     script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, Unused},
     settings_file::{self, Shape},

@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use askback::client::Event;
-use askback_core::protocol::LoggingLevel;
+use askback::{client::Event, protocol::LoggingLevel};
 use askback_host::{
     content,
     model::{self, Ask, Question, Reply, Why},

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback_core::limits::Limits;
+use askback::Limits;
 use askback_host::{
     leaf::{Did, Leaf},
     model::{Conversation, Desk, Happened},

@@ -15,10 +15,10 @@ use std::{
     rc::Rc,
 };
 
-use askback::client::ClientError;
-use askback_core::{
+use askback::{
+    Revision,
+    client::ClientError,
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock},
-    revision::Revision,
 };
 use askback_host::{
     model::{Ask, Question, Reply, link},
@@ -630,9 +630,9 @@ fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use askback_core::{
+    use askback::{
+        ErrorObject,
         forms::{Field, FormSchema, TextField},
-        jsonrpc::ErrorObject,
         protocol::Root,
     };
     use askback_host::model::{By, Why};

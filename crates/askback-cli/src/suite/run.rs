@@ -2,10 +2,10 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
-use askback::client::{Client, ClientError, List};
-use askback_core::{
+use askback::{
+    Revision,
+    client::{Client, ClientError, List},
     protocol::{LeftOutEntry, LoggingLevel, Reference, Tool},
-    revision::Revision,
 };
 use askback_host::{
     content, folder,

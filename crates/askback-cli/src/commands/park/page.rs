@@ -1,8 +1,8 @@
 //! A call that waits, as a person reads it.
 
-use askback_core::{
+use askback::{
+    Limits,
     forms::FormSchema,
-    limits::Limits,
     protocol::{ElicitParams, InputRequest},
 };
 use askback_host::{

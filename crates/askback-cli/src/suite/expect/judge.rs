@@ -382,7 +382,7 @@ fn in_words(error: &Error) -> Came {
 mod tests {
     use std::time::Duration;
 
-    use askback_core::{jsonrpc::ErrorObject, protocol::LoggingLevel};
+    use askback::{ErrorObject, protocol::LoggingLevel};
     use serde_json::json;
 
     use super::*;

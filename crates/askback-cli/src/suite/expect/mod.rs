@@ -6,7 +6,7 @@ mod place;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use askback_core::protocol::LoggingLevel;
+use askback::protocol::LoggingLevel;
 use askback_host::settings_file::{Shape, Time};
 use serde::{
     Deserialize, Deserializer,
