@@ -93,7 +93,7 @@ pub struct SessionArgs {
     trace: Option<Trace>,
     /// Play another client: codex, 2025-06-18, no-url and others, with commas between several
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
-    role: Option<Role>,
+    pub(crate) role: Option<Role>,
     // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
     #[command(flatten)]
     sign_in: SignInArgs,
@@ -107,7 +107,7 @@ pub struct SessionArgs {
     asks_in_known: bool,
     /// The server is built when it is started.
     #[arg(skip)]
-    builds: bool,
+    pub(crate) builds: bool,
     /// The messages of several sessions, one after the other.
     #[arg(skip)]
     log: Option<WireLog>,
@@ -197,20 +197,6 @@ impl SessionArgs {
     #[must_use]
     pub fn keeping_wire(mut self) -> Self {
         self.keeps_wire = true;
-        self
-    }
-
-    /// Gives a server that is built when it is started the time of a request to begin to answer, and
-    /// what the build says more room.
-    #[must_use]
-    pub fn building(mut self) -> Self {
-        self.builds = true;
-        self
-    }
-
-    #[must_use]
-    pub fn as_client(mut self, role: Role) -> Self {
-        self.role = Some(role);
         self
     }
 

@@ -96,9 +96,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
     };
     let files = args.files(&target)?;
     let mut session_args = args.session.keeping_wire();
-    if files.is_some() {
-        session_args = session_args.building();
-    }
+    session_args.builds = files.is_some();
     let recorder = args.record.as_deref();
     let mut recorder = recorder
         .map(|file| Recorder::new(file, &target))

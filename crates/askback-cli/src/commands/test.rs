@@ -144,9 +144,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         target.name.clone_from(name);
     }
     let mut session = SessionArgs::new(args.sign_in.clone(), args.timeout);
-    if let Some(role) = args.role {
-        session = session.as_client(role);
-    }
+    session.role = args.role;
     if let Some(trace) = &args.trace {
         session = session.traced(trace.clone());
     }

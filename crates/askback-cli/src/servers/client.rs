@@ -11,6 +11,11 @@ use clap::ValueEnum;
 
 use super::document::Layout;
 
+use self::{
+    Base::{Applications, Config, Home, Project},
+    KnownClient::{ClaudeCode, ClaudeDesktop, Codex, Cursor, GeminiCli, Goose, VsCode},
+};
+
 /// The most bytes of a configuration of a client, which may keep more in it than servers.
 const MOST: u64 = 16 << 20;
 
@@ -42,7 +47,7 @@ enum Base {
     Project,
     Home,
     /// The folder in which applications keep their settings.
-    Settings,
+    Applications,
     /// The same for programs that keep them in `.config` on macOS, too.
     Config,
 }
@@ -82,73 +87,23 @@ const GOOSE: &str = match cfg!(windows) {
 /// | Goose | documentation/docs/guides/config-files.md of aaif-goose/goose |
 /// | VS Code | code.visualstudio.com/docs/copilot/reference/mcp-configuration |
 const PLACES: [Place; 12] = [
+    place(ClaudeCode, Project, ".mcp.json", Layout::Settings),
+    place(ClaudeCode, Home, ".claude.json", Layout::ClaudeCode),
     place(
-        KnownClient::ClaudeCode,
-        Base::Project,
-        ".mcp.json",
-        Layout::Settings,
-    ),
-    place(
-        KnownClient::ClaudeCode,
-        Base::Home,
-        ".claude.json",
-        Layout::ClaudeCode,
-    ),
-    place(
-        KnownClient::ClaudeDesktop,
-        Base::Settings,
+        ClaudeDesktop,
+        Applications,
         "Claude/claude_desktop_config.json",
         Layout::Settings,
     ),
-    place(
-        KnownClient::Codex,
-        Base::Project,
-        ".codex/config.toml",
-        Layout::Codex,
-    ),
-    place(
-        KnownClient::Codex,
-        Base::Home,
-        ".codex/config.toml",
-        Layout::Codex,
-    ),
-    place(
-        KnownClient::Cursor,
-        Base::Project,
-        ".cursor/mcp.json",
-        Layout::Settings,
-    ),
-    place(
-        KnownClient::Cursor,
-        Base::Home,
-        ".cursor/mcp.json",
-        Layout::Settings,
-    ),
-    place(
-        KnownClient::GeminiCli,
-        Base::Project,
-        ".gemini/settings.json",
-        Layout::Gemini,
-    ),
-    place(
-        KnownClient::GeminiCli,
-        Base::Home,
-        ".gemini/settings.json",
-        Layout::Gemini,
-    ),
-    place(KnownClient::Goose, Base::Config, GOOSE, Layout::Goose),
-    place(
-        KnownClient::VsCode,
-        Base::Project,
-        ".vscode/mcp.json",
-        Layout::Settings,
-    ),
-    place(
-        KnownClient::VsCode,
-        Base::Settings,
-        "Code/User/mcp.json",
-        Layout::Settings,
-    ),
+    place(Codex, Project, ".codex/config.toml", Layout::Codex),
+    place(Codex, Home, ".codex/config.toml", Layout::Codex),
+    place(Cursor, Project, ".cursor/mcp.json", Layout::Settings),
+    place(Cursor, Home, ".cursor/mcp.json", Layout::Settings),
+    place(GeminiCli, Project, ".gemini/settings.json", Layout::Gemini),
+    place(GeminiCli, Home, ".gemini/settings.json", Layout::Gemini),
+    place(Goose, Config, GOOSE, Layout::Goose),
+    place(VsCode, Project, ".vscode/mcp.json", Layout::Settings),
+    place(VsCode, Applications, "Code/User/mcp.json", Layout::Settings),
 ];
 
 #[derive(Debug, Clone, Default)]
@@ -191,10 +146,10 @@ impl Folders {
 
     fn base(&self, base: Base) -> Option<PathBuf> {
         match base {
-            Base::Project => Some(self.here.clone()),
-            Base::Home => self.home.clone(),
-            Base::Settings => self.settings.clone(),
-            Base::Config => match env::consts::OS {
+            Project => Some(self.here.clone()),
+            Home => self.home.clone(),
+            Applications => self.settings.clone(),
+            Config => match env::consts::OS {
                 "macos" => self.home.as_ref().map(|home| home.join(".config")),
                 _ => self.settings.clone(),
             },
@@ -253,7 +208,7 @@ impl KnownClient {
         for place in places {
             let base = folders.base(place.base);
             let found = match place.base {
-                Base::Project => {
+                Project => {
                     let mut above = folders.here.ancestors();
                     above.find_map(|folder| {
                         let path = folder.join(place.path);
@@ -266,7 +221,7 @@ impl KnownClient {
                 continue;
             };
             // The folder of the user may be above this one.
-            if place.base == Base::Project && Some(&path) == self.of_user(folders).as_ref() {
+            if place.base == Project && Some(&path) == self.of_user(folders).as_ref() {
                 continue;
             }
             sources.push(Source {
@@ -282,7 +237,7 @@ impl KnownClient {
     /// Returns the file of the user for all projects.
     fn of_user(self, folders: &Folders) -> Option<PathBuf> {
         let mut places = PLACES.iter();
-        let place = places.find(|place| place.client == self && place.base != Base::Project)?;
+        let place = places.find(|place| place.client == self && place.base != Project)?;
         Some(folders.base(place.base)?.join(place.path))
     }
 }

@@ -101,14 +101,10 @@ fn what_does_not_fit_the_schema_is_told_and_sent() {
     let wants = "sent, though it does not fit the schema";
     let ran = alone("unfit", &["call", "v", "nights:=\"7\"", "room=attic"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":\"7\",\"room\":\"attic\"}\n");
-    ran.says(&format!("{wants} | nights: must be a whole number\n"))
-        .says(&format!(
-            "{wants} | room: must be one of sea<U+009B>, city\n"
-        ));
+    ran.says(&format!("{wants} | `nights`: must be a whole number\n"))
+        .says(&format!("{wants} | `room`: must be one of sea<U+009B>,"));
     let ran = alone("choices", &["call", "v", "floor=0"]).expect(0);
-    ran.says(&format!(
-        "{wants} | floor: must be one of the values in its schema\n"
-    ));
+    ran.says(&format!("{wants} | `floor`: must be one of"));
     let ran = alone("fit", &["call", "v", "nights=7", "room=city"]);
     assert!(!ran.expect(0).stderr.contains(wants));
 }

@@ -216,28 +216,6 @@ fn an_enter_that_bounces_sends_no_form() {
 }
 
 #[test]
-fn an_agreement_that_was_typed_before_a_found_file_is_shown_is_none() {
-    let scratch = Scratch::new("ahead-file");
-    let file = r#"{"mcpServers": {"it": {"command": "sh", "args": ["-c", "echo > started"]}}}"#;
-    scratch.file("mcp.json", file);
-    // The shell takes the first line, and leaves the second in the terminal.
-    let command = Command::new("sh")
-        .args([
-            "-c",
-            "read -r line; exec \"$PROGRAM\" list tools --server it",
-        ])
-        .current_dir(scratch.path("."))
-        .env("PROGRAM", ASKBACK)
-        .env("XDG_STATE_HOME", scratch.path("state"))
-        .env("TERM", "xterm-256color")
-        .env_remove("SUDO_UID");
-    let mut terminal = Terminal::start(command, 80);
-    terminal.press("go\ryes\r").until("yes or no").press("no\r");
-    assert_eq!(terminal.exit(), Some(2));
-    assert!(!scratch.path("started").exists());
-}
-
-#[test]
 fn an_agreement_that_was_typed_before_the_question_is_none() {
     for is_plain in [true, false] {
         // A whole line, and one that was begun.

@@ -3,7 +3,6 @@
 use std::fs;
 
 use crate::{
-    end_to_end::Agency,
     run::{Ran, Run},
     wire::is_private,
 };
@@ -263,18 +262,6 @@ fn a_file_that_comes_into_being_meanwhile_is_not_written_over() {
     assert_eq!(recorded(&ran), "mine\n");
 }
 
-#[test]
-fn the_query_of_a_url_is_left_out() {
-    let agency = Agency::open("record-agency");
-    let url = format!("{}?who=ada", agency.url);
-    let run = Run::new("record-query", &["open", "--url", &url]).and(&RECORD);
-    let ran = run.input("/read travel://destinations\n").run().expect(0);
-    let ran = ran.says("left out, since it may be secret | the query of the URL\n");
-    let suite = recorded(&ran);
-    assert!(suite.contains(&agency.url), "{suite}");
-    assert!(!suite.contains("ada"), "{suite}");
-}
-
 /// A call that is recorded, with secrets in its arguments and its answer.
 #[cfg(unix)]
 pub(super) fn login(name: &str) -> Run {
@@ -313,17 +300,6 @@ fn secrets_are_left_out() {
 
 #[cfg(unix)]
 #[test]
-fn a_secret_of_the_command_that_a_server_repeats_is_left_out() {
-    let run = Run::new("record-started", &["call", "started"]).and(&RECORD);
-    run.scratch.file("zoo.sh", super::zoo::ZOO);
-    let started = ["--", "sh", "zoo.sh", "--api-key", "hunter5"];
-    let ran = run.and(&started).run().expect(0).prints("hunter5");
-    let suite = recorded(&ran);
-    assert!(!suite.contains("hunter5"), "{suite}");
-}
-
-#[cfg(unix)]
-#[test]
 fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
     let answers = "answers:
   - {when: {message: Who}, accept: {password: hush-hush}}
@@ -338,25 +314,4 @@ fn a_secret_that_a_server_repeats_is_in_no_question_and_no_answer() {
     let ran = ran.says("left out, since it may be secret | an answer, password\n");
     let suite = recorded(&ran);
     assert!(!suite.contains("hush"), "{suite}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_secret_that_is_the_name_of_a_member_is_left_out() {
-    let answers = "answers: [{accept: {password: pass~word/12}}]";
-    let words = [
-        "call",
-        "keyed",
-        "map:={\"pass~word/12\": 1, \"a\": 2}",
-        "--protocol",
-        "2025-11-25",
-    ];
-    let run = Run::new("record-keyed", &words)
-        .and(&RECORD)
-        .answers(answers);
-    run.scratch.file("zoo.sh", super::zoo::ZOO);
-    let ran = run.and(&["--", "sh", "zoo.sh"]).run().expect(0);
-    let suite = recorded(&ran);
-    assert!(suite.contains("/known: true"), "{suite}");
-    assert!(!suite.contains("pass~"), "{suite}");
 }
