@@ -81,20 +81,6 @@ pub struct AnswerArgs {
     pub json: bool,
 }
 
-/// The answer on the command line. It is read before the file of the call, so that what is
-/// kept there is sent again only by a line that says nothing.
-enum Said {
-    Nothing,
-    Key,
-    Decline(Option<String>),
-    Cancel,
-    /// Yes, with these fields, which may be seen though they are secrets.
-    Yes {
-        fields: Vec<Argument>,
-        secret: bool,
-    },
-}
-
 /// The words behind `askback call`.
 #[derive(Debug, Parser)]
 struct Line {
@@ -114,27 +100,25 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let Some(id) = &args.id else {
         return list(&waiting, args.json);
     };
-    let said = args.said()?;
+    // They are read before the file of the call, so that what is kept there is sent again only by a line that says nothing.
+    let fields = args::parse(&args.fields)?;
+    let answers = args.decline || args.cancel || args.accept || !fields.is_empty();
     let mut turn = parking.take(id)?;
-    match said {
-        Said::Nothing if turn.call.is_answered()? => {
-            let mut page = out::stderr_page();
-            tell_answered(&mut page, &turn.call)?;
-            out::tell(&mut page);
-        }
-        Said::Nothing | Said::Key => return park::print(&turn.id, &turn.call, args.json, outcome),
-        said => {
-            let (key, question) = args.question(&turn.call)?;
-            let answer = said.answer(question)?;
-            let answer =
-                serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
-            turn.call.answers.insert(key, answer);
-            turn.call.sent = false;
-            turn.keep()?;
-            if !turn.call.is_answered()? {
-                return park::print(&turn.id, &turn.call, args.json, outcome);
-            }
-        }
+    if answers {
+        let (key, question) = args.question(&turn.call)?;
+        let answer = args.answer(question, fields)?;
+        let answer = serde_json::to_value(answer).map_err(|error| Error::usage(given(error)))?;
+        turn.call.answers.insert(key, answer);
+        turn.call.sent = false;
+        turn.keep()?;
+    }
+    if !turn.call.is_answered()? || !answers && args.key.is_some() {
+        return park::print(&turn.id, &turn.call, args.json, outcome);
+    }
+    if !answers {
+        let mut page = out::stderr_page();
+        tell_answered(&mut page, &turn.call)?;
+        out::tell(&mut page);
     }
     let mut session = match reopen(&turn.call).await {
         Ok(session) => session,
@@ -146,24 +130,6 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
-    fn said(&self) -> Result<Said, Error> {
-        Ok(match self {
-            Self { decline: true, .. } => Said::Decline(self.reason.clone()),
-            Self { cancel: true, .. } => Said::Cancel,
-            Self {
-                accept,
-                fields,
-                secret,
-                ..
-            } if *accept || !fields.is_empty() => Said::Yes {
-                fields: args::parse(fields)?,
-                secret: *secret,
-            },
-            Self { key: Some(_), .. } => Said::Key,
-            _ => Said::Nothing,
-        })
-    }
-
     fn question(&self, call: &Parked) -> Result<(String, InputRequest), Error> {
         let (mut questions, _) = call.asks()?;
         let meant = match &self.key {
@@ -176,20 +142,22 @@ impl AnswerArgs {
             Error::usage("name one of these questions with --key:").quoting(keys.join("\n"))
         })
     }
-}
 
-impl Said {
-    fn answer(self, question: InputRequest) -> Result<ElicitResult, Error> {
-        let (mut fields, secret) = match self {
-            Self::Decline(reason) => return Ok(declined(reason)),
-            Self::Cancel => return Ok(ElicitResult::cancel()),
-            Self::Nothing | Self::Key => (Vec::new(), false),
-            Self::Yes { fields, secret } => (fields, secret),
-        };
+    fn answer(
+        &self,
+        question: InputRequest,
+        mut fields: Vec<Argument>,
+    ) -> Result<ElicitResult, Error> {
+        if self.decline {
+            return Ok(declined(self.reason.clone()));
+        }
+        if self.cancel {
+            return Ok(ElicitResult::cancel());
+        }
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 let secrets = form.requested_schema.secret_fields(&form.message);
-                take_secrets(secrets, &mut fields, secret)?;
+                take_secrets(secrets, &mut fields, self.secret)?;
                 let content = read(fields, &form.requested_schema)?;
                 let content = form.requested_schema.with_defaults(content);
                 let limits = Limits::default();
