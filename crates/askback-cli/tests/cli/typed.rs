@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use pty_process::blocking::Command;
-
 use crate::{
-    full::{ASKBACK, CTRL_C, CTRL_D, ENTER, ESC, Terminal},
+    full::{CTRL_C, CTRL_D, ENTER, ESC, Terminal},
     scratch::Scratch,
 };
 
