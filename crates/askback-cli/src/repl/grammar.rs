@@ -158,8 +158,6 @@ pub(super) enum Command {
         #[arg(value_name = "JSON")]
         params: Option<String>,
     },
-    /// measure how long the server takes to answer
-    Ping,
     /// this list, or more on a command
     #[command(alias = "?")]
     Help { command: Option<String> },
@@ -276,8 +274,7 @@ impl Command {
             | Self::Log { level: Some(_) }
             | Self::Again
             | Self::Check { .. }
-            | Self::Send { .. }
-            | Self::Ping => true,
+            | Self::Send { .. } => true,
             Self::Wire { action, .. } => matches!(action, Some(WireAction::Edit { .. })),
             _ => false,
         }

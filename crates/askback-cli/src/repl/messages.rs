@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use askback::{
@@ -22,14 +22,13 @@ use askback_host::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Repl, attend,
+    Repl,
     grammar::{self, WireAction},
     results::Shown,
 };
 use crate::{
     error::{Error, Kind, OTHER_PROCESS},
     probe_args::ProbeArgs,
-    session::Session,
     wire::WireLog,
 };
 
@@ -217,25 +216,6 @@ impl Repl<'_> {
         })?;
         self.send_beside(message(method, params.as_deref()), kind)
             .await?;
-        Ok(())
-    }
-
-    pub(super) async fn ping(&mut self) -> Result<(), Error> {
-        let revision = self.session.client.revision();
-        if revision.era() == Era::Modern {
-            let error = Error::usage(words!("{} has no ping", given(revision)));
-            return Err(error.hint("/send server/discover asks the server for an answer."));
-        }
-        let began = Instant::now();
-        let Session { client, host, .. } = &mut *self.session;
-        attend(host, client.ping()).await?;
-        let took = began.elapsed();
-        let name = self.name();
-        self.tell(words!(
-            "{} answered a ping after {} s.",
-            name,
-            given(format!("{:.3}", took.as_secs_f64()))
-        ));
         Ok(())
     }
 

@@ -347,7 +347,6 @@ impl<'a> Repl<'a> {
             Command::Wire { text, action } => self.wire(&text, action).await,
             Command::Diff { before, after } => self.diff(before, after),
             Command::Send { method, params } => self.send(&method, params.as_deref()).await,
-            Command::Ping => self.ping().await,
             Command::Help { command } => self.help(command.as_deref()),
             Command::Quit => Ok(()),
         }

@@ -49,7 +49,7 @@ fn a_prompt_in_lines_is_written_again_after_ctrl_z() {
     terminal.until_wanted("zoo>").press("/he").until("zoo> /he");
     terminal.press(CTRL_Z).until("now stopped");
     // The terminal has forgotten the line that was begun.
-    terminal.press(ENTER).until_wanted("zoo>").press("/ping");
+    terminal.press(ENTER).until_wanted("zoo>").press("/stderr");
     terminal.press(ENTER).until_wanted("zoo>").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }

@@ -379,21 +379,6 @@ fn two_messages_are_compared() {
     .says("there is no message 99\n  /wire lists those that are kept.");
 }
 
-#[test]
-fn a_ping_is_measured_where_there_is_one() {
-    let run = |revision| {
-        let name = format!("ping-{revision}");
-        let words = ["open", "--protocol", revision, "--trace=trace"];
-        Run::new(&name, &words).input("/ping\n").on_travel()
-    };
-    let ran = run("2025-11-25").expect(0);
-    let ran = ran.says("askback answered a ping after 0.");
-    let trace = fs::read_to_string(ran.scratch.path("trace")).expect("it was written");
-    assert!(trace.contains(r#""method":"ping""#), "{trace}");
-    let ran = run("2026-07-28").expect(2);
-    ran.says("2026-07-28 has no ping\n  /send server/discover asks the server for an answer.");
-}
-
 /// A process of the agency that is reached over HTTP, which does not outlive its value.
 struct Agency(Child);
 
