@@ -70,7 +70,7 @@ const OF_OTHERS: [&str; 20] = [
 ];
 
 /// Members that say how a server is reached.
-const KNOWN: [&str; 9] = [
+pub(super) const KNOWN: [&str; 9] = [
     "args", "command", "cwd", "disabled", "env", "headers", "oauth", "type", "url",
 ];
 

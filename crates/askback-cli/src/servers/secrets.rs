@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::expand::Names;
+use super::{document::KNOWN, expand::Names};
 use crate::secret::{after_scheme, holds, is_in, is_plain_header, is_setting};
 
 /// A secret in whose place a variable stands now.
@@ -43,6 +43,7 @@ pub fn conceal(name: &str, server: &mut Value) -> Vec<Concealed> {
     let Value::Object(members) = server else {
         return Vec::new();
     };
+    members.retain(|member, _| KNOWN.contains(&member.as_str()));
     for (member, value) in members {
         match (member.as_str(), value) {
             ("env", Value::Object(variables)) => concealing.variables(variables),
@@ -50,7 +51,10 @@ pub fn conceal(name: &str, server: &mut Value) -> Vec<Concealed> {
             ("args", Value::Array(args)) => concealing.args(args),
             ("url", Value::String(url)) => concealing.url(url),
             ("oauth", Value::Object(settings)) => concealing.sign_in(settings),
-            (_, value) => concealing.other(member, value, "other members"),
+            (_, Value::String(text)) if is_in(&literal(text), is_setting) => {
+                *text = concealing.variable(joined(name, member), "other members");
+            }
+            _ => {}
         }
     }
     concealing.concealed
@@ -208,32 +212,12 @@ impl Concealing<'_> {
             });
         }
         for (name, value) in settings {
-            self.other(name, value, "oauth");
-        }
-    }
-
-    fn other(&mut self, name: &str, value: &mut Value, member: &'static str) {
-        let text = match value {
-            Value::Object(members) => {
-                for (name, value) in members {
-                    self.other(name, value, member);
-                }
-                return;
+            // The name of a variable is no secret.
+            let is_named = is_setting(name) && !upper(name).ends_with("ENV");
+            let text = literal(value.as_str().unwrap_or_default());
+            if !is_empty(&text) && (is_named || is_in(&text, is_setting)) {
+                *value = self.variable(joined(self.server, name), "oauth").into();
             }
-            Value::Array(values) => {
-                for value in values {
-                    self.other(name, value, member);
-                }
-                return;
-            }
-            Value::String(text) => literal(text),
-            Value::Number(number) => number.to_string(),
-            Value::Null | Value::Bool(_) => return,
-        };
-        // The name of a variable is no secret.
-        let is_named = is_setting(name) && !upper(name).ends_with("ENV");
-        if !is_empty(&text) && (is_named || is_in(&text, is_setting)) {
-            *value = self.variable(joined(self.server, name), member).into();
         }
     }
 
@@ -420,12 +404,9 @@ mod tests {
             &["MY_GIT_URL"],
         );
         check(
-            json!({"oauth": {"clientSecret": "x", "clientId": "x"}, "auth": {"token": "x", "kind": "x"}}),
-            json!({
-                "oauth": {"clientSecretEnv": "MY_GIT_CLIENT_SECRET", "clientId": "x"},
-                "auth": {"token": "${MY_GIT_TOKEN}", "kind": "x"},
-            }),
-            &["MY_GIT_TOKEN", "MY_GIT_CLIENT_SECRET"],
+            json!({"oauth": {"clientSecret": "x", "clientId": "x"}, "auth": {"token": "x"}}),
+            json!({"oauth": {"clientSecretEnv": "MY_GIT_CLIENT_SECRET", "clientId": "x"}}),
+            &["MY_GIT_CLIENT_SECRET"],
         );
         check(
             json!({"env": {"GITHUB_TOKEN": "x", "MY_KEY": "x", "X": "sk-1"}}),
