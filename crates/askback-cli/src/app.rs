@@ -143,7 +143,8 @@ pub fn main() -> ExitCode {
         .try_get_matches()
         .and_then(|matches| App::from_arg_matches(&matches))
         .unwrap_or_else(|error| refused(error));
-    let is_json = app.command.as_ref().is_some_and(Command::is_json);
+    let is_report = matches!(&app.command, Some(Command::Test(args)) if args.is_json());
+    let is_json = is_report || says_json();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -193,6 +194,12 @@ fn print_as_json(error: &Error, exit: Exit) {
     }
 }
 
+/// Whether the command line asks for JSON, also in place of an error.
+fn says_json() -> bool {
+    let mut options = env::args_os().take_while(|word| word != "--");
+    options.any(|word| word == "--json")
+}
+
 /// Ends the process, which was started with a command line that makes no sense, or asks for help.
 fn refused(mut error: clap::Error) -> ! {
     escape(&mut error);
@@ -206,8 +213,7 @@ fn refused(mut error: clap::Error) -> ! {
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         error.insert(ContextKind::Suggested, hint);
     }
-    let mut options = env::args_os().take_while(|word| word != "--");
-    if error.use_stderr() && options.any(|word| word == "--json") {
+    if error.use_stderr() && says_json() {
         let all = error.to_string();
         let (first, rest) = all.split_once('\n').unwrap_or((&all, ""));
         let why = given(first.strip_prefix("error: ").unwrap_or(first));
@@ -247,23 +253,6 @@ fn escape(error: &mut clap::Error) {
     });
     for (kind, value) in escaped.collect::<Vec<_>>() {
         error.insert(kind, value);
-    }
-}
-
-impl Command {
-    fn is_json(&self) -> bool {
-        match self {
-            Self::List(args) => args.json,
-            Self::Call(args) => args.json,
-            Self::Get(args) => args.json,
-            Self::Watch(args) => args.json,
-            Self::Answer(args) => args.json,
-            Self::Check(args) => args.json,
-            Self::Doctor(args) => args.json,
-            Self::Test(args) => args.is_json(),
-            Self::Servers(args) => args.json,
-            Self::Open(_) | Self::New(_) | Self::Serve(_) | Self::Help { .. } => false,
-        }
     }
 }
 

@@ -19,7 +19,6 @@ use askback_host::{
     words,
 };
 use clap::Parser;
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -78,7 +77,7 @@ pub struct AnswerArgs {
     secret: bool,
     /// Print the result, and a question that waits, as JSON; without a terminal a question is JSON in any case
     #[arg(long)]
-    pub json: bool,
+    json: bool,
 }
 
 /// The words behind `askback call`.
@@ -86,11 +85,6 @@ pub struct AnswerArgs {
 struct Line {
     #[command(flatten)]
     args: CallArgs,
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    parked: Vec<Shown<'a>>,
 }
 
 pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
@@ -305,9 +299,8 @@ async fn reopen(call: &Parked) -> Result<Session, Error> {
 fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
     if is_json {
         let parked = all.iter().map(|(id, call)| Shown::of(id, call));
-        return print_as_json(&List {
-            parked: parked.collect::<Result<_, _>>()?,
-        });
+        let parked = parked.collect::<Result<Vec<_>, _>>()?;
+        return print_as_json(&BTreeMap::from([("parked", parked)]));
     }
     let mut page = out::stdout_page();
     for (id, call) in all {

@@ -82,7 +82,7 @@ pub struct CheckArgs {
     all: bool,
     /// Print it as JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     #[command(flatten)]
     probe: ProbeArgs,
 }

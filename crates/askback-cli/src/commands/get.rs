@@ -39,7 +39,7 @@ pub struct GetArgs {
     answers: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -50,7 +50,7 @@ pub struct ListArgs {
     complete: Option<String>,
     /// Print it as JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

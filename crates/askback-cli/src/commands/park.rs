@@ -39,11 +39,6 @@ use crate::{
 };
 
 #[derive(Serialize)]
-struct Waits<'a> {
-    parked: Shown<'a>,
-}
-
-#[derive(Serialize)]
 pub(super) struct Shown<'a> {
     id: &'a str,
     server: &'a str,
@@ -326,7 +321,7 @@ pub(super) fn print(
     outcome.parked = true;
     if is_json || !out::is_seen() {
         let parked = Shown::of(id, call)?;
-        return print_as_json(&Waits { parked });
+        return print_as_json(&BTreeMap::from([("parked", parked)]));
     }
     let mut page = out::stdout_page();
     page::put(&mut page, id, call)?;

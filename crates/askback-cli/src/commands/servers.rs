@@ -40,7 +40,7 @@ use crate::{
 pub struct ServersArgs {
     /// Print them as JSON
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     #[command(subcommand)]
     command: Option<ServersCommand>,
 }

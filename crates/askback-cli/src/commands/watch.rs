@@ -45,7 +45,7 @@ pub struct WatchArgs {
     count: Option<u32>,
     /// Print each change as an object of JSON, on a line of its own
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -353,7 +353,7 @@ pub(super) enum Wanted {
     Resources,
 }
 
-/// The most names of one kind that are told.
+/// The most changes that are told.
 const NAMES: usize = 20;
 
 pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
@@ -376,82 +376,47 @@ pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, Cli
 }
 
 pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
-    fn kind<T: Serialize>(
-        page: &mut Page,
-        noun: &'static str,
-        lists: [&[T]; 2],
-        name: impl Fn(&T) -> &str,
-    ) -> bool {
-        let [before, now] = lists.map(|all| {
-            // Writing fails only for maps whose keys are no text.
-            let value = |one| serde_json::to_value(one).unwrap_or_default();
-            all.iter()
-                .map(|one| (name(one), value(one)))
-                .collect::<Vec<_>>()
-        });
-        changed(page, noun, &before, &now)
-    }
-    let have_changed = [
-        kind(page, "tool", [&before.tools, &now.tools], |it| &it.name),
-        kind(page, "prompt", [&before.prompts, &now.prompts], |it| {
-            &it.name
-        }),
-        kind(
-            page,
-            "resource",
-            [&before.resources, &now.resources],
-            |it| &it.uri,
-        ),
-        kind(
-            page,
-            "template",
-            [&before.templates, &now.templates],
-            |it| &it.uri_template,
-        ),
-    ];
-    if have_changed == [false; 4] {
+    let (before, now) = (entries(before), entries(now));
+    let was: BTreeMap<_, _> = before.iter().map(|(key, value)| (key, value)).collect();
+    let is: BTreeMap<_, _> = now.iter().map(|(key, value)| (key, value)).collect();
+    let changed = now.iter().filter_map(|(key, value)| match was.get(key) {
+        None => Some(("new", key, None)),
+        Some(before) if *before != value => Some(("changed", key, Some((*before, value)))),
+        Some(_) => None,
+    });
+    let gone = before.iter().filter(|(key, _)| !is.contains_key(key));
+    let gone = gone.map(|(key, _)| ("gone", key, None));
+    let mut all = changed.chain(gone).peekable();
+    if all.peek().is_none() {
         page.note(Style::Dim, "It has the same as before.");
+    }
+    for (what, (noun, name), values) in all.by_ref().take(NAMES) {
+        page.quote_line(words!("  {} {} ", what, *noun), PeerText::from(*name));
+        if let Some((before, now)) = values {
+            diff::put_all(page, before, now);
+        }
+    }
+    match all.count() {
+        0 => {}
+        more => page.note(Style::Dim, words!("more changes: {}", more)),
     }
 }
 
-/// Puts on the page what changed of one kind. Returns whether anything did.
-fn changed(
-    page: &mut Page,
-    noun: &'static str,
-    before: &[(&str, Value)],
-    now: &[(&str, Value)],
-) -> bool {
-    let mut told = 0_usize;
-    let mut tell = |page: &mut Page, what: &'static str, name: &str| {
-        told = told.saturating_add(1);
-        if told <= NAMES {
-            page.quote_line(words!("  {} {} ", what, noun), PeerText::from(name));
-        }
-        told <= NAMES
-    };
-    let was: BTreeMap<_, _> = before.iter().map(|(name, value)| (*name, value)).collect();
-    let is: BTreeMap<_, _> = now.iter().map(|(name, value)| (*name, value)).collect();
-    for (name, value) in now {
-        match was.get(name) {
-            None => {
-                tell(page, "new", name);
-            }
-            Some(before) if *before != value => {
-                if tell(page, "changed", name) {
-                    diff::put_all(page, before, value);
-                }
-            }
-            Some(_) => {}
-        }
+/// What a server has, each by its noun and its name.
+fn entries(lists: &Catalog) -> Vec<((&'static str, &str), Value)> {
+    fn of<'a, T: Serialize>(
+        noun: &'static str,
+        all: &'a [T],
+        name: impl Fn(&'a T) -> &'a String,
+    ) -> impl Iterator<Item = ((&'static str, &'a str), Value)> {
+        // Writing fails only for maps whose keys are no text.
+        let value = |one| serde_json::to_value(one).unwrap_or_default();
+        all.iter()
+            .map(move |one| ((noun, name(one).as_str()), value(one)))
     }
-    for (name, _) in before {
-        if !is.contains_key(name) {
-            tell(page, "gone", name);
-        }
-    }
-    if told > NAMES {
-        let more = told.saturating_sub(NAMES);
-        page.note(Style::Dim, words!("more of that kind: {}", more));
-    }
-    told > 0
+    of("tool", &lists.tools, |it| &it.name)
+        .chain(of("prompt", &lists.prompts, |it| &it.name))
+        .chain(of("resource", &lists.resources, |it| &it.uri))
+        .chain(of("template", &lists.templates, |it| &it.uri_template))
+        .collect()
 }
