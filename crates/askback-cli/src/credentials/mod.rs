@@ -250,7 +250,8 @@ mod in_keyring {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
 
