@@ -50,7 +50,7 @@ async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
         .service("travel")
         .keys(KeySource::File(key_file(file)?))
         .store(Arc::clone(&store))
-        .fleet(Fleet::new(store))
+        .fleet(Fleet::new(Arc::clone(&store)).bus(store))
         .build()?;
     let listener = TcpListener::bind(address).await?;
     let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };

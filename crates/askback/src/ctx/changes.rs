@@ -9,6 +9,8 @@ use std::{
 };
 
 use askback_core::{ask::Principal, engine::server::Changed};
+
+use crate::store::Owner;
 use tokio::{
     runtime::Handle,
     task::yield_now,
@@ -50,6 +52,8 @@ pub(crate) enum Audience {
     All,
     /// One principal, whichever client acts for it; or all who are not known.
     Only(Option<Arc<Principal>>),
+    /// The same principal, as another process says who it is.
+    Owner(Owner),
     /// The callers for whom this is true.
     Those(Arc<AreThey>),
 }
@@ -71,6 +75,7 @@ impl Audience {
         match self {
             Self::All => true,
             Self::Only(one) => principal.map(Principal::owner) == Self::owner(one),
+            Self::Owner(owner) => principal.map(Owner::of) == Some(*owner),
             Self::Those(are_they) => are_they(principal),
         }
     }
@@ -80,6 +85,7 @@ impl Audience {
         match (self, other) {
             (Self::All, _) => true,
             (Self::Only(one), Self::Only(other)) => Self::owner(one) == Self::owner(other),
+            (Self::Owner(one), Self::Owner(other)) => one == other,
             (Self::Those(those), Self::Those(others)) => Arc::ptr_eq(those, others),
             _ => false,
         }
@@ -172,6 +178,16 @@ impl Changes {
                 tell_each(&concerned, &changed, &audiences);
             }
             self.lock().telling = false;
+        }
+    }
+
+    /// Tells everybody that all they watch may have changed, if `tells` says that they are told of it at all.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn tell_all(&self, tells: impl Fn(&Changed) -> bool) {
+        let watched: Vec<_> = self.lock().by_name.keys().cloned().collect();
+        let lists = [Changed::Tools, Changed::Prompts, Changed::Resources];
+        for changed in lists.iter().chain(&watched).filter(|it| tells(it)) {
+            self.tell(changed, Audience::All);
         }
     }
 

@@ -1,21 +1,45 @@
 //! A journal in the memory of one process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use askback_core::limits::Limits;
+use tokio::sync::Notify;
 
 use super::{
-    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
-    Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall, TaskState,
+    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal, Lease,
+    Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
+    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
 };
 use crate::store::share::{self, GivesWay, Held, OVERHEAD};
 
 /// A journal in memory: for tests, and for a fleet of servers in one process.
 pub struct MemoryJournal {
     entries: Mutex<Entries>,
+    hints: Mutex<Hints>,
+    told: Notify,
+}
+
+/// The last hints.
+#[derive(Default)]
+struct Hints {
+    kept: VecDeque<(Topic, Vec<u8>)>,
+    /// The number of the last one.
+    last: u64,
+}
+
+impl Hints {
+    fn after(&self, cursor: u64) -> HeardHints {
+        let first = self.last - self.kept.len() as u64;
+        let heard = usize::try_from(cursor.saturating_sub(first)).unwrap_or(usize::MAX);
+        HeardHints {
+            hints: self.kept.iter().skip(heard).cloned().collect(),
+            cursor: self.last,
+            has_gap: cursor < first,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -64,7 +88,13 @@ impl MemoryJournal {
                 max_bytes,
                 ..Entries::default()
             }),
+            hints: Mutex::default(),
+            told: Notify::new(),
         }
+    }
+
+    fn hints(&self) -> MutexGuard<'_, Hints> {
+        self.hints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -279,6 +309,37 @@ impl Entries {
         Some(Log {
             events,
             is_over: call.is_over && is_whole,
+        })
+    }
+}
+
+impl Bus for MemoryJournal {
+    fn publish(&self, topic: Topic, hint: &[u8]) {
+        let mut hints = self.hints();
+        hints.last += 1;
+        hints.kept.push_back((topic, hint.to_vec()));
+        if hints.kept.len() > MAX_HINTS_KEPT {
+            hints.kept.pop_front();
+        }
+        drop(hints);
+        self.told.notify_waiters();
+    }
+
+    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        Box::pin(async move {
+            loop {
+                let mut told = pin!(self.told.notified());
+                // From here on no hint is missed.
+                told.as_mut().enable();
+                let heard = {
+                    let hints = self.hints();
+                    hints.after(after.unwrap_or(hints.last))
+                };
+                if after != Some(heard.cursor) {
+                    return Ok(heard);
+                }
+                told.await;
+            }
         })
     }
 }

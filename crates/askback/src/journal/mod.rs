@@ -36,8 +36,10 @@
 //!
 //! # A journal of your own
 //!
-//! It implements [`Journal`] and passes `askback::testing::check_journal` (feature `testing`).
+//! It implements [`Journal`] and passes `askback::testing::check_journal` (feature `testing`). A [`Bus`] passes
+//! `check_bus`.
 
+mod bus;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -47,6 +49,8 @@ use std::sync::Arc;
 pub use askback_core::ask::Millis;
 
 pub use crate::store::{Owner, StoreError, StoreFuture};
+pub(crate) use bus::MAX_HINTS_KEPT;
+pub use bus::{Bus, HeardHints, MAX_HINT_BYTES, Topic};
 pub use memory::MemoryJournal;
 
 /// A call, in every process of a service.

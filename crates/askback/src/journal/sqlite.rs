@@ -1,11 +1,13 @@
 //! A journal in the SQLite file of a [`SqliteStore`].
 
-use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::{
-    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Log, LogEvent,
-    Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall, TaskState,
+    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal, Lease,
+    Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
+    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
 };
 use crate::store::{
     SqliteStore,
@@ -344,6 +346,69 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
         is_answered: row.get(1)?,
         message: row.get(2)?,
     })
+}
+
+/// How often the hints of other processes are looked for.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The hints behind a number.
+fn hints_after(connection: &Connection, after: Option<u64>) -> Result<HeardHints, StoreError> {
+    let (first, last): (i64, i64) = connection.query_row(
+        "SELECT ifnull(min(id), 1), ifnull(max(id), 0) FROM askback_hints",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let after = after.map_or(last, integer);
+    let mut select = connection.prepare(
+        "SELECT session, hint FROM askback_hints WHERE id > ?1 AND id <= ?2 ORDER BY id",
+    )?;
+    let hints = select.query_map([after, last], |row| {
+        let session: Option<[u8; 16]> = row.get(0)?;
+        let topic = session.map_or(Topic::Changed, |session| Topic::Session(SessionId(session)));
+        Ok((topic, row.get(1)?))
+    })?;
+    Ok(HeardHints {
+        hints: hints.collect::<Result<_, _>>()?,
+        cursor: number(last.max(after)),
+        has_gap: after < first - 1,
+    })
+}
+
+impl Bus for SqliteStore {
+    fn publish(&self, topic: Topic, hint: &[u8]) {
+        let session = match topic {
+            Topic::Call(_) => return,
+            Topic::Session(SessionId(session)) => Some(session),
+            Topic::Changed => None,
+        };
+        let hint = hint.to_vec();
+        self.begin(move |connection| {
+            let connection = connection.transaction()?;
+            connection.execute(
+                "INSERT INTO askback_hints (session, hint) VALUES (?1, ?2)",
+                params![session, hint],
+            )?;
+            connection.execute(
+                "DELETE FROM askback_hints WHERE id <= ?1",
+                [connection.last_insert_rowid() - count(MAX_HINTS_KEPT)],
+            )?;
+            connection.commit()?;
+            Ok(())
+        });
+    }
+
+    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        Box::pin(async move {
+            loop {
+                let heard = self.run(move |connection| hints_after(connection, after));
+                let heard = heard.await?;
+                if after != Some(heard.cursor) {
+                    return Ok(heard);
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        })
+    }
 }
 
 impl Journal for SqliteStore {

@@ -5,6 +5,7 @@
 //! to the client there, questions and a sealed state, goes to the journal here. The answer makes it the retry of a round,
 //! with the same code.
 
+pub(super) mod hints;
 pub(super) mod tasks;
 
 use std::{
@@ -32,7 +33,10 @@ use askback_core::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::Instant,
+};
 
 pub(super) use self::tasks::{NewTask, begin_task};
 use self::tasks::{TaskFacts, WorkingTask};
@@ -44,7 +48,7 @@ use crate::{
     error::{Error, Result},
     flow::BoxFuture,
     journal::{
-        AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, NodeId,
+        AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, Journal, Lease, NodeId,
         ParkOutcome, ParkRequest, SessionId, TakenCall,
     },
     store::{Owner, StoreError},
@@ -65,6 +69,9 @@ const PURGE: Duration = Duration::from_secs(60);
 /// How many calls a process takes at once from one that is silent.
 const MOST_DUE: usize = 64;
 
+/// How many sessions may wait to be reread. A session that is missed is reread when its stream is.
+const CHOICES: usize = 256;
+
 /// The longest record, answer or message in a journal, in characters.
 const SEALED_CHARS: usize = 64 << 20;
 
@@ -78,7 +85,8 @@ const SEALED_CHARS: usize = 64 << 20;
 /// Handlers run again from their beginning with each answer, in every revision, as they do in 2026-07-28 without a fleet.
 #[derive(Clone)]
 pub struct Fleet {
-    pub(super) journal: Arc<dyn Journal>,
+    journal: Arc<dyn Journal>,
+    bus: Option<Arc<dyn Bus>>,
 }
 
 impl Fleet {
@@ -86,7 +94,17 @@ impl Fleet {
     pub fn new(journal: impl Journal + 'static) -> Self {
         Self {
             journal: Arc::new(journal),
+            bus: None,
         }
+    }
+
+    /// The same, whose processes tell each other of what has changed: the notices of
+    /// [`Server::changed`](crate::Server::changed) reach the clients of all processes, and so do subscriptions. Each process
+    /// changes its own catalog.
+    #[must_use]
+    pub fn bus(mut self, bus: impl Bus + 'static) -> Self {
+        self.bus = Some(Arc::new(bus));
+        self
     }
 }
 
@@ -99,7 +117,10 @@ impl fmt::Debug for Fleet {
 /// This process as a member of its fleet.
 pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
+    bus: Option<Arc<dyn Bus>>,
     id: NodeId,
+    /// The sessions whose clients have chosen something at other processes.
+    chosen: broadcast::Sender<SessionId>,
     /// The calls that it works on.
     leased: Mutex<Vec<LeasedCall>>,
     /// Whether it renews leases, and goes on with calls of others: from its first request on.
@@ -156,6 +177,8 @@ impl Node {
     pub(super) fn new(fleet: Fleet) -> std::io::Result<Self> {
         Ok(Self {
             journal: fleet.journal,
+            bus: fleet.bus,
+            chosen: broadcast::Sender::new(CHOICES),
             id: NodeId(entropy()?),
             leased: Mutex::default(),
             is_watching: AtomicBool::new(false),
@@ -210,6 +233,9 @@ impl Node {
     pub(crate) fn watch(&self, shared: &Arc<Shared>) {
         if !self.is_watching.swap(true, Ordering::Relaxed) {
             tokio::spawn(keep_watch(Arc::downgrade(shared)));
+            if self.bus.is_some() {
+                tokio::spawn(hints::listen(Arc::downgrade(shared)));
+            }
         }
     }
 
@@ -232,7 +258,18 @@ impl Node {
         let _ = self.heard(self.journal.renew(&leased, now).await);
     }
 
-    fn hint(&self, call: CallId) {
+    /// Hears of sessions whose clients have chosen something at other processes.
+    pub(crate) fn chosen(&self) -> broadcast::Receiver<SessionId> {
+        self.chosen.subscribe()
+    }
+
+    fn wake_all(&self) {
+        for news in self.followers().values().flatten() {
+            news.notify_one();
+        }
+    }
+
+    fn wake(&self, call: CallId) {
         for news in self.followers().get(&call).into_iter().flatten() {
             news.notify_one();
         }

@@ -168,6 +168,10 @@ impl Shared {
             );
             return;
         }
+        #[cfg(feature = "http-server")]
+        if let Some(node) = &self.fleet {
+            super::fleet::hints::publish_change(self, node, changed, &to);
+        }
         self.changes.tell(changed, to);
     }
 

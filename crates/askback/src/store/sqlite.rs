@@ -123,6 +123,12 @@ const JOURNAL: &str = "
         PRIMARY KEY (call, number)
     ) STRICT, WITHOUT ROWID;
 
+    CREATE TABLE IF NOT EXISTS askback_hints (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        session BLOB,
+        hint BLOB NOT NULL
+    ) STRICT;
+
     CREATE TABLE IF NOT EXISTS askback_sessions (
         id BLOB NOT NULL PRIMARY KEY,
         owner BLOB NOT NULL,
@@ -449,6 +455,23 @@ impl SqliteStore {
             Ok(result)
         })
         .await
+    }
+
+    /// Has the thread do `work`, and does not wait for it.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn begin(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
+    ) {
+        let job: Job = Box::new(move |connection| {
+            if let Err(error) = work(connection) {
+                tracing::debug!(%error, "a hint could not be written down");
+            }
+        });
+        if let Some(jobs) = &self.jobs {
+            // A thread that has stopped has been reported by whoever waits for it.
+            let _ = jobs.send(job);
+        }
     }
 
     pub(crate) async fn run<T: Send + 'static>(

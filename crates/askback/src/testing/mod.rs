@@ -55,6 +55,8 @@
 //! [`Channel`](crate::transport::Channel)s, and each names the rules that are broken.
 
 mod bench;
+#[cfg(feature = "http-server")]
+mod bus;
 mod clock;
 mod contract;
 mod crash;
@@ -71,6 +73,8 @@ mod trial;
 mod trouble;
 mod wire;
 
+#[cfg(feature = "http-server")]
+pub use bus::check_bus;
 pub use clock::TestClock;
 pub use contract::BrokenContract;
 #[doc(hidden)]

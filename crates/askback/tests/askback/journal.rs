@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use askback::{
-    journal::{Journal, MemoryJournal},
+    journal::{Bus, Journal, MemoryJournal},
     store::SqliteStore,
-    testing::check_journal,
+    testing::{check_bus, check_journal},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -13,6 +13,28 @@ async fn memory_keeps_the_contract() {
     let checked = check_journal(async |max_bytes| {
         let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(max_bytes));
         async move || Arc::clone(&journal)
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_a_bus() {
+    let checked = check_bus(async || {
+        let journal = Arc::new(MemoryJournal::default());
+        async move || Arc::clone(&journal) as Arc<dyn Bus>
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_is_a_bus() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let next = std::sync::Mutex::new(0);
+    let checked = check_bus(async || {
+        let mut next = next.lock().unwrap();
+        *next += 1;
+        let file = folder.path().join(format!("{next}.db"));
+        async move || Arc::new(SqliteStore::open(&file).expect("it opens")) as Arc<dyn Bus>
     });
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }

@@ -133,6 +133,8 @@ impl Session {
     pub(super) fn choose(&mut self, choices: SessionChoices, most: usize) {
         if let Self::Open(open) = self {
             open.level = choices.level;
+            open.watched.clear();
+            open.watched_bytes = 0;
             for uri in choices.watched {
                 // There are no more than there may be, unless the limit is another one here.
                 let _ = open.watch(uri, most);

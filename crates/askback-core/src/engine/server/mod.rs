@@ -287,7 +287,7 @@ impl Connection {
         }
     }
 
-    /// Takes over what the client of a reopened session has chosen.
+    /// Takes over what the client of a session has chosen at another process, in place of what is known here.
     pub fn choose(&mut self, choices: SessionChoices) {
         let most = self.profile.limits.server.subscriptions;
         self.session.choose(choices, most);

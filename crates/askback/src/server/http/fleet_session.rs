@@ -11,6 +11,7 @@ use askback_core::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{session::Session, sessions::Sessions};
 use crate::{
@@ -134,7 +135,9 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
     let noted = match choices {
         Ok(choices) => {
             let request = request(shared, member, principal.as_deref());
-            node.journal.note(request, &choices).await
+            let noted = node.journal.note(request, &choices).await;
+            node.hint_session(member);
+            noted
         }
         Err(error) => {
             tracing::error!(
@@ -146,6 +149,38 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
     };
     if let Err(error) = noted {
         tracing::error!(%error, "what a client has chosen is not noted");
+    }
+}
+
+/// Takes over what a client has chosen at another process.
+pub(super) async fn reread(shared: &Shared, session: &Session) {
+    let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
+        return;
+    };
+    let Ok(known) = node.heard(node.journal.session(member).await) else {
+        return;
+    };
+    let note = known.note;
+    let choices = note.and_then(|note| fleet::opened(shared, NOTE, &note_place(member), &note));
+    if let Some(choices) = choices {
+        session.choose(choices);
+    }
+}
+
+/// Rereads the sessions whose clients have chosen something at other processes, as long as there are any.
+pub(super) async fn look_for_choices(sessions: Weak<Sessions>, mut chosen: Receiver<SessionId>) {
+    loop {
+        let session = match chosen.recv().await {
+            Ok(session) => session,
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        let Some(sessions) = sessions.upgrade() else {
+            return;
+        };
+        if let Some(session) = sessions.member(session) {
+            reread(sessions.shared(), &session).await;
+        }
     }
 }
 

@@ -148,6 +148,17 @@ impl Session {
         Some(session)
     }
 
+    /// Takes what its client has chosen at another process.
+    pub(super) fn choose(&self, choices: SessionChoices) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.engine.choose(choices);
+        if let Some(observing) = &mut state.observing {
+            let watched = state.engine.watched();
+            observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+        }
+    }
+
     /// What its client has chosen.
     pub(super) fn choices(&self) -> SessionChoices {
         self.lock().engine.choices()

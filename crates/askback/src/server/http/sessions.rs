@@ -176,6 +176,11 @@ impl Sessions {
             tokio::spawn(look_over(Weak::clone(&self.me)));
             if let Some(node) = &self.shared.fleet {
                 node.watch(&self.shared);
+                let chosen = node.chosen();
+                tokio::spawn(fleet_session::look_for_choices(
+                    Weak::clone(&self.me),
+                    chosen,
+                ));
                 tokio::spawn(fleet_session::look_for_ends(Weak::clone(&self.me)));
             }
         }
@@ -188,6 +193,12 @@ impl Sessions {
                 self.end(session.id());
             }
         }
+    }
+
+    /// The session of this name, if it is served here.
+    pub(super) fn member(&self, member: SessionId) -> Option<Arc<Session>> {
+        let mut all = self.all().into_iter();
+        all.find(|session| session.member == Some(member))
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {

@@ -1,5 +1,6 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
+mod changes;
 mod line;
 mod stopping;
 mod tasks;
@@ -84,6 +85,7 @@ impl Shared {
             .tool(Tool::new("book", book))
             .tool(Tool::new("both", both))
             .tool(Tool::new("samples", samples))
+            .tool(Tool::new("hello", async || Ok("Hello!".to_owned())))
             .tool(Tool::new("works", stopping::works))
             .tool(Tool::new("slow", stopping::slow))
             .tool(Tool::new("slow_question", stopping::slow_question))
@@ -351,6 +353,40 @@ async fn a_question_that_nobody_answers_is_over_at_its_time() {
         let resumed = session.resume(&format!("{call}.{event}")).await;
         assert_ne!(resumed.status, 500);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_takes_two_requests_to_the_journal_and_another_call_none() {
+    let shared = Shared::new();
+    let (node, line) = shared.node_on_a_line();
+    let session = node
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    line.requests();
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("resources/read", json!({"uri": "note://one"})),
+        ("tools/call", json!({"name": "hello"})),
+    ] {
+        session.call(1, method, params).await.answer().await;
+        assert_eq!(line.requests(), <[&str; 0]>::default(), "{method}");
+    }
+    // The reads of the log go by the clock, and are few.
+    let writes = || {
+        let mut requests = line.requests();
+        requests.retain(|name| *name != "read");
+        requests
+    };
+    let mut stream = session.call(2, "tools/call", json!({"name": "both"})).await;
+    let (one, two) = (stream.message().await, stream.message().await);
+    assert_eq!(writes(), ["park"]);
+    session.answer(&one, accept(json!({"name": "Ada"}))).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert_eq!(writes(), ["answer", "park"]);
+    session.answer(&two, accept(json!({"name": "Grace"}))).await;
+    let answer = stream.message().await;
+    assert_eq!(answer["result"]["content"][0]["text"], "Ada and Grace");
+    assert_eq!(writes(), ["answer", "finish"]);
 }
 
 #[test]

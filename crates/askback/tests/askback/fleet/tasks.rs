@@ -59,17 +59,22 @@ async fn insist(ctx: Ctx) -> Result<String> {
     }
 }
 
-/// A request of a client that takes tasks.
-async fn request(client: &Client, method: &str, mut params: Value) -> Value {
-    params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {
+/// The `_meta` of a client that takes tasks.
+pub(super) fn capabilities() -> Value {
+    json!({"io.modelcontextprotocol/clientCapabilities": {
         "elicitation": {},
         "extensions": {"io.modelcontextprotocol/tasks": {}},
-    }});
+    }})
+}
+
+/// A request of such a client.
+async fn request(client: &Client, method: &str, mut params: Value) -> Value {
+    params["_meta"] = capabilities();
     client.call(method, params).await.answer().await
 }
 
 /// Begins a task, and returns its name.
-async fn begin(client: &Client, tool: &str) -> String {
+pub(super) async fn begin(client: &Client, tool: &str) -> String {
     let begun = request(client, "tools/call", json!({"name": tool})).await;
     let result = &begun["result"];
     assert_eq!(result["resultType"], "task", "{begun}");

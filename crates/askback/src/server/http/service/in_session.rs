@@ -160,6 +160,9 @@ impl Inner {
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
         if let Ok(Some(Some(after))) = &after {
             session.take_up(after).await;
+        } else if self.shared.fleet.is_some() {
+            // The stream may have been at another process, where its client has chosen something since.
+            fleet_session::reread(&self.shared, &session).await;
         }
         let attached = match after {
             Ok(None) => session.attach(None),

@@ -1,0 +1,192 @@
+//! What the processes of a fleet tell each other, so that a change at one of them reaches the clients of all.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use askback_core::engine::server::{Changed, tells};
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+
+use super::{Node, opened, sealed};
+use crate::{
+    ctx::Audience,
+    journal::{CallId, HeardHints, MAX_HINT_BYTES, SessionId, Topic},
+    server::Shared,
+    store::Owner,
+};
+
+/// How long a process listens before it looks whether its server is there still, and waits when the bus fails.
+const LISTEN: Duration = Duration::from_secs(1);
+
+/// The purpose of a hint, for its seal.
+const HINT: &str = "bus hint";
+
+/// A change, for other processes.
+#[derive(Serialize, Deserialize)]
+struct ChangeHint {
+    node: [u8; 8],
+    /// `None` if a hint has no room for it: anything may have changed.
+    changed: Option<ChangedThing>,
+    /// `None` for all.
+    owner: Option<OwnerHint>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum ChangedThing {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(String),
+    Task(String),
+}
+
+#[derive(Serialize, Deserialize)]
+enum OwnerHint {
+    /// All who are not known.
+    Unknown,
+    Known([u8; 16]),
+}
+
+impl ChangedThing {
+    fn of(changed: &Changed) -> Option<Self> {
+        Some(match changed {
+            Changed::Tools => Self::Tools,
+            Changed::Prompts => Self::Prompts,
+            Changed::Resources => Self::Resources,
+            Changed::Resource(uri) => Self::Resource(uri.clone()),
+            Changed::Task(id) => Self::Task(id.clone()),
+            // It has no word here.
+            _ => return None,
+        })
+    }
+}
+
+impl From<ChangedThing> for Changed {
+    fn from(changed: ChangedThing) -> Self {
+        match changed {
+            ChangedThing::Tools => Self::Tools,
+            ChangedThing::Prompts => Self::Prompts,
+            ChangedThing::Resources => Self::Resources,
+            ChangedThing::Resource(uri) => Self::Resource(uri),
+            ChangedThing::Task(id) => Self::Task(id),
+        }
+    }
+}
+
+/// Tells the other processes of a change. One that concerns those who may see an offer stays here: each process has a catalog
+/// of its own.
+pub(in crate::server) fn publish_change(
+    shared: &Shared,
+    node: &Node,
+    changed: &Changed,
+    to: &Audience,
+) {
+    let Some(bus) = &node.bus else { return };
+    let owner = match to {
+        Audience::All => None,
+        Audience::Only(None) => Some(OwnerHint::Unknown),
+        Audience::Only(Some(principal)) => Some(OwnerHint::Known(Owner::of(principal).0)),
+        Audience::Owner(owner) => Some(OwnerHint::Known(owner.0)),
+        Audience::Those(_) => return,
+    };
+    let mut hint = ChangeHint {
+        node: node.id.0,
+        changed: ChangedThing::of(changed),
+        owner,
+    };
+    let mut bytes = sealed(shared, HINT, "", &hint).unwrap_or_default();
+    if bytes.len() > MAX_HINT_BYTES {
+        (hint.changed, hint.owner) = (None, None);
+        bytes = sealed(shared, HINT, "", &hint).unwrap_or_default();
+    }
+    bus.publish(Topic::Changed, &bytes);
+}
+
+impl Node {
+    /// Wakes the readers of the log of a call, at all processes.
+    pub(super) fn hint(&self, call: CallId) {
+        self.wake(call);
+        if let Some(bus) = &self.bus {
+            bus.publish(Topic::Call(call), &self.id.0);
+        }
+    }
+
+    /// Tells the other processes that a client has chosen something.
+    pub(in crate::server) fn hint_session(&self, session: SessionId) {
+        if let Some(bus) = &self.bus {
+            bus.publish(Topic::Session(session), &self.id.0);
+        }
+    }
+}
+
+/// Listens to the bus as long as the server is there.
+pub(super) async fn listen(shared: Weak<Shared>) {
+    let mut cursor = None;
+    loop {
+        let bus = {
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            shared.fleet.as_ref().and_then(|node| node.bus.clone())
+        };
+        let Some(bus) = bus else { return };
+        let heard = match timeout(LISTEN, bus.hear(cursor)).await {
+            Ok(Ok(heard)) => heard,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the bus fails");
+                sleep(LISTEN).await;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        cursor = Some(heard.cursor);
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        if let Some(node) = &shared.fleet {
+            take(&shared, node, heard);
+        }
+    }
+}
+
+fn take(shared: &Shared, node: &Arc<Node>, heard: HeardHints) {
+    if heard.has_gap {
+        node.wake_all();
+        tell_all(shared);
+    }
+    for (topic, hint) in heard.hints {
+        match topic {
+            Topic::Call(_) | Topic::Session(_) if hint == node.id.0 => {}
+            Topic::Call(call) => node.wake(call),
+            // No one may be listening.
+            Topic::Session(session) => drop(node.chosen.send(session)),
+            Topic::Changed => take_change(shared, node, &hint),
+        }
+    }
+}
+
+fn take_change(shared: &Shared, node: &Node, hint: &[u8]) {
+    let Some(hint) = opened::<ChangeHint>(shared, HINT, "", hint) else {
+        tracing::debug!("a hint on the bus is not one of this fleet");
+        return;
+    };
+    if hint.node == node.id.0 {
+        return;
+    }
+    let to = match hint.owner {
+        None => Audience::All,
+        Some(OwnerHint::Unknown) => Audience::Only(None),
+        Some(OwnerHint::Known(owner)) => Audience::Owner(Owner(owner)),
+    };
+    match hint.changed {
+        Some(changed) => shared.changes.tell(&changed.into(), to),
+        None => tell_all(shared),
+    }
+}
+
+fn tell_all(shared: &Shared) {
+    let capabilities = &shared.profile.capabilities;
+    shared
+        .changes
+        .tell_all(|changed| tells(capabilities, changed));
+}

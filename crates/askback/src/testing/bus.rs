@@ -1,0 +1,147 @@
+//! The contract of buses.
+
+use std::{sync::Arc, time::Duration};
+
+use super::contract::{BrokenContract, Checking, Kept, expect};
+use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
+
+/// How long a hint may take.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The rules, with the check of each.
+const RULES: &[(&str, Rule)] = &[
+    (
+        "a hint is heard by other processes, once and in order",
+        |buses| Box::pin(heard(buses)),
+    ),
+    ("hints of before are not heard", |buses| {
+        Box::pin(not_heard(buses))
+    }),
+    (
+        "no hint is lost while nothing listens for a moment",
+        |buses| Box::pin(kept(buses)),
+    ),
+    ("a gap is told", |buses| Box::pin(told_of_gap(buses))),
+];
+
+type Rule = fn(Buses) -> Checking;
+
+/// One bus, as two processes have it.
+struct Buses {
+    bus: Arc<dyn Bus>,
+    other: Arc<dyn Bus>,
+}
+
+/// Checks that a bus keeps to the rules of [`Bus`].
+///
+/// `create` makes a bus on which nothing was told; what it gives opens that bus. Each rule has a bus of its own, opened twice.
+///
+/// # Errors
+///
+/// All rules that are broken.
+pub async fn check_bus<C, O>(create: C) -> Result<(), BrokenContract>
+where
+    C: AsyncFn() -> O,
+    O: AsyncFn() -> Arc<dyn Bus>,
+{
+    let mut broken = BrokenContract::default();
+    for (rule, check) in RULES {
+        let open = create().await;
+        let buses = Buses {
+            bus: open().await,
+            other: open().await,
+        };
+        broken.note(rule, check(buses).await);
+    }
+    broken.into_result()
+}
+
+fn failed(error: StoreError) -> String {
+    format!("failed with {error:?}")
+}
+
+const SESSION: Topic = Topic::Session(SessionId([1; 16]));
+
+async fn hear(bus: &dyn Bus, after: Option<u64>) -> Result<HeardHints, String> {
+    let heard = tokio::time::timeout(LONGEST, bus.hear(after)).await;
+    heard
+        .map_err(|_| "nothing is heard".to_owned())?
+        .map_err(failed)
+}
+
+/// Hears so many hints.
+async fn hear_all(
+    bus: &dyn Bus,
+    mut after: u64,
+    count: usize,
+) -> Result<Vec<(Topic, Vec<u8>)>, String> {
+    let mut all = Vec::new();
+    while all.len() < count {
+        let heard = hear(bus, Some(after)).await?;
+        after = heard.cursor;
+        all.extend(heard.hints);
+    }
+    Ok(all)
+}
+
+async fn heard(Buses { bus, other }: Buses) -> Kept {
+    let begin = hear(&*other, None).await?;
+    let long = vec![7; MAX_HINT_BYTES];
+    let hints = [
+        (Topic::Changed, b"a".to_vec()),
+        (SESSION, Vec::new()),
+        (Topic::Changed, long),
+    ];
+    for (topic, hint) in &hints {
+        bus.publish(*topic, hint);
+    }
+    let all = hear_all(&*other, begin.cursor, hints.len()).await?;
+    expect("the hints", all, hints.to_vec())
+}
+
+async fn not_heard(Buses { bus, other }: Buses) -> Kept {
+    let begin = hear(&*other, None).await?;
+    bus.publish(Topic::Changed, b"before");
+    hear_all(&*other, begin.cursor, 1).await?;
+    let now = hear(&*bus, None).await?;
+    expect("hints without a cursor", now.hints, Vec::new())?;
+    expect("whether there is a gap", now.has_gap, false)?;
+    bus.publish(Topic::Changed, b"after");
+    let all = hear_all(&*bus, now.cursor, 1).await?;
+    expect("the hint", all, vec![(Topic::Changed, b"after".to_vec())])
+}
+
+async fn kept(Buses { bus, other }: Buses) -> Kept {
+    let begin = hear(&*other, None).await?;
+    // It is given up before anything is told.
+    let given_up = tokio::time::timeout(Duration::from_millis(1), other.hear(Some(begin.cursor)));
+    drop(given_up.await);
+    bus.publish(SESSION, b"x");
+    let all = hear_all(&*other, begin.cursor, 1).await?;
+    expect("the hint", all, vec![(SESSION, b"x".to_vec())])
+}
+
+async fn told_of_gap(Buses { bus, other }: Buses) -> Kept {
+    const MANY: u32 = 1_500;
+    let begin = hear(&*other, None).await?;
+    for number in 0..MANY {
+        bus.publish(Topic::Changed, &number.to_be_bytes());
+    }
+    let (mut count, mut has_gap, mut after) = (0, false, begin.cursor);
+    let last = (Topic::Changed, (MANY - 1).to_be_bytes().to_vec());
+    loop {
+        let heard = hear(&*other, Some(after)).await?;
+        after = heard.cursor;
+        count += heard.hints.len();
+        has_gap |= heard.has_gap;
+        if heard.hints.last() == Some(&last) {
+            break;
+        }
+    }
+    let is_whole = count == usize::try_from(MANY).unwrap_or_default();
+    expect(
+        "whether all were heard, or a gap",
+        is_whole || has_gap,
+        true,
+    )
+}
