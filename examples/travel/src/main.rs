@@ -53,8 +53,24 @@ async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
         .fleet(Fleet::new(Arc::clone(&store)).bus(store))
         .build()?;
     let listener = TcpListener::bind(address).await?;
-    let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-    Ok(server.http().serve_until(listener, signal).await?)
+    Ok(server.http().serve_until(listener, told_to_stop()).await?)
+}
+
+/// Waits for Ctrl-C, or for SIGTERM, with which systemd and Kubernetes stop a process.
+async fn told_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    interrupted.await.unwrap_or_default();
 }
 
 /// The file with the key of all processes, which the first of them makes.

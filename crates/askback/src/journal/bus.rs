@@ -8,7 +8,7 @@ pub const MAX_HINT_BYTES: usize = 1 << 10;
 /// How many hints a bus keeps for processes that have yet to hear them, if it keeps them itself.
 pub(crate) const MAX_HINTS_KEPT: usize = 1024;
 
-/// What a hint is about.
+/// The subject of a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Topic {
@@ -20,14 +20,14 @@ pub enum Topic {
     Changed,
 }
 
-/// What was told on a bus.
+/// The hints that were heard on a bus.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HeardHints {
     /// The hints, in the order in which they were published.
     pub hints: Vec<(Topic, Vec<u8>)>,
     /// The place behind them, from which the next ones are heard.
     pub cursor: u64,
-    /// Whether hints before these may have been lost: whoever listens has to look at everything again.
+    /// Whether hints before these may have been lost: the process has to look at everything again.
     pub has_gap: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the processes of a fleet tell each other, so that a change at one of them reaches the clients of all.
+//! Hints between the processes of a fleet: a change at one process reaches the clients of all.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

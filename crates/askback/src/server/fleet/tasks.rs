@@ -88,7 +88,7 @@ struct Said {
     is_new: bool,
 }
 
-/// What a client is told of a task.
+/// The status of a task, for its client.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Status {
     created: Millis,
@@ -329,7 +329,7 @@ impl WorkingTask {
 }
 
 fn tell_changed(shared: &Shared, name: &str) {
-    // Whose it is is looked at when it is told how the task stands.
+    // The owner is checked when a client is told of the status.
     shared.changed(&Changed::Task(name.to_owned()), Audience::All);
 }
 
