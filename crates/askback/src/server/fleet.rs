@@ -468,6 +468,32 @@ impl Standing {
             task: self.task.as_ref().map(WorkingTask::facts),
         })
     }
+
+    /// The questions that the client may still answer.
+    fn open(&self) -> impl Iterator<Item = u32> {
+        let asked = self.asked.keys().copied();
+        asked.filter(|number| !self.settled.contains(number))
+    }
+
+    /// The message that a question is withdrawn.
+    fn withdrawal(&self, shared: &Shared, number: u32, at: u64) -> Result<Event> {
+        let name = AskName {
+            call: self.call,
+            number,
+        };
+        let cancelled = ServerNotification::Cancelled(CancelledParams {
+            request_id: Some(name.write(shared, self.session)?),
+            reason: None,
+            meta: None,
+        });
+        event(
+            shared,
+            (self.session, self.call),
+            at,
+            None,
+            cancelled.to_vec(),
+        )
+    }
 }
 
 /// The name of a question in a journal, as the client has it: `<call>.<number>.<mac>`.
@@ -713,25 +739,13 @@ pub(crate) async fn park(
     }
     // What is not asked any more is withdrawn.
     let mut settled = standing.settled.clone();
-    for number in standing.asked.keys() {
-        if open.contains_key(number) || settled.contains(number) {
-            continue;
+    for number in standing.open().filter(|number| !open.contains_key(number)) {
+        settled.push(number);
+        // A task says what it still asks.
+        if standing.task.is_none() {
+            let at = standing.next_event + events.len() as u64;
+            events.push(standing.withdrawal(shared, number, at)?);
         }
-        settled.push(*number);
-        if standing.task.is_some() {
-            continue;
-        }
-        let name = AskName {
-            call: standing.call,
-            number: *number,
-        };
-        let cancelled = ServerNotification::Cancelled(CancelledParams {
-            request_id: Some(name.write(shared, standing.session)?),
-            reason: None,
-            meta: None,
-        });
-        let at = standing.next_event + events.len() as u64;
-        events.push(event(shared, whose, at, None, cancelled.to_vec())?);
     }
     let now = shared.clock().now();
     let limits = &incoming.limits.asking;
@@ -902,14 +916,13 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
         standing,
         errors,
     } = continuation;
-    let whose = (standing.session, standing.call);
-    let (id, at, epoch) = (standing.call, standing.next_event, standing.epoch);
+    let (whose, epoch) = ((standing.session, standing.call), standing.epoch);
     let request = call.id.clone();
     let task = standing.task.clone();
     let peer = Arc::new(JournalPeer {
         shared: Arc::clone(&shared),
         node: Arc::clone(&node),
-        standing,
+        standing: standing.clone(),
     });
     if let Some(task) = task {
         let at_once = task.is_at_once();
@@ -925,20 +938,23 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
         // It is parked again.
         return;
     };
-    let message = event(&shared, whose, at, None, answered.message.into_vec());
-    let message = message.or_else(|error| {
+    let last = |message, withdrawn: Vec<Event>| {
+        let at = standing.next_event + withdrawn.len() as u64;
+        let message = event(&shared, whose, at, None, message)?;
+        Ok([withdrawn, vec![message]].concat())
+    };
+    // What is still asked is asked for nothing.
+    let withdrawn = (standing.next_event..).zip(standing.open());
+    let withdrawn = withdrawn.map(|(at, number)| standing.withdrawal(&shared, number, at));
+    let withdrawn = withdrawn.collect::<Result<_>>();
+    let events = withdrawn.and_then(|withdrawn| last(answered.message.into_vec(), withdrawn));
+    let events = events.or_else(|error: Error| {
         tracing::error!(%error, "the result of a call could not be written down");
         let error = ErrorObject::internal("the result could not be written down");
-        event(
-            &shared,
-            whose,
-            at,
-            None,
-            jsonrpc::write_error(Some(&request), &error),
-        )
+        last(jsonrpc::write_error(Some(&request), &error), Vec::new())
     });
-    let events: Vec<_> = message.into_iter().collect();
-    finish(&shared, &node, (id, epoch), &events, None).await;
+    let events = events.unwrap_or_default();
+    finish(&shared, &node, (whose.1, epoch), &events, None).await;
 }
 
 /// The pauses between the tries to write the end of a call down. Then it is another process that goes on with it.

@@ -84,6 +84,7 @@ impl Shared {
             .state(self.clone())
             .tool(Tool::new("book", book))
             .tool(Tool::new("both", both))
+            .tool(Tool::new("either", either))
             .tool(Tool::new("samples", samples))
             .tool(Tool::new("hello", async || Ok("Hello!".to_owned())))
             .tool(Tool::new("works", stopping::works))
@@ -134,6 +135,15 @@ async fn both(ctx: Ctx) -> Result<String> {
     );
     let (a, b) = (a?.accepted()?, b?.accepted()?);
     Ok(format!("{} and {}", a.name, b.name))
+}
+
+async fn either(ctx: Ctx) -> Result<String> {
+    let who = tokio::select! {
+        biased;
+        who = ctx.elicit::<Who>("The first?") => who,
+        who = ctx.elicit::<Who>("The second?") => who,
+    };
+    Ok(who?.accepted()?.name)
 }
 
 /// The same session, at another process.
@@ -213,6 +223,28 @@ async fn questions_of_one_round_are_answered_at_different_processes() {
     }
     let answer = stream.message().await;
     assert_eq!(answer["result"]["content"][0]["text"], "Ada and Grace");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_still_asked_at_the_end_is_withdrawn() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session
+        .call(1, "tools/call", json!({"name": "either"}))
+        .await;
+    let (one, two) = (stream.message().await, stream.message().await);
+    session.answer(&one, accept(json!({"name": "Ada"}))).await;
+    let withdrawn = stream.message().await;
+    assert_eq!(
+        withdrawn["method"], "notifications/cancelled",
+        "{withdrawn}"
+    );
+    assert_eq!(withdrawn["params"]["requestId"], two["id"]);
+    let result = stream.message().await;
+    assert_eq!(result["result"]["content"][0]["text"], "Ada", "{result}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -344,6 +376,11 @@ async fn a_question_that_nobody_answers_is_over_at_its_time() {
     let last = stream.last_event_id();
     let limit = askback::Limits::default().asking.answer;
     tokio::time::sleep(limit + Duration::from_secs(1)).await;
+    let withdrawn = stream.message().await;
+    assert_eq!(
+        withdrawn["method"], "notifications/cancelled",
+        "{withdrawn}"
+    );
     let answer = stream.message().await;
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(answer["result"]["isError"], true, "{answer}");
