@@ -269,7 +269,8 @@ impl Node {
         }
     }
 
-    fn wake(&self, call: CallId) {
+    /// Has the readers of a call's log look at it.
+    pub(crate) fn wake(&self, call: CallId) {
         for news in self.followers().get(&call).into_iter().flatten() {
             news.notify_one();
         }

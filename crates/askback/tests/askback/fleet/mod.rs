@@ -226,6 +226,30 @@ async fn questions_of_one_round_are_answered_at_different_processes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_comes_back_is_told_at_once() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "both"})).await;
+    let (one, two) = (stream.message().await, stream.message().await);
+    let last = stream.last_event_id();
+    drop(stream);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let other = at(&session, &shared.node());
+    for question in [&one, &two] {
+        other.answer(question, accept(json!({"name": "Ada"}))).await;
+    }
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    // The first process has had the stream all the time.
+    let since = tokio::time::Instant::now();
+    let result = session.resume(&last).await.message().await;
+    assert_eq!(result["id"], 1, "{result}");
+    assert!(since.elapsed() < Duration::from_millis(100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_still_asked_at_the_end_is_withdrawn() {
     let shared = Shared::new();
     let session = shared

@@ -152,6 +152,8 @@ impl Session {
         };
         let has_it = |stream: &Stream| stream.call == Some(call) && stream.has_kept(id.event);
         if self.lock().streams.iter().any(has_it) {
+            // Without a reader, the log is looked at rarely.
+            node.wake(call);
             return;
         }
         let read = node.journal.read(call, member, id.event, 0).await;
