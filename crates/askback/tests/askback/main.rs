@@ -49,3 +49,5 @@ mod testing;
 #[cfg(all(feature = "sqlite", unix))]
 mod transaction;
 mod transport;
+#[cfg(feature = "http-server")]
+mod wrapped;

@@ -4,6 +4,8 @@
 //! `PROOF_CASES` says how many programs each test runs.
 
 mod client;
+#[cfg(feature = "http-server")]
+mod fleet;
 mod handler;
 #[cfg(feature = "http-server")]
 mod http;
@@ -18,7 +20,7 @@ use std::{
 };
 
 use askback::{
-    Limits, Revision, Server,
+    Limits, Revision, Server, ServerBuilder,
     keys::{Key, KeyRing, KeySource},
     store::MemoryStore,
     testing::{Crash, CrashingStore, TestClock, Wire},
@@ -156,7 +158,7 @@ impl Case {
     }
 
     fn world(&self) -> World {
-        World::new(self.script.0.is_multiple_of(2))
+        World::new(self.script.0)
     }
 
     fn suspended_over<L: Link>(&self, revision: Revision, link: fn(&World) -> L) {
@@ -242,6 +244,8 @@ fn block_on(run: impl Future<Output = Outcome>, world: &World) -> (Outcome, BTre
 
 /// The parts of a case that outlive its servers.
 struct World {
+    /// The seed of what is drawn for it.
+    seed: u64,
     effects: Arc<Mutex<BTreeMap<String, u32>>>,
     check_replay: bool,
     spills: bool,
@@ -261,10 +265,11 @@ struct Plan {
 }
 
 impl World {
-    fn new(check_replay: bool) -> Self {
+    fn new(seed: u64) -> Self {
         Self {
+            seed,
             effects: Arc::default(),
-            check_replay,
+            check_replay: seed.is_multiple_of(2),
             spills: false,
             crash_after: None,
         }
@@ -308,6 +313,10 @@ impl World {
 
 impl Plan {
     fn server(&self) -> Server {
+        self.builder().build().expect("the server is whole")
+    }
+
+    fn builder(&self) -> ServerBuilder {
         let mut limits = Limits::default();
         limits.asking.rounds = 1000;
         limits.asking.rounds_warned = 1000;
@@ -322,8 +331,6 @@ impl Plan {
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(Arc::clone(&self.store))
             .check_replay(self.check_replay)
-            .build()
-            .expect("the server is whole")
     }
 }
 

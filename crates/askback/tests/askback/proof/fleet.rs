@@ -1,0 +1,280 @@
+//! The proof over a fleet: each message reaches another process, and after each question the client comes back for the
+//! stream of its call at another one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+#[cfg(feature = "sqlite")]
+use askback::store::SqliteStore;
+use askback::{
+    Fleet, Revision,
+    journal::{Journal, MemoryJournal},
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    Plan, World,
+    client::{Dice, Link},
+    prove_with,
+};
+use crate::http::client::{Client, Response, Session};
+#[cfg(feature = "sqlite")]
+use crate::wrapped::{Around, Wrapped};
+
+/// How many programs each of these tests runs.
+const CASES: u32 = 300;
+
+/// When nothing more is said for now.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Longer than anything takes.
+const AGES: Duration = Duration::from_secs(60 * 60);
+
+/// How many processes there are.
+const NODES: usize = 3;
+
+#[test]
+fn in_2025_06_18_programs_come_to_what_they_should() {
+    prove_with(CASES, |case| {
+        case.suspended_over(Revision::V2025_06_18, in_memory);
+    });
+}
+
+#[test]
+fn in_2025_11_25_programs_come_to_what_they_should() {
+    prove_with(CASES, |case| {
+        case.suspended_over(Revision::V2025_11_25, in_memory);
+    });
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn in_sqlite_programs_come_to_what_they_should() {
+    prove_with(CASES / 10, |case| {
+        case.suspended_over(Revision::V2025_11_25, in_sqlite);
+    });
+}
+
+fn in_memory(world: &World) -> Nodes {
+    Nodes::new(world, Arc::new(MemoryJournal::default()))
+}
+
+#[cfg(feature = "sqlite")]
+fn in_sqlite(world: &World) -> Nodes {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = SqliteStore::open(folder.path().join("proof.db")).expect("it opens");
+    let journal = Arc::new(Wrapped::new(store, RealTime));
+    Nodes {
+        _folder: Some(folder),
+        ..Nodes::new(world, journal)
+    }
+}
+
+/// Time stands still while another thread works.
+#[cfg(feature = "sqlite")]
+struct RealTime;
+
+#[cfg(feature = "sqlite")]
+impl Around for RealTime {
+    async fn around<T: Send>(operation: impl Future<Output = T> + Send) -> T {
+        // The paused time of a runtime does not advance while a blocking task runs.
+        let (over, waits) = std::sync::mpsc::channel::<()>();
+        let still = tokio::task::spawn_blocking(move || waits.recv());
+        let outcome = operation.await;
+        drop(over);
+        // It ends with an error when `over` is dropped.
+        let _ = still.await;
+        outcome
+    }
+}
+
+/// The way to the processes of a fleet.
+struct Nodes {
+    way: Way,
+    session: Option<Session>,
+    heard: mpsc::UnboundedSender<Value>,
+    hears: mpsc::UnboundedReceiver<Value>,
+    /// Where the journal is.
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// What requests need that go on beside one another.
+#[derive(Clone)]
+struct Way {
+    nodes: Arc<[Client]>,
+    dice: Arc<Mutex<Dice>>,
+    /// The questions that the client has answered, by their ids.
+    answered: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Nodes {
+    fn new(world: &World, journal: Arc<dyn Journal>) -> Self {
+        let plan = world.plan();
+        let node = |_| Client::of(&server(&plan, Fleet::new(Arc::clone(&journal))));
+        let (heard, hears) = mpsc::unbounded_channel();
+        Self {
+            way: Way {
+                nodes: (0..NODES).map(node).collect(),
+                dice: Arc::new(Mutex::new(Dice(world.seed))),
+                answered: Arc::default(),
+            },
+            session: None,
+            heard,
+            hears,
+            _folder: None,
+        }
+    }
+}
+
+fn server(plan: &Plan, fleet: Fleet) -> askback::Server {
+    let server = plan.builder().service("proof").fleet(fleet).build();
+    server.expect("the server is whole")
+}
+
+impl Way {
+    fn below(&self, bound: usize) -> usize {
+        let mut dice = self.dice.lock().expect("nothing panics with it");
+        dice.below(bound)
+    }
+
+    fn answered(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.answered.lock().expect("nothing panics with it")
+    }
+
+    /// The session at any process.
+    fn anywhere(&self, session: &Session) -> Session {
+        Session {
+            client: self.nodes[self.below(NODES)].clone(),
+            ..session.clone()
+        }
+    }
+
+    /// Posts a message that is not answered, to one process or to two at once.
+    async fn tell(self, session: Session, message: Value) {
+        // It may be overtaken by another one.
+        tokio::time::sleep(Duration::from_millis(self.below(4) as u64)).await;
+        let (one, two) = (self.anywhere(&session), self.anywhere(&session));
+        let first = one.post(&message);
+        let statuses = match self.below(3) {
+            0 => {
+                let (first, second) = tokio::join!(first, two.post(&message));
+                vec![first.status, second.status]
+            }
+            _ => vec![first.await.status],
+        };
+        for status in statuses {
+            assert_eq!(status, 202, "{message}");
+        }
+    }
+
+    /// Reads what a call says, at another process after each message, and tells what is new.
+    async fn call(self, session: Session, message: Value, heard: mpsc::UnboundedSender<Value>) {
+        let mut response = self.anywhere(&session).post(&message).await;
+        if !response.is_stream() {
+            let _ = heard.send(response.json().await);
+            return;
+        }
+        let mut said = BTreeMap::<String, Value>::new();
+        let mut asked = BTreeSet::new();
+        // What the client hears next: all that is said before it is quiet.
+        let mut fresh = Vec::new();
+        loop {
+            let Ok(event) = tokio::time::timeout(QUIET, response.event()).await else {
+                for told in fresh.drain(..) {
+                    // The receiver is gone at the end of the test.
+                    let _ = heard.send(told);
+                }
+                continue;
+            };
+            let event = event.expect("the stream ends after the result");
+            let id = event.id.expect("each event of a call has an id");
+            let last = id.clone();
+            if event.data.is_empty() {
+                continue;
+            }
+            let told: Value = serde_json::from_slice(&event.data).expect("JSON");
+            if let Some(before) = said.insert(id, told.clone()) {
+                assert_eq!(before, told, "an event that was told before");
+            } else if told["id"] == message["id"] && told["method"].is_null() {
+                asked.retain(|name| !self.answered().contains(name));
+                assert!(asked.is_empty(), "still asked after the result: {asked:?}");
+                fresh.push(told);
+                fresh.drain(..).for_each(|told| drop(heard.send(told)));
+                return;
+            } else {
+                // What is asked and withdrawn while nobody listens is withdrawn alone, and what is withdrawn
+                // may have been answered meanwhile.
+                let is_known = match told["method"].as_str() {
+                    Some("notifications/cancelled") => {
+                        let name = told["params"]["requestId"].to_string();
+                        asked.remove(&name) && !self.answered().contains(&name)
+                    }
+                    _ => asked.insert(told["id"].to_string()),
+                };
+                if is_known {
+                    fresh.push(told);
+                }
+            }
+            // A client may come back with an older id than the last.
+            let last = match self.below(4) {
+                0 => {
+                    let at = self.below(said.len());
+                    said.keys().nth(at).cloned().unwrap_or(last)
+                }
+                _ => last,
+            };
+            response = self.come_back(&session, &last).await;
+        }
+    }
+
+    async fn come_back(&self, session: &Session, last: &str) -> Response {
+        if self.below(4) == 0 {
+            // It tries again before anything came.
+            drop(self.anywhere(session).resume(last).await);
+        }
+        let response = self.anywhere(session).resume(last).await;
+        assert_eq!(response.status, 200, "{last} is known");
+        response
+    }
+}
+
+impl Link for Nodes {
+    /// Each request reaches another process anyway.
+    async fn restart(&mut self) {}
+
+    async fn say(&mut self, message: Value) {
+        let Some(session) = &self.session else {
+            let response = self.way.nodes[0].post(&[], &message).await;
+            let id = response.header("mcp-session-id").expect("a session");
+            let revision = message["params"]["protocolVersion"].as_str();
+            self.session = Some(Session {
+                client: self.way.nodes[0].clone(),
+                id: id.to_owned(),
+                revision: revision.expect("a string").parse().expect("a revision"),
+            });
+            let _ = self.heard.send(response.json().await);
+            return;
+        };
+        let (way, session) = (self.way.clone(), session.clone());
+        if message["method"] == "tools/call" {
+            tokio::spawn(way.call(session, message, self.heard.clone()));
+        } else {
+            way.answered().insert(message["id"].to_string());
+            tokio::spawn(way.tell(session, message));
+        }
+    }
+
+    async fn hear(&mut self) -> Value {
+        let heard = tokio::time::timeout(AGES, self.hears.recv()).await;
+        let heard = heard.expect("something is said");
+        heard.expect("the sender is kept here")
+    }
+
+    async fn sleep(&self, span: Duration) {
+        tokio::time::sleep(span).await;
+    }
+}
