@@ -8,6 +8,8 @@ mod changing;
 mod claims;
 mod client;
 mod commits;
+#[cfg(all(feature = "http-server", feature = "macros"))]
+mod deaths;
 mod errors;
 mod extension;
 mod extensions;
