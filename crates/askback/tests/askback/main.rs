@@ -15,6 +15,8 @@ mod extension;
 mod extensions;
 #[cfg(all(feature = "http-server", feature = "macros"))]
 mod fleet;
+#[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
+mod fleet_attacks;
 #[cfg(feature = "http-server")]
 mod http;
 #[cfg(all(feature = "http-server", feature = "sqlite"))]
