@@ -1,7 +1,15 @@
 //! The language of commands: `/word`, everywhere.
 
+use crate::{
+    model::{Part, Permission, Said, Step},
+    wire::Shown,
+};
+
 /// How `/wire` is written at a question.
-pub(crate) const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
+const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
+
+/// The answer to `/suggest` if the server suggests nothing.
+pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
 
 /// A line that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,4 +45,106 @@ pub fn typed(line: &str) -> Typed<'_> {
         true => Typed::Command(word, behind.trim()),
         false => Typed::Text(line.to_owned()),
     }
+}
+
+/// The meaning of a line that is typed at a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The person said something about the question.
+    Said(Said),
+    /// The person said something about the field that is asked.
+    OfField(OfField),
+    /// Several lines follow, up to one with only a dot.
+    Lines,
+    /// Show the rest of a message that was cut.
+    More,
+    /// Show the link alone, to be copied.
+    Link,
+    /// Show the link as a code for a camera.
+    Code,
+    /// Show messages that travelled.
+    Wire(Shown),
+    /// Show what can be typed.
+    Help,
+    /// Nothing that can be used here; the words say what can.
+    Unclear(&'static str),
+}
+
+/// Something about the field that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OfField {
+    /// It is this.
+    Is(String),
+    /// It stays as it is.
+    Keep,
+    /// It is left empty.
+    Clear,
+    /// The object or list that it is in is written as JSON, or in fields again.
+    Fold,
+    /// The field before it is asked again.
+    Before,
+    /// It and those after it stay as they are.
+    Last,
+    /// That field is asked again.
+    Reopen(usize),
+    /// Values are wanted for it that begin so.
+    Suggest(String),
+}
+
+/// Reads a command that is typed at a question.
+pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> Heard {
+    let in_field = matches!(step, Step::Filling(_));
+    Heard::Said(match name {
+        // Said already: what is wanted now is the reason.
+        "decline" if matches!(step, Step::Reason) => Said::Fill(String::new()),
+        "decline" => Said::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
+        "cancel" => Said::Cancel,
+        "mute" => Said::Mute,
+        "back" if in_field => return Heard::OfField(OfField::Before),
+        "review" if in_field => return Heard::OfField(OfField::Last),
+        "none" if in_field => return Heard::OfField(OfField::Clear),
+        "json" if in_field => return Heard::OfField(OfField::Fold),
+        "back" => Said::Back,
+        "edit" if matches!(step, Step::Reread(_)) => Said::Back,
+        "edit" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::Message),
+        "edit" if matches!(step, Step::Replied(_)) => Said::Rewrite(Part::Reply),
+        "system" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::System),
+        "write" if matches!(step, Step::Request(_)) => Said::WriteMyself,
+        "session" if matches!(step, Step::Request(_)) => Said::Run(Permission::Session),
+        "always" if matches!(step, Step::Request(_)) => Said::Run(Permission::Always),
+        "again" if matches!(step, Step::Replied(_)) => Said::Run(Permission::Ask),
+        "never" if matches!(step, Step::Request(_) | Step::Replied(_) | Step::Write(_)) => {
+            Said::Never
+        }
+        "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
+        "lines" if in_field => return Heard::Lines,
+        "suggest" if in_field => {
+            return Heard::OfField(OfField::Suggest(rest.trim().to_owned()));
+        }
+        "link" if is_link(step) => return Heard::Link,
+        "qr" if is_link(step) => return Heard::Code,
+        "more" => return Heard::More,
+        "wire" => {
+            return match Shown::typed(rest) {
+                Some(shown) => Heard::Wire(shown),
+                None => Heard::Unclear(WIRE),
+            };
+        }
+        "help" => return Heard::Help,
+        "quit" | "exit" => {
+            return Heard::Unclear("a question is open: answer it first, or type /cancel");
+        }
+        _ => {
+            return Heard::Unclear(
+                "there is no such command here; /help lists them, and // begins a text with /",
+            );
+        }
+    })
+}
+
+fn is_link(step: &Step<'_>) -> bool {
+    matches!(
+        step,
+        Step::Consent(_) | Step::Sure(_) | Step::Opened(_) | Step::Returning(_)
+    )
 }

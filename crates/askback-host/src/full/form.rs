@@ -13,7 +13,7 @@ use super::{
     suggested::SuggestedView,
 };
 use crate::{
-    command::{self, Typed},
+    command::{self, OfField, Typed},
     model::{Ask, Draft, Front, Said, having, options},
     question::is_secret,
 };
@@ -140,6 +140,26 @@ impl FormView {
         let field = draft.first_of(self.focus);
         self.go_to(field);
         vec![Said::Fold(field)]
+    }
+
+    /// Does what a command says about the field that has the focus.
+    pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Said> {
+        let field = self.focus;
+        match of {
+            OfField::Clear => vec![Said::Clear(field)],
+            OfField::Fold => self.fold(draft),
+            OfField::Suggest(text) => vec![Said::Suggest { field, text }],
+            OfField::Last => {
+                self.submits = true;
+                vec![Said::Submit]
+            }
+            OfField::Before => {
+                self.go_to(field.saturating_sub(1));
+                Vec::new()
+            }
+            // No command says this.
+            OfField::Is(_) | OfField::Keep | OfField::Reopen(_) => Vec::new(),
+        }
     }
 
     fn go_to(&mut self, field: usize) {

@@ -17,7 +17,7 @@ use super::{
     reading::{Reading, agrees},
 };
 use crate::{
-    command::{self, Typed},
+    command::{self, Heard, OfField, Typed},
     leaf::Did,
     model::{Conversation, Desk, Front, Happened, Said, Step},
     page::{Page, Style},
@@ -358,7 +358,7 @@ impl Screen {
         if let Step::Filling(draft) = front.step {
             match self.form.press(front, draft, key) {
                 Pressed::Said(said) => return said,
-                Pressed::Command(command) => return self.command(&front.step, &command),
+                Pressed::Command(command) => return self.command(front, &command),
                 Pressed::Other => {}
             }
         } else if agrees(&front.step, key) && !self.reading.is_whole() {
@@ -444,7 +444,7 @@ impl Screen {
                 if let Typed::Command(name, rest) = command::typed(&typed) {
                     let command = format!("{name} {rest}");
                     self.text.take();
-                    return Some(self.command(&front.step, &command));
+                    return Some(self.command(front, &command));
                 }
                 if typed.is_empty() {
                     self.issue = match front.step {
@@ -486,29 +486,25 @@ impl Screen {
     }
 
     /// Carries out a command that was written within a question.
-    fn command(&mut self, step: &Step<'_>, command: &str) -> Vec<Said> {
+    fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Said> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
-        let reason = Some(rest.trim().to_owned()).filter(|why| !why.is_empty());
-        match name {
-            "decline" => return vec![Said::Decline(reason)],
-            "cancel" => return vec![Said::Cancel],
-            "mute" => return vec![Said::Mute],
-            "review" if matches!(step, Step::Filling(_)) => return vec![Said::Submit],
-            "json" if let Step::Filling(draft) = step => return self.form.fold(draft),
-            "more" => self.wanted = Some(Wanted::Message),
-            "help" => self.is_helping = true,
-            "wire" => match Shown::typed(rest) {
-                Some(shown) => self.wire = Some(shown),
-                None => self.issue = Some(command::WIRE),
-            },
-            "quit" | "exit" => {
-                self.issue = Some("a question is open: answer it first, or press Esc");
+        match command::at_question(&front.step, name, rest) {
+            Heard::Said(said) => return vec![said],
+            Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
+                self.issue = Some(command::UNSUGGESTED);
             }
-            _ => {
-                self.issue = Some(
-                    "there is no such command here; /help lists keys, // begins a text with /",
-                );
+            Heard::OfField(of) => {
+                if let Step::Filling(draft) = front.step {
+                    return self.form.command(draft, of);
+                }
             }
+            Heard::Lines => self.issue = Some("Alt-Enter breaks a line; Ctrl-G opens your editor"),
+            Heard::More => self.wanted = Some(Wanted::Message),
+            Heard::Link => self.wanted = Some(Wanted::Link),
+            Heard::Code => self.wanted = Some(Wanted::Code),
+            Heard::Wire(shown) => self.wire = Some(shown),
+            Heard::Help => self.is_helping = true,
+            Heard::Unclear(issue) => self.issue = Some(issue),
         }
         Vec::new()
     }

@@ -1,8 +1,8 @@
 //! A conversation at the terminal, without the terminal: lines in, text and what was said out.
 
-use super::input::{Heard, OfField, heard};
+use super::input::heard;
 use crate::{
-    command::{self, Typed},
+    command::{self, Heard, OfField, Typed},
     model::{
         self, Cause, Desk, Effect, Front, Happened, Notice, Reply, Said, Step, Suggestions, Why,
     },
@@ -199,7 +199,7 @@ impl Dialog {
                 return vec![said];
             }
             Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
-                return self.object("no values are suggested here");
+                return self.object(command::UNSUGGESTED);
             }
             Heard::OfField(of) => return self.hear_field(&front.step, of),
             Heard::Lines if matches!(front.step, Step::Write(_) | Step::Rewrite(..)) => {

@@ -1013,6 +1013,37 @@ fn a_command_is_written_at_a_choice() {
 }
 
 #[test]
+fn the_commands_of_lines_work_in_a_field() {
+    /// What is seen, or was said, once a command is entered in the second of two fields.
+    #[track_caller]
+    fn check(command: &str, seen: &str) {
+        let fields =
+            r#""a": {"type": "string", "default": "x"}, "b": {"type": "string", "default": "y"}"#;
+        let mut seat = Seat::new(80);
+        seat.happen(Event::Asked(1, form("Which?", fields, "")));
+        seat.press(&Key::Tab);
+        seat.press(&Key::Ctrl('u'));
+        for c in command.chars() {
+            seat.press(&Key::Char(c));
+        }
+        seat.press(&Key::Enter);
+        let screen = seat.look();
+        let all = seat.log + &screen;
+        assert!(all.contains(seen), "{command}\n{all}");
+    }
+    check("/back", "›  1 | a");
+    check("/none", "›  2 | b  ▌");
+    check("/review", "[Enter] Send");
+    check("/suggest c", "no values are suggested here");
+    check("/decline too late", "declined, with why");
+    check("/cancel", "cancelled | Which?");
+    check("/help", "Shift-Tab");
+    check("/lines", "Alt-Enter breaks a line");
+    check("/quit", "answer it first, or type /cancel");
+    check("/unknown", "there is no such command here");
+}
+
+#[test]
 fn what_is_picked_stands_behind_the_gutter() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
