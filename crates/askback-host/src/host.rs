@@ -206,7 +206,7 @@ impl Host {
         self.leaf.print(rows)
     }
 
-    /// Shows a text in a pager of the user, while a line is wanted. Returns whether there is one.
+    /// Shows a text in a pager of the user, while a line is wanted. Returns false if no pager is found.
     pub fn view(&mut self, put: impl Fn(&mut Page)) -> bool {
         self.leaf.view(&put)
     }

@@ -45,7 +45,8 @@ pub trait Leaf {
         out::print(&rows)
     }
 
-    /// Shows a text, which `put` puts on a page of any width, in a pager of the user. Returns whether there is one.
+    /// Shows a text, which `put` puts on a page of any width, in a pager of the user. Returns false
+    /// if no pager is found.
     fn view(&mut self, _: &dyn Fn(&mut Page)) -> bool {
         false
     }

@@ -22,7 +22,7 @@ use crate::{
     words,
 };
 
-/// What a question is about: who wants what.
+/// The title of a question: who wants what.
 pub(crate) fn wants(question: &Question, name: Given) -> Words {
     match &question.ask {
         Ask::Form { .. } => words!("{} asks", name),
@@ -43,7 +43,7 @@ pub(crate) fn wants(question: &Question, name: Given) -> Words {
 pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
     page.blank();
     let wants = wants(question, name(asker));
-    // What the host asks by itself comes alone, and not from a server.
+    // The host's own questions come alone.
     let is_of_server = !matches!(
         question.ask,
         Ask::Retry { .. } | Ask::Older { .. } | Ask::Arguments { .. }

@@ -252,6 +252,8 @@ impl Leaf for Full {
             }
         };
         if let Event::Resize(columns, rows) = event {
+            // It may have changed once more since then.
+            let (columns, rows) = crossterm::terminal::size().unwrap_or((columns, rows));
             self.resize(size(columns, rows));
             return Poll::Ready(Did::Said(Vec::new()));
         }
