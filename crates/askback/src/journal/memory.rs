@@ -402,7 +402,9 @@ impl Journal for MemoryJournal {
         Box::pin(async move {
             let mut entries = self.entries();
             let call = entries.calls.get_mut(&call);
-            if let Some(call) = call.filter(|call| call.epoch == epoch && !call.is_over) {
+            let works =
+                |call: &&mut Call| call.epoch == epoch && call.lease.is_some() && !call.is_over;
+            if let Some(call) = call.filter(works) {
                 call.status = Some(status.to_vec());
             }
             Ok(())

@@ -267,7 +267,8 @@ pub trait Journal: Send + Sync {
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>>;
 
-    /// Replaces the status of a task, if it is in this epoch and not over.
+    /// Replaces the status of a task, if a process works on it in this epoch. The status of a task that is parked says what
+    /// it asks.
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()>;
 
     /// Returns the state of a task; `None` if this session has no such task.

@@ -549,7 +549,8 @@ impl Journal for SqliteStore {
         let status = status.to_vec();
         Box::pin(self.write(move |transaction| {
             let is_its: bool = transaction.query_row(
-                "SELECT count(*) > 0 FROM askback_calls WHERE id = ?1 AND epoch = ?2 AND is_over = 0",
+                "SELECT count(*) > 0 FROM askback_calls
+                 WHERE id = ?1 AND epoch = ?2 AND is_over = 0 AND node IS NOT NULL",
                 params![call.0, epoch],
                 |row| row.get(0),
             )?;

@@ -17,8 +17,8 @@ use askback_core::{
     jsonrpc::{self, ErrorObject},
     protocol::{
         CallToolParams, CallToolResult, ClientRequest, CompleteParams, CompleteResult, EmptyResult,
-        GetPromptParams, HasMeta, InputResponses, Outcome, RawJson, ReadResourceParams,
-        ReadResourceResult, Reference,
+        GetPromptParams, HasMeta, InputResponses, Outcome, ReadResourceParams, ReadResourceResult,
+        Reference,
     },
     quote::Quoted,
     wire,

@@ -233,6 +233,7 @@ impl Node {
     pub(crate) fn watch(&self, shared: &Arc<Shared>) {
         if !self.is_watching.swap(true, Ordering::Relaxed) {
             tokio::spawn(keep_watch(Arc::downgrade(shared)));
+            tokio::spawn(keep_leases(Arc::downgrade(shared)));
             if self.bus.is_some() {
                 tokio::spawn(hints::listen(Arc::downgrade(shared)));
             }
@@ -868,6 +869,8 @@ async fn answer_to(
         lease: node.lease(now),
         now,
     };
+    // Its lease is renewed here, also if the server has no HTTP.
+    node.watch(shared);
     match node.journal.answer(request).await {
         Ok(AnswerOutcome::Unknown) => Fate::Unknown,
         Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => Fate::Accepted,
@@ -1193,11 +1196,48 @@ impl Peer for JournalPeer {
         Box::pin(async { Err(ErrorObject::internal("a parked call asks in rounds")) })
     }
 }
+/// Renews the leases on the calls that this process works on, whatever else the journal is busy with. A handler whose lease
+/// may be over is stopped: another process may have its call.
+async fn keep_leases(shared: std::sync::Weak<Shared>) {
+    let mut renewed = Instant::now();
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let Some(node) = &shared.fleet else { return };
+        if renewed.elapsed() < RENEW {
+            continue;
+        }
+        let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
+        let begun = Instant::now();
+        let lost = match leased.is_empty() {
+            true => Ok(Vec::new()),
+            false => {
+                let until = node.lease(shared.clock().now()).until;
+                let renewing = node.journal.renew(&leased, until);
+                // A lease that is written later than this is over soon, or already.
+                match tokio::time::timeout(RENEW, renewing).await {
+                    Ok(lost) => lost,
+                    Err(_) => Err(StoreError::Failed("leases were not renewed in time".into())),
+                }
+            }
+        };
+        // If it fails it is tried again at once.
+        match node.heard(lost) {
+            Ok(lost) => {
+                renewed = begun;
+                node.stop_lost(&lost);
+            }
+            Err(_) if renewed.elapsed() >= LEASE => node.stop_lost(&leased),
+            Err(_) => {}
+        }
+    }
+}
 
 /// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
 /// there.
 async fn keep_watch(shared: std::sync::Weak<Shared>) {
-    let mut renewed = None;
     let mut purged = None;
     let mut described = None;
     let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
@@ -1208,19 +1248,6 @@ async fn keep_watch(shared: std::sync::Weak<Shared>) {
         };
         let Some(node) = &shared.fleet else { return };
         let now = shared.clock().now();
-        if is_due(renewed, RENEW) {
-            let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
-            let begun = Instant::now();
-            let lost = match leased.is_empty() {
-                true => Ok(Vec::new()),
-                false => node.journal.renew(&leased, node.lease(now).until).await,
-            };
-            // If it fails it is tried again at once.
-            if let Ok(lost) = node.heard(lost) {
-                renewed = Some(begun);
-                node.stop_lost(&lost);
-            }
-        }
         if is_due(described, tasks::SAY) {
             described = Some(Instant::now());
             tasks::describe(&shared, node).await;

@@ -10,6 +10,7 @@ use askback_core::{
 };
 
 use super::{Shared, fleet, offered::Offered, registry::Registry};
+use crate::error::Result;
 
 impl Shared {
     /// Returns the scopes that a request of this principal needs beside those of every request. A
@@ -52,16 +53,20 @@ impl Shared {
 
 impl Shared {
     /// Returns the scopes that a request about tasks of a fleet needs: those of the calls that they were.
+    ///
+    /// # Errors
+    ///
+    /// If the journal does not answer.
     pub(super) async fn needed_by_tasks(
         &self,
         received: &ReceivedMessage,
         principal: Option<&Arc<Principal>>,
-    ) -> Vec<Arc<Scopes>> {
+    ) -> Result<Vec<Arc<Scopes>>> {
         let ReceivedMessage::Request(received) = received else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let (Some(node), true) = (&self.fleet, self.catalog.load().needs_scopes) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let tasks = match &received.request {
             ClientRequest::GetTask(params) => vec![&params.task_id],
@@ -75,9 +80,9 @@ impl Shared {
         };
         let mut all = Vec::new();
         for task in tasks {
-            all.extend(fleet::tasks::scopes(self, node, task, principal).await);
+            all.extend(fleet::tasks::scopes(self, node, task, principal).await?);
         }
-        all
+        Ok(all)
     }
 }
 

@@ -45,9 +45,8 @@ pub struct SqliteStore {
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// How long one process waits for others to finish their transactions. SQLite has no queue for them, and on a slow disk with
-/// many processes one may wait for long; an error would be worse.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one process waits for others to finish their transactions. A journal renews leases of 10 s in such a file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS askback_commits (

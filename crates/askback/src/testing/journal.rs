@@ -539,6 +539,16 @@ async fn tasks(Journals { journal, other }: Journals) -> Kept {
         set.await.map_err(failed)?;
     }
     expect("its status", status(&*other).await?, is("most", &[0]))?;
+    // What a process that works had to tell comes late, once the task asks.
+    let asks = ParkRequest {
+        status: Some(b"asks"),
+        keep: None,
+        ..begun
+    };
+    parks(&*journal, asks, ParkOutcome::Waiting).await?;
+    let late = journal.set_status(CALL, 0, b"works").await;
+    late.map_err(failed)?;
+    expect("its status", status(&*other).await?, is("asks", &[0]))?;
     let end = FinishRequest {
         call: CALL,
         epoch: None,

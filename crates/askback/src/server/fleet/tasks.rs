@@ -440,26 +440,42 @@ fn read_name(
     is_given(shared, TASK_NAME, whose, &[], given).then_some(whose)
 }
 
-/// A task of this owner, as it is written down.
+/// A task as it is written down: whose it is, its status, and the questions that are answered.
+type Found = ((SessionId, CallId), Status, Vec<u32>);
+
+/// A task of this owner, which must be there.
 async fn read(
     shared: &Shared,
     node: &Node,
     name: &str,
     owner: Option<&Arc<Principal>>,
-) -> Result<((SessionId, CallId), Status, Vec<u32>)> {
-    let whose = read_name(shared, name, owner).ok_or_else(unknown)?;
+) -> Result<Found> {
+    let found = find(shared, node, name, owner).await?;
+    found.ok_or_else(unknown)
+}
+
+/// A task of this owner, if there is such a one.
+async fn find(
+    shared: &Shared,
+    node: &Node,
+    name: &str,
+    owner: Option<&Arc<Principal>>,
+) -> Result<Option<Found>> {
+    let Some(whose) = read_name(shared, name, owner) else {
+        return Ok(None);
+    };
     let task = node.journal.task(whose.1, whose.0).await;
-    let task = task.map_err(unavailable)?.ok_or_else(unknown)?;
+    let Some(task) = task.map_err(unavailable)? else {
+        return Ok(None);
+    };
     let status: Option<Status> = opened(shared, STATUS, &place_in(whose, "status"), &task.status);
-    let status = status.ok_or_else(|| {
+    let Some(status) = status else {
         tracing::error!("the status of a task in the journal cannot be read");
-        unknown()
-    })?;
+        return Ok(None);
+    };
     let ttl = millis(shared.limits().tasks.ttl);
-    if status.created.saturating_add(ttl) <= shared.clock().now() {
-        return Err(unknown());
-    }
-    Ok((whose, status, task.answered))
+    let is_over = status.created.saturating_add(ttl) <= shared.clock().now();
+    Ok((!is_over).then_some((whose, status, task.answered)))
 }
 
 fn unavailable(error: StoreError) -> Error {
@@ -481,15 +497,19 @@ pub(in crate::server) async fn get(
 }
 
 /// The scopes that a task of this owner needs.
+///
+/// # Errors
+///
+/// If the journal does not answer: what the task needs is unknown then.
 #[cfg(feature = "oauth-server")]
 pub(in crate::server) async fn scopes(
     shared: &Shared,
     node: &Node,
     name: &str,
     owner: Option<&Arc<Principal>>,
-) -> Option<Arc<Scopes>> {
-    let (_, status, _) = read(shared, node, name, owner).await.ok()?;
-    status.scopes.map(Arc::new)
+) -> Result<Option<Arc<Scopes>>> {
+    let found = find(shared, node, name, owner).await?;
+    Ok(found.and_then(|(_, status, _)| status.scopes.map(Arc::new)))
 }
 
 /// Takes answers to questions of a task. Others were never asked, or are answered, and are ignored.

@@ -138,7 +138,14 @@ mod guarded {
             if shared.fleet.is_some() {
                 // Apart, as it would make every request larger.
                 let of_tasks = shared.needed_by_tasks(received, principal.as_ref());
-                needed.extend(Box::pin(of_tasks).await);
+                match Box::pin(of_tasks).await {
+                    Ok(of_tasks) => needed.extend(of_tasks),
+                    Err(error) => {
+                        let error = error.into_object();
+                        let status = StatusCode::SERVICE_UNAVAILABLE;
+                        return Some(response::error(status, None, &error));
+                    }
+                }
             }
             let granted = parts.extensions.get::<Granted>();
             protection.check(granted, &needed).err().map(refused)
