@@ -1,7 +1,7 @@
 //! The rules that a server is held to.
 //!
 //! A rule of the specification has the id of its row in `docs/requirements/`; a test compares the two. Its text is ours. Our own
-//! rules have names in small letters.
+//! rules have names in small letters. A section of the table begins with the reason why its rules may not be tried.
 
 use askback::Revision::{
     self, V2024_11_05 as V24_11, V2025_03_26 as V25_03, V2025_06_18 as V25_06,
@@ -233,9 +233,10 @@ rules! {
     OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11] "An unknown resource is refused with -32002.";
     "the server completes nothing":
     COMPLETION_PROMPT Any ["CO-03" Should V25_03..=V26_07] "A completion for an unknown prompt is refused with -32602.";
-    "the server sent no log messages":
+    "the server logs nothing":
     LOG_LEVEL Any ["LO-05" Should V26_07, "LO25-02" Should V24_11..=V25_11]
         "An unknown log level is refused with -32602.";
+    "the server sent no log messages":
     LOGGING_DECLARED Any ["LO-02" Must V24_11..=V26_07]
         "A server that sends log messages declares the capability `logging`.";
     "the server tells of no changes":
