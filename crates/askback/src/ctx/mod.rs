@@ -39,7 +39,7 @@ pub(crate) use self::{
     incoming::{Permitted, RequestMeta, Seen, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
-    peer::Peer,
+    peer::{FlowPause, Peer},
     question::by_action,
 };
 pub use self::{

@@ -11,8 +11,17 @@ use askback_core::{
 use super::{Incoming, Permitted};
 use crate::{
     error::{Error, Result},
-    flow::BoxFuture,
+    flow::{BoxFuture, ProgressState},
 };
+
+/// How a flow pauses until it is answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FlowPause {
+    /// When it goes on without an answer.
+    pub(crate) wake: Option<Millis>,
+    /// How far its call has come.
+    pub(crate) progress: ProgressState,
+}
 
 /// The way back to the client of a request.
 pub(crate) trait Peer: Send + Sync {
@@ -38,13 +47,13 @@ pub(crate) trait Peer: Send + Sync {
         false
     }
 
-    /// Writes down a round of questions, and asks them; whoever gets an answer goes on with the call. `wake` is when it goes
-    /// on without an answer. Once this has returned, the call is no longer in this process.
+    /// Writes down a round of questions, and asks them; the process that gets an answer goes on with the call. Once this has
+    /// returned, the call is no longer in this process.
     fn park(
         &self,
         _incoming: Arc<Incoming>,
         _round: InputRequiredResult,
-        _wake: Option<Millis>,
+        _pause: FlowPause,
     ) -> BoxFuture<'static, Result<()>> {
         Box::pin(async { Err(Error::new("the call cannot be written down")) })
     }

@@ -2,16 +2,19 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 /// The part of the way to the handler's next value that one waiting note takes.
 const NOTES_PER_STEP: f64 = 1024.0;
 
 /// How far a call has come. Every value that is sent is larger than the one before (2025-11-25,
 /// basic/utilities/progress, Progress Flow), whether the handler reports it or it only says that a
 /// question waits.
-pub(crate) struct Progress(Mutex<Told>);
+pub(crate) struct Progress(Mutex<ProgressState>);
 
-#[derive(Clone, Copy)]
-struct Told {
+/// How far a call has come, as it is written down.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct ProgressState {
     /// The last value of the handler, and its total.
     reported: Option<(f64, Option<f64>)>,
     /// The last value that was sent.
@@ -20,10 +23,19 @@ struct Told {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Told {
-            reported: None,
-            sent: None,
-        }))
+        Self(Mutex::default())
+    }
+
+    #[cfg(feature = "http-server")]
+    pub(crate) fn state(&self) -> ProgressState {
+        let state = self.with(|told| *told);
+        // JSON has no other numbers.
+        let total = |total: Option<f64>| total.filter(|it| it.is_finite());
+        let reported = state.reported.filter(|(value, _)| value.is_finite());
+        ProgressState {
+            reported: reported.map(|(value, of)| (value, total(of))),
+            sent: state.sent.filter(|sent| sent.is_finite()),
+        }
     }
 
     /// Goes on where another run of the handler has come to.
@@ -65,8 +77,30 @@ impl Progress {
         })
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Told) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut ProgressState) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(feature = "http-server")]
+impl ProgressState {
+    /// The value and the total of the last of so many waiting notes, and the state after it.
+    pub(crate) fn wait(self, notes: u64) -> ((f64, Option<f64>), Self) {
+        let progress = Progress(Mutex::new(self));
+        let mut last = (0.0, None);
+        for _ in 0..notes.max(1) {
+            last = progress.wait();
+        }
+        (last, progress.state())
+    }
+
+    /// The same, if this much was sent before.
+    pub(crate) fn behind(self, sent: Self) -> Self {
+        let later = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
+        Self {
+            sent: later(self.sent, sent.sent),
+            ..self
+        }
     }
 }
 

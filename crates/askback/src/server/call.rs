@@ -10,10 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{
-        AskError, Flow, FlowState, Millis, OpenQuestion, Reply, TokenId, mark_refusal,
-        seal::Entropy,
-    },
+    ask::{AskError, Flow, FlowState, OpenQuestion, Reply, TokenId, mark_refusal, seal::Entropy},
     auth::Scopes,
     jsonrpc::ErrorObject,
     limits::Limits,
@@ -41,7 +38,7 @@ use super::{
     trace,
 };
 use crate::{
-    ctx::{self, Ctx, Incoming, Peer, Permitted, responses_bytes},
+    ctx::{self, Ctx, FlowPause, Incoming, Peer, Permitted, responses_bytes},
     entropy::Draw,
     error::{Error, Result},
     flow::{BoxFuture, Cell, Drive, IDENTITY_BYTES, Rounding, TaskStage, Turn},
@@ -80,8 +77,8 @@ pub(super) struct Calling<T> {
     room: Option<Charge>,
     /// The state of the rounds before it.
     rounds: Rounds,
-    /// When the round that has ended goes on without an answer.
-    wake: Option<Millis>,
+    /// How the round that has ended goes on.
+    pause: FlowPause,
 }
 
 /// Whether a call is a task.
@@ -125,7 +122,7 @@ impl<T: Answer> Calling<T> {
             output: None,
             room: None,
             rounds,
-            wake: None,
+            pause: FlowPause::default(),
         }
     }
 
@@ -280,7 +277,7 @@ impl<T: Answer> Calling<T> {
     /// Writes a round down for the process that gets the answers. The call has no result here then.
     async fn park(&self, round: InputRequiredResult) -> Result<Outcome<T>> {
         let incoming = Arc::clone(&self.incoming);
-        self.peer.park(incoming, round, self.wake).await?;
+        self.peer.park(incoming, round, self.pause).await?;
         Err(Error::parked())
     }
 
@@ -369,7 +366,7 @@ impl<T: Answer> Calling<T> {
             output: self.output.clone(),
             room: self.room.take(),
             rounds: Rounds::default(),
-            wake: None,
+            pause: FlowPause::default(),
         }
     }
 
@@ -615,7 +612,10 @@ impl<T: Answer> Calling<T> {
         let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
         let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);
-        self.wake = state.timers.iter().map(|timer| timer.deadline).min();
+        self.pause = FlowPause {
+            wake: state.timers.iter().map(|timer| timer.deadline).min(),
+            progress: drive.cell().progress().state(),
+        };
         Ok((state, seal))
     }
 
@@ -787,18 +787,7 @@ impl WaitingNotes {
     /// A question goes out. The time begins anew.
     fn begin(&mut self, question: &InputRequest) {
         self.alarm = None;
-        self.about = match question {
-            InputRequest::Elicit(params) => {
-                let first = params.message().lines().next().unwrap_or_default();
-                let what = match params {
-                    ElicitParams::Form(_) => "an answer to",
-                    ElicitParams::Url(_) => "a link to be done",
-                };
-                format!("waiting for {what}: {}", clipped(first, ABOUT_BYTES))
-            }
-            InputRequest::Sample(_) => "waiting for the client's model".to_owned(),
-            InputRequest::Roots(_) => "waiting for the client's roots".to_owned(),
-        };
+        self.about = waiting_for(question);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, tell: impl Fn(&str)) {
@@ -812,6 +801,22 @@ impl WaitingNotes {
             self.alarm = None;
             tell(&self.about);
         }
+    }
+}
+
+/// What a call waits for that asks this.
+pub(super) fn waiting_for(question: &InputRequest) -> String {
+    match question {
+        InputRequest::Elicit(params) => {
+            let first = params.message().lines().next().unwrap_or_default();
+            let what = match params {
+                ElicitParams::Form(_) => "an answer to",
+                ElicitParams::Url(_) => "a link to be done",
+            };
+            format!("waiting for {what}: {}", clipped(first, ABOUT_BYTES))
+        }
+        InputRequest::Sample(_) => "waiting for the client's model".to_owned(),
+        InputRequest::Roots(_) => "waiting for the client's roots".to_owned(),
     }
 }
 

@@ -26,7 +26,8 @@ use askback_core::{
     protocol::{
         CallToolParams, CancelledParams, ClientCapabilities, ClientRequest, GetPromptParams,
         Implementation, InputRequest, InputRequiredResult, InputResponses, JsonObject,
-        LoggingLevel, ProgressToken, RawJson, RawObject, ReadResourceParams, ServerNotification,
+        LoggingLevel, ProgressParams, ProgressToken, RawJson, RawObject, ReadResourceParams,
+        ServerNotification,
     },
     revision::Revision,
 };
@@ -40,13 +41,13 @@ use tokio::{
 
 pub(super) use self::tasks::{NewTask, begin_task};
 use self::tasks::{TaskFacts, WorkingTask};
-use super::{Shared, dispatch};
+use super::{Shared, call::waiting_for, dispatch};
 use crate::{
     clock::millis,
-    ctx::{Arguments, Incoming, Peer, Permitted},
+    ctx::{Arguments, FlowPause, Incoming, Peer, Permitted},
     entropy::entropy,
     error::{Error, Result},
-    flow::BoxFuture,
+    flow::{BoxFuture, ProgressState},
     journal::{
         AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, Journal, Lease, NodeId,
         ParkOutcome, ParkRequest, SessionId, TakenCall,
@@ -372,6 +373,52 @@ struct Record {
     /// If it is a task.
     #[serde(default)]
     task: Option<TaskFacts>,
+    /// When it was written down, and how far it had come.
+    asked_at: Millis,
+    progress: ProgressState,
+}
+
+/// A message of a log.
+#[derive(Serialize, Deserialize)]
+struct LoggedMessage {
+    message: RawJson,
+    waiting: Option<WaitingNote>,
+}
+
+/// What the client of a call is told from time to time while its question waits, if it asked to be told of progress. It is
+/// not a part of the log: the process with the client's stream makes the notes, and another process makes the same.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WaitingNote {
+    token: ProgressToken,
+    about: String,
+    asked_at: Millis,
+    progress: ProgressState,
+}
+
+impl WaitingNote {
+    /// How many notes are due by now.
+    pub(crate) fn due(&self, shared: &Shared) -> u64 {
+        notes_since(shared, self.asked_at)
+    }
+
+    /// The last of so many notes.
+    pub(crate) fn notification(&self, notes: u64) -> ServerNotification {
+        let ((progress, total), _) = self.progress.wait(notes);
+        ServerNotification::Progress(ProgressParams {
+            progress_token: self.token.clone(),
+            progress,
+            total,
+            message: Some(self.about.clone()),
+            meta: None,
+        })
+    }
+}
+
+/// How many notes are due since a question was asked.
+fn notes_since(shared: &Shared, asked_at: Millis) -> u64 {
+    let every = millis(shared.limits().asking.progress_interval);
+    let since = shared.clock().now().saturating_sub(asked_at);
+    since.checked_div(every).unwrap_or(0)
 }
 
 /// A question that was asked.
@@ -415,6 +462,8 @@ pub(crate) struct Standing {
     pub(crate) next_event: u64,
     /// If it is a task.
     task: Option<WorkingTask>,
+    /// How far it had come when it was written down, and what was told since.
+    progress: ProgressState,
 }
 
 impl Standing {
@@ -430,6 +479,7 @@ impl Standing {
             settled: Vec::new(),
             next_event,
             task: None,
+            progress: ProgressState::default(),
         }
     }
 
@@ -447,6 +497,7 @@ impl Standing {
         state: Option<String>,
         asked: BTreeMap<u32, AskedQuestion>,
         answer_by: Millis,
+        asked_at: Millis,
     ) -> Result<Record> {
         let origin = &incoming.origin;
         Ok(Record {
@@ -468,6 +519,8 @@ impl Standing {
             next_ask: self.next_ask,
             answer_by,
             task: self.task.as_ref().map(WorkingTask::facts),
+            asked_at,
+            progress: self.progress,
         })
     }
 
@@ -494,6 +547,7 @@ impl Standing {
             at,
             None,
             cancelled.to_vec(),
+            None,
         )
     }
 }
@@ -682,9 +736,10 @@ pub(crate) fn open_message(
     whose: (SessionId, CallId),
     number: u64,
     message: &[u8],
-) -> Option<Vec<u8>> {
-    let message: RawJson = opened(shared, MESSAGE, &place_in(whose, number), message)?;
-    Some(message.as_str().as_bytes().to_vec())
+) -> Option<(Vec<u8>, Option<WaitingNote>)> {
+    let LoggedMessage { message, waiting } =
+        opened(shared, MESSAGE, &place_in(whose, number), message)?;
+    Some((message.as_str().as_bytes().to_vec(), waiting))
 }
 
 fn event(
@@ -693,9 +748,13 @@ fn event(
     number: u64,
     ask: Option<u32>,
     message: Vec<u8>,
+    waiting: Option<WaitingNote>,
 ) -> Result<Event> {
     let text = String::from_utf8(message).map_err(|_| Error::new("a message is no UTF-8"))?;
-    let message = RawJson::from_text(text)?;
+    let message = LoggedMessage {
+        message: RawJson::from_text(text)?,
+        waiting,
+    };
     Ok(Event {
         ask,
         message: sealed(shared, MESSAGE, &place_in(whose, number), &message)?,
@@ -709,9 +768,11 @@ pub(crate) async fn park(
     mut standing: Standing,
     incoming: &Incoming,
     round: InputRequiredResult,
-    wake: Option<Millis>,
+    pause: FlowPause,
 ) -> Result<Option<TakenCall>> {
     let origin = &incoming.origin;
+    let now = shared.clock().now();
+    standing.progress = pause.progress.behind(standing.progress);
     let whose = (standing.session, standing.call);
     let mut open = BTreeMap::new();
     let mut events = Vec::new();
@@ -733,9 +794,16 @@ pub(crate) async fn park(
                 number,
             };
             let id = name.write(shared, standing.session)?;
+            let token = origin.progress_token.clone();
+            let waiting = token.map(|token| WaitingNote {
+                token,
+                about: waiting_for(&question),
+                asked_at: now,
+                progress: standing.progress,
+            });
             let message = engine::write_question(origin, &id, &key, question);
             let at = standing.next_event + events.len() as u64;
-            events.push(event(shared, whose, at, Some(number), message)?);
+            events.push(event(shared, whose, at, Some(number), message, waiting)?);
         }
         open.insert(number, AskedQuestion { key, request });
     }
@@ -749,7 +817,7 @@ pub(crate) async fn park(
             events.push(standing.withdrawal(shared, number, at)?);
         }
     }
-    let now = shared.clock().now();
+    let wake = pause.wake;
     let limits = &incoming.limits.asking;
     // A task has its whole time for its answers, and is gone then.
     let (answer_by, wake, expires) = match &standing.task {
@@ -769,7 +837,7 @@ pub(crate) async fn park(
         status.seal(shared, whose)
     });
     let status = status.transpose()?;
-    let record = standing.record(incoming, round.request_state, open, answer_by)?;
+    let record = standing.record(incoming, round.request_state, open, answer_by, now)?;
     let record = sealed(shared, RECORD, &place_in(whose, "record"), &record)?;
     let request = ParkRequest {
         call: standing.call,
@@ -944,7 +1012,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     };
     let last = |message, withdrawn: Vec<Event>| {
         let at = standing.next_event + withdrawn.len() as u64;
-        let message = event(&shared, whose, at, None, message)?;
+        let message = event(&shared, whose, at, None, message, None)?;
         Ok([withdrawn, vec![message]].concat())
     };
     // What is still asked is asked for nothing.
@@ -1111,6 +1179,10 @@ impl Continuation {
                 open.retain(|number, _| !settled.contains(number));
                 WorkingTask::new(facts, open)
             }),
+            progress: record
+                .progress
+                .wait(notes_since(shared, record.asked_at) + 1)
+                .1,
             asked: record.asked,
             settled,
             next_event: taken.next_event,
@@ -1179,12 +1251,12 @@ impl Peer for JournalPeer {
         &self,
         incoming: Arc<Incoming>,
         round: InputRequiredResult,
-        wake: Option<Millis>,
+        pause: FlowPause,
     ) -> BoxFuture<'static, Result<()>> {
         let (shared, node) = (Arc::clone(&self.shared), Arc::clone(&self.node));
         let standing = self.standing.clone();
         Box::pin(async move {
-            let taken = park(&shared, &node, standing, &incoming, round, wake).await?;
+            let taken = park(&shared, &node, standing, &incoming, round, pause).await?;
             if let Some(taken) = taken {
                 go_on(&shared, &node, taken, None);
             }

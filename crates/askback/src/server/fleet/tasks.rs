@@ -153,7 +153,7 @@ pub(crate) async fn begin_task(
     let mut standing = Standing::new(call, session, RequestId::from(0), 1);
     standing.task = Some(task.clone());
     let expires = task.expires(shared);
-    let record = standing.record(incoming, Some(new.state), BTreeMap::new(), expires)?;
+    let record = standing.record(incoming, Some(new.state), BTreeMap::new(), expires, now)?;
     let record = sealed(
         shared,
         RECORD,

@@ -34,6 +34,8 @@ pub(super) struct Stream {
     next: u64,
     bytes: usize,
     unread_bytes: usize,
+    /// A note for the present reader that has no number, written as an event. It is told once, or not at all.
+    note: Vec<u8>,
     /// Whether more may come.
     open: bool,
     /// The connection is to be closed; the client comes back for the rest.
@@ -124,6 +126,7 @@ impl Stream {
             next: 1,
             bytes: 0,
             unread_bytes: 0,
+            note: Vec::new(),
             open: true,
             letting_go: false,
             reader: None,
@@ -194,6 +197,7 @@ impl Stream {
     pub(super) fn detach(&mut self, reader: u32) {
         if self.reader == Some(reader) {
             self.reader = None;
+            self.note = Vec::new();
             self.waker = None;
             self.left = Instant::now();
         }
@@ -208,6 +212,15 @@ impl Stream {
         self.unread_bytes += message.len();
         self.events.push_back(message);
         self.wake();
+    }
+
+    /// Adds a note without a number, in place of one that is not read yet.
+    pub(super) fn push_note(&mut self, message: &[u8]) {
+        if self.reader.is_some() {
+            self.note.clear();
+            sse::write_event(&mut self.note, None, message);
+            self.wake();
+        }
     }
 
     /// How many bytes its events take.
@@ -283,7 +296,7 @@ impl Stream {
         if self.reader != Some(reader) {
             return Found::End;
         }
-        if self.is_unread() {
+        if self.is_unread() || !self.note.is_empty() {
             return Found::Events(Outgoing::moved(self.take_unread(keep), room));
         }
         if self.letting_go {
@@ -319,7 +332,8 @@ impl Stream {
     fn take_unread(&mut self, keep: Option<&Limits>) -> Vec<u8> {
         let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
         let unread = self.events.len().saturating_sub(read);
-        let mut out = Vec::with_capacity(self.unread_bytes + unread * FRAME_BYTES);
+        let mut out = std::mem::take(&mut self.note);
+        out.reserve(self.unread_bytes + unread * FRAME_BYTES);
         for message in self.events.iter().skip(read) {
             let id = EventId {
                 stream: self.name(),

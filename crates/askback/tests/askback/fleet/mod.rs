@@ -24,7 +24,7 @@ use askback::{
 use serde_json::{Value, json};
 
 use self::line::JournalLine;
-use crate::http::client::{Client, Session};
+use crate::http::client::{Client, Response, Session};
 
 /// The revisions with forms and streams that can be resumed.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
@@ -448,6 +448,53 @@ async fn a_question_takes_two_requests_to_the_journal_and_another_call_none() {
     let answer = stream.message().await;
     assert_eq!(answer["result"]["content"][0]["text"], "Ada and Grace");
     assert_eq!(writes(), ["answer", "finish"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_that_its_question_waits() {
+    let shared = Shared::new();
+    let session = shared
+        .node()
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let every = askback::Limits::default().asking.progress_interval;
+    let params = json!({"name": "book", "_meta": {"progressToken": "p"}});
+    let mut stream = session.call(1, "tools/call", params).await;
+    let question = stream.message().await;
+    let last = stream.last_event_id();
+    let mut told = Vec::new();
+    let mut note = async |stream: &mut Response| {
+        let begun = tokio::time::Instant::now();
+        let (id, note) = stream.told().await.expect("a note");
+        assert_eq!(note["method"], "notifications/progress", "{note}");
+        assert_eq!(note["params"]["progressToken"], "p", "{note}");
+        let about = note["params"]["message"].as_str().expect("a message");
+        assert!(
+            about.starts_with("waiting for an answer to: It costs"),
+            "{about}"
+        );
+        // It has no place in the log.
+        assert_eq!(id, None);
+        told.push(note["params"]["progress"].as_f64().expect("a number"));
+        begun.elapsed()
+    };
+    note(&mut stream).await;
+    let took = note(&mut stream).await;
+    assert!(took.abs_diff(every) < Duration::from_secs(2), "{took:?}");
+    // Another process with the stream goes on counting.
+    drop(stream);
+    let other = at(&session, &shared.node());
+    let mut stream = other.resume(&last).await;
+    note(&mut stream).await;
+    other
+        .answer(&question, accept(json!({"name": "Ada"})))
+        .await;
+    let question = stream.message().await;
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    tokio::time::sleep(every).await;
+    let (_, next) = stream.told().await.expect("a note");
+    told.push(next["params"]["progress"].as_f64().expect("a number"));
+    assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    ask::{Millis, Reply},
+    ask::Reply,
     engine::server::AskId,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{Session, State, parked};
 use crate::{
-    ctx::{Incoming, Peer, Permitted},
+    ctx::{FlowPause, Incoming, Peer, Permitted},
     flow::BoxFuture,
     server::{
         asks::{self, Asker},
@@ -89,10 +89,10 @@ impl Peer for Caller {
         &self,
         incoming: Arc<Incoming>,
         round: InputRequiredResult,
-        wake: Option<Millis>,
+        pause: FlowPause,
     ) -> BoxFuture<'static, crate::error::Result<()>> {
         let (session, call) = (Arc::clone(&self.session), self.call.clone());
-        Box::pin(parked::park(session, call, incoming, round, wake))
+        Box::pin(parked::park(session, call, incoming, round, pause))
     }
 
     fn ask(

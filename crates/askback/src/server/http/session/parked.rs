@@ -6,8 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::Millis,
-    engine::server::Changed,
+    engine::server::{Changed, write_notification},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{InputRequiredResult, RawJson},
 };
@@ -15,12 +14,12 @@ use tokio::time::Instant;
 
 use super::{Session, State};
 use crate::{
-    ctx::Incoming,
+    ctx::{FlowPause, Incoming},
     error::{Error, Result},
     journal::{CallId, SessionId},
     server::{
         Shared,
-        fleet::{self, Follower, Node, Standing},
+        fleet::{self, Follower, Node, Standing, WaitingNote},
         http::stream::{EventId, Stream, StreamName},
     },
 };
@@ -56,9 +55,9 @@ pub(super) async fn park(
     id: RequestId,
     incoming: Arc<Incoming>,
     round: InputRequiredResult,
-    wake: Option<Millis>,
+    pause: FlowPause,
 ) -> Result<()> {
-    let parking = tokio::spawn(park_whole(session, id, incoming, round, wake));
+    let parking = tokio::spawn(park_whole(session, id, incoming, round, pause));
     let parked = parking.await;
     parked.unwrap_or_else(|error| Err(Error::new(error.to_string())))
 }
@@ -68,7 +67,7 @@ async fn park_whole(
     id: RequestId,
     incoming: Arc<Incoming>,
     round: InputRequiredResult,
-    wake: Option<Millis>,
+    pause: FlowPause,
 ) -> Result<()> {
     let shared = Arc::clone(&session.shared);
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
@@ -102,7 +101,7 @@ async fn park_whole(
         (number, Standing::new(call, member, id.clone(), next))
     };
     let (call, next) = (standing.call, standing.next_event);
-    let parked = fleet::park(&shared, node, standing, &incoming, round, wake).await;
+    let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
     let goes_on = {
         let mut state = session.lock();
         if let Err(error) = parked {
@@ -132,8 +131,11 @@ async fn park_whole(
         Arc::downgrade(&session),
         member,
         (number, call),
-        next - 1,
-        None,
+        FollowStart {
+            after: next - 1,
+            unknown: None,
+            is_resumed: false,
+        },
     ));
     Ok(())
 }
@@ -179,7 +181,12 @@ impl Session {
             number
         };
         let me = Arc::downgrade(self);
-        tokio::spawn(follow(me, member, (number, call), id.event, unknown));
+        let start = FollowStart {
+            after: id.event,
+            unknown,
+            is_resumed: true,
+        };
+        tokio::spawn(follow(me, member, (number, call), start));
     }
 
     /// Takes what was found in the log of a call to its stream. Whether there is more to read.
@@ -190,7 +197,12 @@ impl Session {
         }
         match read {
             Read::Messages(messages, is_over) => {
-                for (event, message) in messages {
+                for LogMessage {
+                    number: event,
+                    message,
+                    ..
+                } in messages
+                {
                     if !state.push_followed(number, event, message) {
                         return false;
                     }
@@ -259,6 +271,16 @@ impl State {
         true
     }
 
+    /// Says that a question waits.
+    fn push_note(&mut self, number: u32, waiting: &Waiting) {
+        let notification = waiting.note.notification(waiting.notes);
+        let revision = self.engine.revision();
+        let message = revision.and_then(|revision| write_notification(revision, notification));
+        if let (Some(stream), Some(message)) = (self.stream(number), message) {
+            stream.push_note(&message);
+        }
+    }
+
     fn end_followed(&mut self, number: u32) {
         if let Some(stream) = self.stream(number) {
             stream.is_followed = false;
@@ -267,13 +289,50 @@ impl State {
     }
 }
 
+/// Where the reader of a log begins.
+struct FollowStart {
+    /// The number of the last message that the client has.
+    after: u64,
+    /// The request, if the call is not in the journal.
+    unknown: Option<RequestId>,
+    /// Whether the client had the stream before.
+    is_resumed: bool,
+}
+
+/// A question that waits for its answer.
+struct Waiting {
+    number: u64,
+    note: WaitingNote,
+    /// How many notes were due the last time.
+    notes: u64,
+}
+
+impl Waiting {
+    fn new(shared: &Shared, asked: &mut LogMessage) -> Option<Self> {
+        let note = asked.waiting.take()?;
+        Some(Self {
+            number: asked.number,
+            notes: note.due(shared),
+            note,
+        })
+    }
+
+    fn is_due(&mut self, shared: &Shared) -> bool {
+        let before = std::mem::replace(&mut self.notes, self.note.due(shared));
+        self.notes > before
+    }
+}
+
 /// Brings what a call says from the journal to its client's stream, until the call is over or nobody reads the stream.
 async fn follow(
     session: Weak<Session>,
     member: SessionId,
     (number, call): (u32, CallId),
-    mut after: u64,
-    mut unknown: Option<RequestId>,
+    FollowStart {
+        mut after,
+        mut unknown,
+        is_resumed,
+    }: FollowStart,
 ) {
     let Some(shared) = session.upgrade().map(|session| Arc::clone(&session.shared)) else {
         return;
@@ -282,13 +341,28 @@ async fn follow(
     let follower = Follower::new(node, call);
     let mut pause = PAUSES.0;
     let begun = Instant::now();
+    let mut waiting = None;
+    if is_resumed {
+        // Its client has the question already.
+        let mut before = after.saturating_sub(1);
+        let last = read(&shared, node, member, call, &mut before).await;
+        if let Read::Messages(mut messages, _) = last {
+            let last = messages.iter_mut().find(|it| it.number == after);
+            waiting = last.and_then(|last| Waiting::new(&shared, last));
+        }
+    }
     loop {
         let mut read = read(&shared, node, member, call, &mut after).await;
         match (&read, &unknown) {
             (Read::Gone, Some(request)) if begun.elapsed() >= LOST => {
                 let error = ErrorObject::internal(CONNECTION_LOST);
                 let message = jsonrpc::write_error(Some(request), &error);
-                read = Read::Messages(vec![(after + 1, message)], true);
+                let last = LogMessage {
+                    number: after + 1,
+                    message,
+                    waiting: None,
+                };
+                read = Read::Messages(vec![last], true);
             }
             (Read::Gone, Some(_)) => read = Read::Failed,
             (Read::Messages(..), Some(_)) => unknown = None,
@@ -297,7 +371,13 @@ async fn follow(
         let Some(session) = session.upgrade() else {
             return;
         };
-        let has_news = matches!(&read, Read::Messages(messages, _) if !messages.is_empty());
+        let mut has_news = false;
+        if let Read::Messages(messages, _) = &mut read
+            && let Some(last) = messages.last_mut()
+        {
+            has_news = true;
+            waiting = Waiting::new(&shared, last);
+        }
         if !session.take_from_log(number, read) {
             return;
         }
@@ -307,6 +387,19 @@ async fn follow(
             .is_some_and(|it| it.has_reader());
         if has_news {
             pause = PAUSES.0;
+        }
+        let is_due = has_reader && waiting.as_mut().is_some_and(|it| it.is_due(&shared));
+        if is_due && let Some(question) = &waiting {
+            let unanswered = node
+                .journal
+                .read(call, member, question.number - 1, 1)
+                .await;
+            match node.heard(unanswered) {
+                Ok(Some(log)) if log.events.first().is_some_and(|it| !it.is_answered) => {
+                    session.lock().push_note(number, question);
+                }
+                _ => waiting = None,
+            }
         }
         drop(session);
         if !has_reader {
@@ -321,10 +414,19 @@ async fn follow(
     }
 }
 
+/// A message of a log.
+struct LogMessage {
+    number: u64,
+    /// Empty if it asks a question that is answered.
+    message: Vec<u8>,
+    /// If it asks a question: how to say that the question waits.
+    waiting: Option<WaitingNote>,
+}
+
 /// The result of reading a log.
 enum Read {
     /// Messages, and whether they are the last.
-    Messages(Vec<(u64, Vec<u8>)>, bool),
+    Messages(Vec<LogMessage>, bool),
     /// The call is not there any more.
     Gone,
     /// The journal does not answer now.
@@ -346,16 +448,20 @@ async fn read(
     let mut messages = Vec::new();
     for event in log.events {
         let message = match event.is_answered {
-            true => Some(Vec::new()),
+            true => Some((Vec::new(), None)),
             false => fleet::open_message(shared, (member, call), event.number, &event.message),
         };
-        let Some(message) = message else {
+        let Some((message, waiting)) = message else {
             tracing::error!(
                 "a message in the journal cannot be read: its call ends for its client"
             );
             return Read::Gone;
         };
-        messages.push((event.number, message));
+        messages.push(LogMessage {
+            number: event.number,
+            message,
+            waiting,
+        });
         *after = event.number;
     }
     Read::Messages(messages, log.is_over)
