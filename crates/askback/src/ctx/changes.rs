@@ -9,13 +9,14 @@ use std::{
 };
 
 use askback_core::{ask::Principal, engine::server::Changed};
-
-use crate::store::Owner;
 use tokio::{
     runtime::Handle,
     task::yield_now,
     time::{Instant, sleep},
 };
+
+#[cfg(feature = "http-server")]
+use crate::store::Owner;
 
 /// To how many clients a change is told at once. Where more watch the same, changes gather, and they are
 /// told in slices of so many.
@@ -53,6 +54,7 @@ pub(crate) enum Audience {
     /// One principal, whichever client acts for it; or all who are not known.
     Only(Option<Arc<Principal>>),
     /// The same principal, as another process says who it is.
+    #[cfg(feature = "http-server")]
     Owner(Owner),
     /// The callers for whom this is true.
     Those(Arc<AreThey>),
@@ -75,6 +77,7 @@ impl Audience {
         match self {
             Self::All => true,
             Self::Only(one) => principal.map(Principal::owner) == Self::owner(one),
+            #[cfg(feature = "http-server")]
             Self::Owner(owner) => principal.map(Owner::of) == Some(*owner),
             Self::Those(are_they) => are_they(principal),
         }
@@ -85,6 +88,7 @@ impl Audience {
         match (self, other) {
             (Self::All, _) => true,
             (Self::Only(one), Self::Only(other)) => Self::owner(one) == Self::owner(other),
+            #[cfg(feature = "http-server")]
             (Self::Owner(one), Self::Owner(other)) => one == other,
             (Self::Those(those), Self::Those(others)) => Arc::ptr_eq(those, others),
             _ => false,

@@ -11,16 +11,18 @@ use askback_core::{
 use super::{Incoming, Permitted};
 use crate::{
     error::{Error, Result},
-    flow::{BoxFuture, ProgressState},
+    flow::BoxFuture,
 };
 
 /// How a flow pauses until it is answered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowPause {
     /// When it goes on without an answer.
+    #[cfg(feature = "http-server")]
     pub(crate) wake: Option<Millis>,
     /// How far its call has come.
-    pub(crate) progress: ProgressState,
+    #[cfg(feature = "http-server")]
+    pub(crate) progress: crate::flow::ProgressState,
 }
 
 /// The way back to the client of a request.

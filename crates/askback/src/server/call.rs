@@ -613,7 +613,9 @@ impl<T: Answer> Calling<T> {
         let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);
         self.pause = FlowPause {
+            #[cfg(feature = "http-server")]
             wake: state.timers.iter().map(|timer| timer.deadline).min(),
+            #[cfg(feature = "http-server")]
             progress: drive.cell().progress().state(),
         };
         Ok((state, seal))

@@ -11,6 +11,8 @@ use std::{
     task::Poll,
 };
 
+#[cfg(feature = "http-server")]
+use askback_core::protocol::RawJson;
 use askback_core::{
     ask::{Principal, Reply},
     engine::server::{Call, Origin},
