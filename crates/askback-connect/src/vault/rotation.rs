@@ -14,6 +14,30 @@ use super::seal::Column;
 use super::sql::{Change, Filter};
 use super::store::{Revocation, Sealed, TenantKey, VaultRecord, WriteOutcome};
 
+/// Secrets that a sweep seals anew: an account's, or tokens that the provider is still to take back.
+#[derive(Clone)]
+enum SealedItem {
+    Record(VaultRecord),
+    Owed(Revocation),
+}
+
+impl SealedItem {
+    /// Whose they are, the secrets, and whether these are an API key.
+    fn parts(&self) -> (&AccountKey, &Sealed, bool) {
+        match self {
+            Self::Record(it) => (&it.account, &it.sealed, it.is_api_key),
+            Self::Owed(it) => (&it.account, &it.sealed, false),
+        }
+    }
+
+    fn key(&self) -> (AccountKey, Option<[u8; 16]>) {
+        match self {
+            Self::Record(it) => (it.account.clone(), None),
+            Self::Owed(it) => (it.account.clone(), Some(it.id)),
+        }
+    }
+}
+
 impl Vault {
     /// Wraps the data keys of all tenants by the active key-encryption key, and returns how many were wrapped by
     /// others. When that is done, the others are needed no more.
@@ -98,40 +122,30 @@ impl Vault {
         let inner = &self.inner;
         let mut done = 0;
         let mut idle = 0;
-        let (mut shut, mut shut_owed) = (HashSet::new(), HashSet::new());
+        let mut shut = HashSet::new();
         loop {
             // Another process may have made a newer one, before or meanwhile.
             inner.keys.forget(tenant);
             let Some(newest) = inner.keys.all(tenant).await?.newest() else {
                 return Ok(done);
             };
-            let store = &inner.store;
-            let others = Filter::tenant(tenant).sealed_otherwise(newest);
-            let some = others.clone().most(BATCH + shut.len());
-            let mut records = store.list::<VaultRecord>(some).await?;
-            records.retain(|it| !shut.contains(&it.account));
+            let some = Filter::tenant(tenant).sealed_otherwise(newest);
+            let some = some.most(BATCH + shut.len());
+            let records = inner.store.list(some.clone()).await?.into_iter();
             // After the records: one that is removed in between is among these.
-            let some = others.most(BATCH + shut_owed.len());
-            let mut owed = store.list::<Revocation>(some).await?;
-            owed.retain(|it| !shut_owed.contains(&it.id));
-            if records.is_empty() && owed.is_empty() {
+            let owed = inner.store.list(some).await?.into_iter();
+            let all = records.map(SealedItem::Record);
+            let mut items: Vec<_> = all.chain(owed.map(SealedItem::Owed)).collect();
+            items.retain(|it| !shut.contains(&it.key()));
+            if items.is_empty() {
                 break;
             }
             let mut resealed = 0;
-            for record in &records {
-                match self.reseal(record).await {
+            for item in &items {
+                match self.reseal(item).await {
                     Err(VaultError::NotAuthentic) => {
-                        shut.insert(record.account.clone());
-                        self.not_resealed(&record.account).await?;
-                    }
-                    done => resealed += usize::from(done?),
-                }
-            }
-            for revocation in &owed {
-                match self.reseal_owed(revocation).await {
-                    Err(VaultError::NotAuthentic) => {
-                        shut_owed.insert(revocation.id);
-                        self.not_resealed(&revocation.account).await?;
+                        shut.insert(item.key());
+                        self.not_resealed(item).await?;
                     }
                     done => resealed += usize::from(done?),
                 }
@@ -141,19 +155,15 @@ impl Vault {
             if idle >= TRIES {
                 inner.keys.forget(tenant);
                 let keys = inner.keys.all(tenant).await?;
-                let has_no_key = |sealed: &Sealed| keys.find(sealed.key).is_none();
-                records.retain(|it| has_no_key(&it.sealed));
-                owed.retain(|it| has_no_key(&it.sealed));
+                items.retain(|it| keys.find(it.parts().1.key).is_none());
                 // Others were quicker with all of them, again and again.
-                if records.is_empty() && owed.is_empty() {
+                if items.is_empty() {
                     return Err(VaultError::Conflict);
                 }
-                let of_records = records.iter().map(|it| &it.account);
-                for account in of_records.chain(owed.iter().map(|it| &it.account)) {
-                    self.not_resealed(account).await?;
+                for item in &items {
+                    self.not_resealed(item).await?;
+                    shut.insert(item.key());
                 }
-                shut.extend(records.into_iter().map(|it| it.account));
-                shut_owed.extend(owed.into_iter().map(|it| it.id));
                 idle = 0;
             }
         }
@@ -170,8 +180,8 @@ impl Vault {
         Ok(done)
     }
 
-    /// Tells of secrets that do not open.
-    async fn not_resealed(&self, account: &AccountKey) -> Result<(), VaultError> {
+    async fn not_resealed(&self, item: &SealedItem) -> Result<(), VaultError> {
+        let (account, ..) = item.parts();
         let provider = &account.provider;
         tracing::warn!(
             provider,
@@ -182,72 +192,47 @@ impl Vault {
         self.inner.append(&audit).await
     }
 
-    /// Seals a record under the newest key, and returns whether it was under another one.
-    async fn reseal(&self, record: &VaultRecord) -> Result<bool, VaultError> {
-        let VaultRecord {
-            account, sealed, ..
-        } = record;
-        if !self.inner.verify(record).await? {
+    /// Seals secrets under the newest key, and returns whether they were under another one.
+    async fn reseal(&self, item: &SealedItem) -> Result<bool, VaultError> {
+        let inner = &self.inner;
+        let (account, sealed, is_api_key) = item.parts();
+        if let SealedItem::Record(record) = item
+            && !inner.verify(record).await?
+        {
             return Ok(false);
         }
-        let Some(anew) = self.resealed(account, sealed, record.is_api_key).await? else {
-            return Ok(false);
-        };
-        let mut anew = VaultRecord {
-            sealed: anew,
-            ..record.clone()
-        };
-        self.inner.prove(&mut anew).await?;
-        let written = self.inner.store.write(Change::reseal(&anew, sealed));
-        Ok(self.is_kept(account, written.await?))
-    }
-
-    /// Seals the tokens of a revocation under the newest key, and returns whether they were under another one.
-    async fn reseal_owed(&self, revocation: &Revocation) -> Result<bool, VaultError> {
-        let Revocation {
-            account, sealed, ..
-        } = revocation;
-        let Some(anew) = self.resealed(account, sealed, false).await? else {
-            return Ok(false);
-        };
-        let anew = Revocation {
-            sealed: anew,
-            ..revocation.clone()
-        };
-        let written = self.inner.store.write(Change::reseal(&anew, sealed));
-        Ok(self.is_kept(account, written.await?))
-    }
-
-    /// Returns the secrets of an account sealed under the newest key, where they are under another one.
-    async fn resealed(
-        &self,
-        account: &AccountKey,
-        sealed: &Sealed,
-        is_api_key: bool,
-    ) -> Result<Option<Sealed>, VaultError> {
-        let inner = &self.inner;
         let open = |column| inner.unsealed(account, sealed, column);
         let first = match is_api_key {
             true => Column::ApiKey,
             false => Column::Access,
         };
         let Some(secret) = open(first).await? else {
-            return Ok(None);
+            return Ok(false);
         };
         let granted = match is_api_key {
             true => Grant::api_key(secret),
             false => Grant::tokens(secret, open(Column::Refresh).await?),
         };
         let anew = inner.sealed(account, &granted).await?;
-        Ok(Some(anew).filter(|anew| anew.key != sealed.key))
-    }
-
-    /// Whether something was kept; where its key is gone, others are looked for.
-    fn is_kept(&self, account: &AccountKey, written: WriteOutcome) -> bool {
-        if written == WriteOutcome::UnknownKey {
-            self.inner.forget_keys(account);
+        if anew.key == sealed.key {
+            return Ok(false);
         }
-        written == WriteOutcome::Kept
+        let change = match item.clone() {
+            SealedItem::Record(mut record) => {
+                record.sealed = anew;
+                inner.prove(&mut record).await?;
+                Change::reseal(&record, sealed)
+            }
+            SealedItem::Owed(mut revocation) => {
+                revocation.sealed = anew;
+                Change::reseal(&revocation, sealed)
+            }
+        };
+        let written = inner.store.write(change).await?;
+        if written == WriteOutcome::UnknownKey {
+            inner.forget_keys(account);
+        }
+        Ok(written.is_kept())
     }
 
     /// Deletes a tenant with its keys and all its records, at once: nothing of it can be opened any more. The providers
