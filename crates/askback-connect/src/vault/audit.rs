@@ -31,115 +31,94 @@ pub struct AuditEntry {
     pub record: AuditRecord,
 }
 
-/// The event that a line is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AuditEvent {
-    /// A credential was put into the vault.
-    Granted,
-    /// A credential was handed out.
-    Used,
-    /// The provider gave new tokens.
-    Renewed,
-    /// A renewal failed, and may go better later.
-    RenewalFailed,
-    /// The provider took a refresh token for no longer good.
-    RenewalRefused,
-    /// The third party refused a token that should be good, and the person has to connect the account again.
-    TokenRejected,
-    /// A credential was not handed out, as the person has to connect the account again.
-    RefusedStale,
-    /// A credential was not handed out, as it cannot be renewed at the moment.
-    RefusedUnavailable,
-    /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
-    RefusedNotAuthentic,
-    /// Secrets were not sealed under a new key, as they do not open: they were altered, or belong to another account.
-    NotResealed,
-    /// A person disconnected an account.
-    Disconnected,
-    /// The provider was told to revoke tokens.
-    Revoked,
-    /// There was nothing to revoke: the tokens had ended, the provider had taken them back before, or it takes none back.
-    NothingToRevoke,
-    /// The provider could not be told, and is told again later.
-    RevocationFailed,
-    /// Tokens are revoked later: the account is connected, and the provider takes no tokens back without ending those that are
-    /// in use, too.
-    RevocationSpared,
-    /// The provider is told no more: more revocations wait than are kept, or it has not been there for a month.
-    RevocationGivenUp,
-    /// A tenant was deleted with all that it had.
-    TenantDeleted,
-    /// A person was given a link to a page.
-    Asked,
-    /// The person agreed on the page.
-    Consented,
-    /// The provider's answer came to the browser that was sent there.
-    Answered,
-    /// The provider gave what was agreed to, and it is kept.
-    Connected,
-    /// The person declined on the page.
-    Declined,
-    /// A link on one machine was opened, and is for that browser from now on.
-    Opened,
-    /// The page was opened by another person than the one who was asked.
-    WrongPerson,
-    /// The page was opened in another browser than the one that its link is for.
-    WrongBrowser,
-    /// The page was opened by other persons so often that its link ended.
-    Burned,
-    /// The answer of a provider was refused: it fits no consent of this browser, or the provider is another one.
-    CallbackRefused,
-    /// The provider gave nothing, or not what was agreed to.
-    NotGranted,
+macro_rules! events {
+    ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
+        /// The event that a line is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum AuditEvent {
+            $($(#[$doc])* $event,)*
+        }
+
+        impl AuditEvent {
+            /// Returns its name in databases: the same in every version.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$event => $name,)*
+                }
+            }
+
+            /// Returns the event of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$event),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-impl AuditEvent {
-    /// All events, with their names in databases.
-    const NAMES: [(Self, &'static str); 28] = [
-        (Self::Granted, "granted"),
-        (Self::Used, "used"),
-        (Self::Renewed, "renewed"),
-        (Self::RenewalFailed, "renewal failed"),
-        (Self::RenewalRefused, "renewal refused"),
-        (Self::TokenRejected, "token rejected"),
-        (Self::RefusedStale, "refused: stale"),
-        (Self::RefusedUnavailable, "refused: unavailable"),
-        (Self::RefusedNotAuthentic, "refused: not authentic"),
-        (Self::NotResealed, "not resealed"),
-        (Self::Disconnected, "disconnected"),
-        (Self::Revoked, "revoked"),
-        (Self::NothingToRevoke, "nothing to revoke"),
-        (Self::RevocationFailed, "revocation failed"),
-        (Self::RevocationSpared, "revocation spared"),
-        (Self::RevocationGivenUp, "revocation given up"),
-        (Self::TenantDeleted, "tenant deleted"),
-        (Self::Asked, "asked"),
-        (Self::Consented, "consented"),
-        (Self::Answered, "answered"),
-        (Self::Connected, "connected"),
-        (Self::Declined, "declined"),
-        (Self::Opened, "opened"),
-        (Self::WrongPerson, "wrong person"),
-        (Self::WrongBrowser, "wrong browser"),
-        (Self::Burned, "link burned"),
-        (Self::CallbackRefused, "callback refused"),
-        (Self::NotGranted, "not granted"),
-    ];
-
-    /// Returns its name: the same in every version.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        let found = Self::NAMES.iter().find(|(event, _)| *event == self);
-        found.map_or("", |(_, name)| name)
-    }
-
-    /// Returns the event of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let found = Self::NAMES.iter().find(|(_, known)| *known == name);
-        found.map(|(event, _)| *event)
-    }
+events! {
+    /// A credential was put into the vault.
+    Granted = "granted",
+    /// A credential was handed out.
+    Used = "used",
+    /// The provider gave new tokens.
+    Renewed = "renewed",
+    /// A renewal failed, and may go better later.
+    RenewalFailed = "renewal failed",
+    /// The provider took a refresh token for no longer good.
+    RenewalRefused = "renewal refused",
+    /// The third party refused a token that should be good, and the person has to connect the account again.
+    TokenRejected = "token rejected",
+    /// A credential was not handed out, as the person has to connect the account again.
+    RefusedStale = "refused: stale",
+    /// A credential was not handed out, as it cannot be renewed at the moment.
+    RefusedUnavailable = "refused: unavailable",
+    /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
+    RefusedNotAuthentic = "refused: not authentic",
+    /// Secrets were not sealed under a new key, as they do not open: they were altered, or belong to another account.
+    NotResealed = "not resealed",
+    /// A person disconnected an account.
+    Disconnected = "disconnected",
+    /// The provider was told to revoke tokens.
+    Revoked = "revoked",
+    /// There was nothing to revoke: the tokens had ended, the provider had taken them back before, or it takes none back.
+    NothingToRevoke = "nothing to revoke",
+    /// The provider could not be told, and is told again later.
+    RevocationFailed = "revocation failed",
+    /// Tokens are revoked later: the account is connected, and the provider takes no tokens back without ending those that are
+    /// in use, too.
+    RevocationSpared = "revocation spared",
+    /// The provider is told no more: more revocations wait than are kept, or it has not been there for a month.
+    RevocationGivenUp = "revocation given up",
+    /// A tenant was deleted with all that it had.
+    TenantDeleted = "tenant deleted",
+    /// A person was given a link to a page.
+    Asked = "asked",
+    /// The person agreed on the page.
+    Consented = "consented",
+    /// The provider's answer came to the browser that was sent there.
+    Answered = "answered",
+    /// The provider gave what was agreed to, and it is kept.
+    Connected = "connected",
+    /// The person declined on the page.
+    Declined = "declined",
+    /// A link on one machine was opened, and is for that browser from now on.
+    Opened = "opened",
+    /// The page was opened by another person than the one who was asked.
+    WrongPerson = "wrong person",
+    /// The page was opened in another browser than the one that its link is for.
+    WrongBrowser = "wrong browser",
+    /// The page was opened by other persons so often that its link ended.
+    Burned = "link burned",
+    /// The answer of a provider was refused: it fits no consent of this browser, or the provider is another one.
+    CallbackRefused = "callback refused",
+    /// The provider gave nothing, or not what was agreed to.
+    NotGranted = "not granted",
 }
 
 impl AuditRecord {
