@@ -14,7 +14,6 @@ use toml::{
 };
 
 use super::entry::{Entry, Fault, SecretPlace};
-use super::error::ConnectError;
 use super::presets::PRESETS;
 use super::set::Providers;
 use super::third_party::ThirdParty;
@@ -59,21 +58,6 @@ pub enum BadProvidersFile {
         /// The fault, and what is expected.
         why: String,
     },
-    /// The third party that a table describes cannot be used.
-    #[error("{}: {}", place(.path, *.line, .provider, .key.as_deref()), .why.fault())]
-    ThirdParty {
-        /// The path.
-        path: String,
-        /// The number of the line, from 1.
-        line: usize,
-        /// The name of the table.
-        provider: String,
-        /// The key, such as `account.url`, where it is the fault of one.
-        key: Option<String>,
-        /// The fault.
-        #[source]
-        why: Box<ConnectError>,
-    },
 }
 
 /// The beginning of an error: where in the file it is.
@@ -85,7 +69,6 @@ fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
 /// The key of a table that holds words for scopes.
 const SCOPE_WORDS: &str = "scope_words";
 
-/// Where variables of the environment are found.
 type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 impl Providers {
@@ -168,11 +151,9 @@ impl Providers {
     }
 }
 
-/// A file that is TOML.
 struct ReadFile<'a> {
     path: &'a Path,
     text: &'a str,
-    /// Its tables, with their places.
     placed: DeTable<'a>,
 }
 
@@ -188,7 +169,6 @@ impl<'a> ReadFile<'a> {
         Ok(read)
     }
 
-    /// Reads the table of a provider.
     fn table<T: Deserialize<'a>>(
         &self,
         name: &str,
@@ -269,7 +249,6 @@ impl<'a> ReadFile<'a> {
         party.map_err(|fault| self.fault(name, fault))
     }
 
-    /// Returns the secret that is at a place.
     fn secret(
         &self,
         provider: &str,
@@ -310,7 +289,6 @@ impl<'a> ReadFile<'a> {
         }
     }
 
-    /// The error of a provider, or of a key of it.
     fn wrong(&self, provider: &str, key: Option<&str>, why: String) -> BadProvidersFile {
         BadProvidersFile::Provider {
             path: self.path(),
@@ -322,13 +300,7 @@ impl<'a> ReadFile<'a> {
     }
 
     fn fault(&self, provider: &str, fault: Fault) -> BadProvidersFile {
-        BadProvidersFile::ThirdParty {
-            path: self.path(),
-            line: self.line_of(provider, fault.key),
-            provider: provider.to_owned(),
-            key: fault.key.map(str::to_owned),
-            why: Box::new(fault.why),
-        }
+        self.wrong(provider, fault.key, fault.why.fault())
     }
 
     /// The error of a text that is no TOML. What the parser says has no value in it.

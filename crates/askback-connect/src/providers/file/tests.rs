@@ -133,7 +133,6 @@ async fn files_name_presets_and_providers_of_their_own() {
     assert!(!format!("{providers:?}").contains(SECRET));
 }
 
-/// Checks what is said of a file.
 async fn check(text: &str, expected: &str) {
     let error = read_text(text).await.expect_err(text);
     let told = error.to_string();
