@@ -4,7 +4,6 @@ use std::time::SystemTime;
 
 use askback_core::{ask::Millis, clock::Clock};
 
-/// The clock of the machine.
 pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {

@@ -47,13 +47,11 @@ pub(crate) struct Kit {
     pub(crate) by_error: bool,
     /// The one caller who is the user of this machine, among those that the server authenticates.
     user: Option<Holder>,
-    /// Wakes those who wait for an intent.
     changed: Notify,
 }
 
 /// The way in which a visitor of the pages is known.
 pub(crate) enum Door {
-    /// They sign in.
     SignIn(Box<WebSignIn>),
     /// They are the one user of this machine: the browser in which a link is opened first is theirs.
     Machine,
@@ -62,13 +60,11 @@ pub(crate) enum Door {
     Scripted(crate::script::Script),
 }
 
-/// The address of the pages.
 pub(crate) struct Address {
     /// The scheme, the host and the port.
     pub(crate) origin: String,
     /// The path before that of a page; no slash at its end.
     pub(crate) path: String,
-    /// Whether it is reached by TLS.
     pub(crate) is_secure: bool,
     pub(crate) guard: Guard,
 }
@@ -367,7 +363,6 @@ impl Kit {
         }
     }
 
-    /// Has the script of a test know what is asked for.
     #[cfg(feature = "testing")]
     pub(crate) fn note(&self, purpose: &Purpose) {
         if let Door::Scripted(script) = &self.door {
@@ -375,7 +370,6 @@ impl Kit {
         }
     }
 
-    /// Whether visitors sign in.
     pub(crate) fn has_sign_in(&self) -> bool {
         matches!(self.door, Door::SignIn(_))
     }
@@ -384,7 +378,6 @@ impl Kit {
         self.providers.fetcher()
     }
 
-    /// The user of this machine.
     pub(crate) fn user() -> Principal {
         Principal::new(USER)
     }
@@ -407,13 +400,11 @@ impl Kit {
         });
     }
 
-    /// The link to the page of an intent.
     pub(crate) fn link(&self, id: IntentId) -> String {
         let Address { origin, path, .. } = &self.place;
         format!("{origin}{path}/c/{id}")
     }
 
-    /// The page on which a person sees their accounts.
     pub(crate) fn accounts_url(&self) -> String {
         let Address { origin, path, .. } = &self.place;
         format!("{origin}{path}/accounts")
@@ -425,7 +416,6 @@ impl Kit {
         format!("{origin}{path}/cb/{provider}")
     }
 
-    /// Has whoever waits look at their intents.
     pub(crate) fn notify(&self) {
         self.changed.notify_waiters();
     }

@@ -524,7 +524,6 @@ fn is_path(path: &str) -> bool {
     is_whole && path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '#'])
 }
 
-/// How a page ended.
 #[derive(Serialize, Deserialize)]
 enum End {
     Done {

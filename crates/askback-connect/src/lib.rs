@@ -13,6 +13,7 @@ mod debug;
 mod hidden;
 mod intents;
 mod pages;
+mod pending;
 pub mod providers;
 #[cfg(feature = "testing")]
 mod script;

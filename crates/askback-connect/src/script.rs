@@ -16,25 +16,20 @@ use crate::vault::{AuditEvent, Grant, Vault, VaultError};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     deeds: BTreeMap<String, Deed>,
-    /// The pages that handlers have asked for.
     asked: Mutex<BTreeSet<String>>,
 }
 
-/// The use that a person makes of a page.
 #[derive(Debug)]
 pub(crate) enum Deed {
     /// They connect this account, with this token or key.
     Connects(String, Secret),
-    /// They enter this secret.
     Enters(Secret),
     /// They finish what is to be done there.
     Finishes,
-    /// They decline.
     Declines,
 }
 
 impl Script {
-    /// Adds what is done on the page about this.
     pub(crate) fn add(&mut self, about: String, deed: Deed) {
         self.deeds.insert(about, deed);
     }

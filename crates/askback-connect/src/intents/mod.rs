@@ -58,17 +58,11 @@ pub(crate) struct Intent {
     /// The version that was read, which a change takes the place of.
     #[serde(skip)]
     version: u64,
-    /// The person who was asked.
     pub(crate) holder: Holder,
-    /// The client that they were asked through.
     pub(crate) client: Option<String>,
-    /// The thing to be done.
     pub(crate) purpose: Purpose,
-    /// When the link ends.
     pub(crate) expires: Millis,
-    /// How far it is.
     pub(crate) stage: Stage,
-    /// The account that was connected.
     pub(crate) account: Option<String>,
     mismatches: u32,
     /// When it was last taken to be exchanged.
@@ -77,46 +71,31 @@ pub(crate) struct Intent {
     visit: Option<[u8; 16]>,
 }
 
-/// The thing that a person is asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Purpose {
-    /// An account at a third party.
     Account {
-        /// Its name.
         provider: String,
-        /// The scopes, as they are written.
         scopes: String,
         /// Those that the account has, and is to have after it, too.
         #[serde(default)]
         kept: String,
-        /// The very account that is needed, if it is one.
         #[serde(default)]
         account: Option<String>,
     },
-    /// A secret that the person types in.
     Secret {
-        /// Its name.
         name: String,
-        /// The title for the person.
         title: String,
     },
-    /// A page of the author's.
     Page {
-        /// Its name.
         name: String,
-        /// The path to which the person is sent.
         path: String,
     },
-    /// The list of the person's accounts.
     Accounts,
 }
 
-/// How far an intent is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Stage {
-    /// The person has not decided.
     Open,
-    /// The person was sent to the provider.
     Redirected {
         /// The digest of the `state` that the provider is to send back.
         state: [u8; 32],
@@ -125,9 +104,7 @@ pub(crate) enum Stage {
     },
     /// The provider is being asked for tokens, or what the person did on the page is being kept.
     Exchanging,
-    /// It is done.
     Done,
-    /// The person has declined.
     Declined,
     /// Others have opened it too often.
     Burned,
@@ -138,9 +115,7 @@ pub(crate) enum Stage {
 /// The standing of whoever opens a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visitor {
-    /// The person who was asked.
     Asked,
-    /// Another one.
     Other,
     /// Another one, once too often.
     OtherAgain,
@@ -156,7 +131,6 @@ impl Purpose {
         }
     }
 
-    /// The scopes that are asked for.
     pub(crate) fn scopes(&self) -> Scopes {
         match self {
             Self::Account { scopes, .. } => Scopes::parse(scopes).unwrap_or_default(),
@@ -172,7 +146,6 @@ impl Purpose {
         }
     }
 
-    /// The very account that is needed, if it is one.
     pub(crate) fn account(&self) -> Option<&str> {
         match self {
             Self::Account { account, .. } => account.as_deref(),
@@ -190,7 +163,6 @@ impl Purpose {
 }
 
 impl Stage {
-    /// Whether nothing can happen any more.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Done | Self::Declined | Self::Burned | Self::Misconfigured => true,
@@ -200,7 +172,6 @@ impl Stage {
 }
 
 impl Intent {
-    /// One that was asked now.
     pub(crate) fn new(
         id: IntentId,
         holder: Holder,
@@ -223,7 +194,6 @@ impl Intent {
         }
     }
 
-    /// Whether its link does nothing any more.
     pub(crate) fn is_over(&self, now: Millis) -> bool {
         let ends = match self.purpose {
             _ if self.is_at_work() => self.expires.max(self.taken.saturating_add(LIFETIME)),
@@ -347,7 +317,6 @@ impl Intent {
         may
     }
 
-    /// When the person was asked.
     pub(crate) fn asked_at(&self) -> Millis {
         self.expires.saturating_sub(LIFETIME)
     }

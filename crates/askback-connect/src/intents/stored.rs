@@ -10,19 +10,15 @@ use crate::vault::{AuditEvent, AuditRecord, IntentRow, Vault, VaultError};
 /// How often something is noted that others change at the same time.
 pub(crate) const TRIES: usize = 8;
 
-/// Why an intent was not written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IntentError {
-    /// It was changed at the same time.
     #[error("it was changed at the same time")]
     Changed,
-    /// The store failed.
     #[error(transparent)]
     Vault(#[from] VaultError),
 }
 
 impl IntentId {
-    /// One that nobody guesses.
     pub(crate) fn random() -> Result<Self, VaultError> {
         crate::vault::entropy().map(Self)
     }
@@ -71,7 +67,6 @@ impl Intent {
         Ok(added)
     }
 
-    /// Reads the intent of this id.
     pub(crate) async fn find(vault: &Vault, id: IntentId) -> Result<Option<Self>, VaultError> {
         let Some(row) = vault.intent(id.row()).await? else {
             return Ok(None);

@@ -12,7 +12,6 @@ use crate::intents::{Intent, IntentId, Purpose};
 use crate::vault::{Account, AccountState, VaultError};
 
 impl PageRequest<'_> {
-    /// Shows what is connected.
     pub(super) async fn accounts(&self) -> PageResult {
         let Some(visit) = self.visit().await? else {
             return self.sign_in_first(Next::Accounts, false).await;
@@ -108,12 +107,10 @@ impl PageRequest<'_> {
             return Ok(see_other(&Next::Link(id).path(&self.kit.place))?);
         }
         let name = name.as_deref().unwrap_or(account);
-        let line = format!("The account {name} is no longer used.");
-        let said = ("Disconnected", &[&*line][..]);
-        self.say(StatusCode::OK, Some(visit), said).await
+        let words = format!("Disconnected\nThe account {name} is no longer used.");
+        self.say(StatusCode::OK, Some(visit), &words).await
     }
 
-    /// The account that a form of this visit is about.
     async fn to_disconnect(&self, visit: &Visit) -> Result<(&str, &str), PageError> {
         let Kit { vault, place, .. } = &**self.kit;
         let field = |name| self.field(name).unwrap_or_default();
@@ -153,7 +150,6 @@ fn shown_name(account: &Account, all: &[Account]) -> String {
     }
 }
 
-/// The thing that a form for an account is about.
 fn about(provider: &str, account: &str) -> String {
     format!("disconnect {provider} {account}")
 }

@@ -6,8 +6,9 @@ use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, Uri, request::Parts};
 
+use super::PageError;
 use super::browser::{Visit, is_own_form};
-use super::{PageError, asked};
+use super::link::asked_person;
 use crate::connections::{Connections, Kit};
 use crate::debug::debug_only;
 use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
@@ -89,7 +90,7 @@ impl Connections {
             },
         };
         let visit = visit.ok_or(PageRefused::Wrong)?;
-        let intent = asked::intent(kit, id, &visit).await?;
+        let intent = asked_person(kit, id, &visit).await?;
         let is_here = matches!(&intent.purpose, Purpose::Page { path, .. } if *path == page);
         if !is_here {
             return Err(PageRefused::Over);

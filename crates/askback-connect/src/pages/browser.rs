@@ -31,18 +31,13 @@ const PAIR: usize = 4096;
 pub(crate) struct Visit {
     /// Random: what is begun in one visit does not end in another.
     pub(super) id: [u8; 16],
-    /// The person.
     pub(super) holder: Holder,
-    /// The name to show.
     pub(super) name: String,
-    /// When the person signed in.
     pub(super) since: Millis,
 }
 
-/// A cookie, by what it is for.
 #[derive(Clone, Copy)]
 pub(super) enum Cookie<'a> {
-    /// The visit.
     Visit,
     /// The visit in which a link is used that nobody signs in for.
     Link(IntentId),
@@ -55,7 +50,6 @@ pub(super) enum Cookie<'a> {
 }
 
 impl Visit {
-    /// A visit of a person that begins now.
     pub(super) fn new(
         person: &Principal,
         name: Option<String>,
@@ -69,7 +63,6 @@ impl Visit {
         })
     }
 
-    /// The visit that a browser is at, by its cookie.
     pub(super) async fn of(
         vault: &Vault,
         place: &Address,
@@ -90,7 +83,6 @@ impl Visit {
         })
     }
 
-    /// The person, with the client that asked them.
     pub(super) fn principal(&self, client: Option<String>) -> Principal {
         self.holder.principal(client)
     }
@@ -111,7 +103,6 @@ impl Visit {
         Ok(URL_SAFE_NO_PAD.encode(sealed))
     }
 
-    /// Whether a form has that token.
     pub(super) async fn has_token(&self, vault: &Vault, about: &str, token: &str) -> bool {
         let Some(sealed) = decoded(token) else {
             return false;
@@ -122,7 +113,6 @@ impl Visit {
 }
 
 impl Cookie<'_> {
-    /// Its name.
     pub(super) fn name(self, place: &Address) -> String {
         let prefix = if place.is_secure { "__Host-" } else { "" };
         let digest = |state: &str| {
@@ -161,7 +151,6 @@ impl Cookie<'_> {
         }
     }
 
-    /// The header that sets it.
     pub(super) async fn set(
         self,
         vault: &Vault,
@@ -194,7 +183,6 @@ impl Cookie<'_> {
         cookies(headers).any(|(key, _)| key == name)
     }
 
-    /// The header that removes it.
     pub(super) fn clear(self, place: &Address) -> Result<HeaderValue, VaultError> {
         self.header(place, &format!("{}=", self.name(place)), 0)
     }
@@ -229,7 +217,6 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     named.next().is_none().then_some(value)
 }
 
-/// The cookies that a browser sends.
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let all = headers.get_all(header::COOKIE).iter();
     let pairs = all.filter_map(|value| value.to_str().ok());
@@ -257,14 +244,11 @@ pub(super) fn is_own_form(headers: &HeaderMap, place: &Address) -> bool {
 /// The page to which a person goes once they have signed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
-    /// The page of an intent.
     Link(IntentId),
-    /// Their accounts.
     Accounts,
 }
 
 impl Next {
-    /// Reads it; anything else is none.
     pub(super) fn read(text: &str) -> Option<Self> {
         match text {
             "accounts" => Some(Self::Accounts),
@@ -272,7 +256,6 @@ impl Next {
         }
     }
 
-    /// As it stands in a form.
     pub(super) fn written(self) -> String {
         match self {
             Self::Link(id) => id.to_string(),
@@ -280,7 +263,6 @@ impl Next {
         }
     }
 
-    /// The path of the page.
     pub(super) fn path(self, place: &Address) -> String {
         match self {
             Self::Link(id) => format!("{}/c/{id}", place.path),

@@ -1,6 +1,5 @@
 //! The provider's answer.
 
-use askback_oauth::Secret;
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Visit};
@@ -51,8 +50,7 @@ impl PageRequest<'_> {
             return Err(PageError::Wrong);
         };
         let mut intent = self.asked(id, &visit).await?;
-        let pending = PendingConnection::read(&Secret::new(&*consented.pending));
-        let pending = pending.map_err(crate::vault::VaultError::store)?;
+        let pending = PendingConnection(consented.pending);
         let is_same = intent.purpose.name() == provider && pending.provider() == provider;
         let party = self.kit.providers.get(provider).filter(|_| is_same);
         let answered = |intent: &mut Intent| intent.answered(state, visit.id, vault.now());
@@ -110,7 +108,7 @@ impl PageRequest<'_> {
             ),
             _ => format!("The account is {name}."),
         };
-        let lines = [
+        let lines = vec![
             &*line,
             "You can close this page and go back to your client.",
             "If this is not your account, disconnect it.",
@@ -120,7 +118,7 @@ impl PageRequest<'_> {
         let said = SaidPage {
             frame: Frame::new(self.kit, Some(&visit)).await?,
             title: &title,
-            lines: &lines,
+            lines,
             offers_accounts,
             disconnect: Some(form).filter(|_| !offers_accounts),
         };
@@ -179,15 +177,12 @@ impl PageRequest<'_> {
         intent.settle(vault, Stage::Open, None, event).await?;
         // Until then, the provider may be giving tokens.
         self.kit.revoke_aside();
-        let lines = [
-            &*why,
-            "Nothing was kept. Open the link in your client again to try once more.",
-        ];
-        let said = ("Not connected", &lines[..]);
-        self.say(StatusCode::FORBIDDEN, Some(visit), said).await
+        let words = format!(
+            "Not connected\n{why}\nNothing was kept. Open the link in your client again to try once more."
+        );
+        self.say(StatusCode::FORBIDDEN, Some(visit), &words).await
     }
 
-    /// Writes down an answer that was refused.
     async fn refused_callback(
         &self,
         visit: Option<&Visit>,

@@ -12,10 +12,8 @@ use crate::connections::Kit;
 use crate::providers::ThirdParty;
 use crate::vault::VaultError;
 
-/// The frame of every page.
 pub(super) struct Frame<'a> {
     name: &'a str,
-    /// The path of the pages.
     base: &'a str,
     has_logo: bool,
     person: Option<ShownPerson<'a>>,
@@ -42,9 +40,7 @@ pub(super) struct ConsentPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) provider: &'a str,
     pub(super) user: &'a str,
-    /// The client that asked, if it is known.
     pub(super) client: Option<String>,
-    /// The very account that is needed, if it is one.
     pub(super) account: Option<&'a str>,
     pub(super) scopes: Vec<ShownScope>,
     pub(super) id: String,
@@ -57,9 +53,7 @@ pub(super) struct KeyPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) title: &'a str,
     pub(super) user: &'a str,
-    /// The client that asked, if it is known.
     pub(super) client: Option<String>,
-    /// The very account that is needed, if it is one.
     pub(super) account: Option<&'a str>,
     pub(super) hint: Option<&'a str>,
     pub(super) help: Option<&'a str>,
@@ -84,12 +78,11 @@ pub(super) struct LeavePage<'a> {
 pub(super) struct SaidPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) title: &'a str,
-    pub(super) lines: &'a [&'a str],
+    pub(super) lines: Vec<&'a str>,
     pub(super) offers_accounts: bool,
     pub(super) disconnect: Option<DisconnectForm<'a>>,
 }
 
-/// The form that disconnects the account which was just connected.
 pub(super) struct DisconnectForm<'a> {
     pub(super) action: String,
     pub(super) provider: &'a str,
@@ -101,12 +94,10 @@ pub(super) struct DisconnectForm<'a> {
 #[template(path = "accounts.html")]
 pub(super) struct AccountsPage<'a> {
     pub(super) frame: Frame<'a>,
-    /// The path to which its forms go.
     pub(super) action: &'a str,
     pub(super) accounts: Vec<ShownAccount>,
 }
 
-/// An account in the list.
 pub(super) struct ShownAccount {
     pub(super) id: String,
     pub(super) provider: String,
@@ -141,7 +132,6 @@ impl ShownScope {
     }
 }
 
-/// Returns the day of a moment in UTC, such as `2026-11-23`.
 pub(super) fn day(at: Millis) -> String {
     rfc3339::written(at)
         .chars()
@@ -156,11 +146,9 @@ impl ShownAccount {
     }
 }
 
-/// The answer to a request.
 pub(super) type Answer = Response<Full<Bytes>>;
 
 impl<'a> Frame<'a> {
-    /// The frame of a page for whoever visits.
     pub(super) async fn new(kit: &'a Kit, visit: Option<&'a Visit>) -> Result<Self, VaultError> {
         let person = match visit {
             Some(visit) if kit.has_sign_in() => Some(ShownPerson {
@@ -197,7 +185,6 @@ pub(super) fn leave(page_of: &LeavePage<'_>, url: &Url) -> Result<Answer, VaultE
     Ok(answer)
 }
 
-/// Leads the browser to another page of these.
 pub(super) fn see_other(path: &str) -> Result<Answer, VaultError> {
     let mut answer = Response::new(Full::default());
     *answer.status_mut() = StatusCode::SEE_OTHER;

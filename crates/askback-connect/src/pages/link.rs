@@ -10,12 +10,11 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{
     Answer, ConsentPage, Frame, KeyPage, LeavePage, ShownScope, leave, page, see_other,
 };
-use super::{PageError, PageRequest, PageResult};
-use super::{asked, author};
+use super::{PageError, PageRequest, PageResult, author};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
-use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
-use crate::providers::{ApiKey, ConnectError, ThirdParty, Way};
+use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
+use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty, Way};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
 /// A request at a provider that has begun, as the browser keeps it.
@@ -23,13 +22,12 @@ use crate::vault::{AuditEvent, Grant, VaultError};
 pub(super) struct PendingConsent {
     pub(super) link: String,
     pub(super) visit: [u8; 16],
-    pub(super) pending: String,
+    pub(super) pending: ConnectionRequest,
     /// The person and their name, for a page that is known by the secret in its path.
     pub(super) visitor: Visit,
 }
 
 impl PageRequest<'_> {
-    /// Shows what is asked for.
     pub(super) async fn show_link(&self, id: IntentId) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         if !self.kit.has_sign_in() {
@@ -71,7 +69,6 @@ impl PageRequest<'_> {
         Ok((intent, visit))
     }
 
-    /// The page of an intent for its person.
     async fn link_page(&self, intent: &Intent, visit: &Visit) -> PageResult {
         match &intent.purpose {
             Purpose::Account { .. } => {
@@ -103,7 +100,6 @@ impl PageRequest<'_> {
         }
     }
 
-    /// Takes the answer.
     pub(super) async fn answer_link(&self, id: IntentId) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let visit = self.visit_of(id).await?.ok_or(PageError::Wrong)?;
@@ -137,9 +133,8 @@ impl PageRequest<'_> {
         }
     }
 
-    /// The intent of a link, for the person who was asked.
     pub(super) async fn asked(&self, id: IntentId, visit: &Visit) -> Result<Intent, PageError> {
-        asked::intent(self.kit, id, visit).await
+        asked_person(self.kit, id, visit).await
     }
 
     fn party(&self, intent: &Intent) -> Result<&ThirdParty, PageError> {
@@ -208,14 +203,11 @@ impl PageRequest<'_> {
             return Err(PageError::Over);
         }
         self.kit.notify();
-        let said = (
-            "Declined",
-            &["Nothing was connected. You can close this page and go back to your client."][..],
-        );
-        self.say(StatusCode::OK, Some(visit), said).await
+        let words = "Declined\n\
+            Nothing was connected. You can close this page and go back to your client.";
+        self.say(StatusCode::OK, Some(visit), words).await
     }
 
-    /// Sends the browser to the provider.
     async fn go_to_provider(
         &self,
         mut intent: Intent,
@@ -230,17 +222,13 @@ impl PageRequest<'_> {
         let consented = PendingConsent {
             link: intent.id.to_string(),
             visit: visit.id,
-            pending: pending
-                .write()
-                .map_err(VaultError::store)?
-                .expose()
-                .to_owned(),
+            pending: pending.0,
             visitor: visit.clone(),
         };
-        let cookie = Cookie::Consent(pending.state());
+        let cookie = Cookie::Consent(consented.pending.pending.state());
         let cookie = cookie.set(vault, place, &consented).await?;
         let redirected = intent.step(vault, AuditEvent::Consented, |intent| {
-            intent.redirect(pending.state(), visit.id)
+            intent.redirect(consented.pending.pending.state(), visit.id)
         });
         if !redirected.await? {
             return Err(PageError::Over);
@@ -318,13 +306,11 @@ impl PageRequest<'_> {
                 )
             }
         };
-        let line = format!("{line}: its setup is wrong, and its operator has to correct it.");
-        let lines = [
-            &*line,
-            "Neither you nor the provider did anything wrong. Nothing was kept. You can close this page.",
-        ];
-        let said = ("Not connected", &lines[..]);
-        self.say(StatusCode::INTERNAL_SERVER_ERROR, Some(visit), said)
+        let words = format!(
+            "Not connected\n{line}: its setup is wrong, and its operator has to correct it.\n\
+             Neither you nor the provider did anything wrong. Nothing was kept. You can close this page."
+        );
+        self.say(StatusCode::INTERNAL_SERVER_ERROR, Some(visit), &words)
             .await
     }
 
@@ -353,13 +339,11 @@ impl PageRequest<'_> {
         let VaultError::Refused { what, why } = error else {
             return Err(error.into());
         };
-        let line = format!("It cannot be kept: {what} {why}.");
-        let lines = [
-            &*line,
-            "Once that is put right, open the link in your client again.",
-        ];
-        let said = ("Not kept", &lines[..]);
-        self.say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), said)
+        let words = format!(
+            "Not kept\nIt cannot be kept: {what} {why}.\n\
+             Once that is put right, open the link in your client again."
+        );
+        self.say(StatusCode::UNPROCESSABLE_ENTITY, Some(visit), &words)
             .await
     }
 
@@ -394,14 +378,51 @@ impl PageRequest<'_> {
             .settle(vault, Stage::Done, Some(account), event)
             .await?;
         self.kit.notify();
-        let said = (
-            "Saved",
-            &[
-                "It is kept encrypted, for you alone. You can close this page and go back to your client.",
-            ][..],
-        );
-        self.say(StatusCode::OK, Some(visit), said).await
+        let words = "Saved\n\
+            It is kept encrypted, for you alone. You can close this page and go back to your client.";
+        self.say(StatusCode::OK, Some(visit), words).await
     }
+}
+
+/// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
+pub(super) async fn asked_person(
+    kit: &Kit,
+    id: IntentId,
+    visit: &Visit,
+) -> Result<Intent, PageError> {
+    let vault = &kit.vault;
+    let now = vault.now();
+    let visitor = &visit.holder;
+    for _ in 0..TRIES {
+        let mut intent = match Intent::find(vault, id).await? {
+            Some(intent) if !intent.is_over(now) => intent,
+            Some(intent) if intent.is_cut_off(now) && intent.holder == *visitor => {
+                return Err(PageError::CutOff);
+            }
+            _ => return Err(PageError::Over),
+        };
+        let is_person = intent.holder == *visitor;
+        let event = match intent.opened_by(visitor, visit.id) {
+            Visitor::Asked => return Ok(intent),
+            Visitor::Other if is_person => AuditEvent::WrongBrowser,
+            Visitor::Other => AuditEvent::WrongPerson,
+            Visitor::OtherAgain => AuditEvent::Burned,
+        };
+        match intent.write(vault, event).await {
+            // Others have opened it at the same time: each counts.
+            Err(IntentError::Changed) => continue,
+            written => written?,
+        }
+        kit.notify();
+        if !is_person {
+            // The visitor's own audit has it, too.
+            let provider = intent.purpose.name();
+            let line = vault.line(visitor, provider, AuditEvent::WrongPerson);
+            vault.append(&line).await?;
+        }
+        break;
+    }
+    Err(PageError::Wrong)
 }
 
 /// The longest client that is shown, in characters.
@@ -414,7 +435,6 @@ fn shown_client(intent: &Intent) -> Option<String> {
     Some(seen.take(CLIENT_MAX_LEN).collect())
 }
 
-/// The words of a page for a key.
 #[derive(Default)]
 struct KeyForm<'a> {
     title: Cow<'a, str>,

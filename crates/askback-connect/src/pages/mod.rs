@@ -16,7 +16,6 @@
 //! down, and the fifth ends the link. Whatever is wrong with a visitor, the page says the same, and names nobody.
 
 mod accounts;
-mod asked;
 mod author;
 mod browser;
 mod callback;
@@ -73,19 +72,16 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form
 #[derive(Clone, Debug)]
 pub struct Pages(pub(crate) Connections);
 
-/// A request, as the pages read it.
 struct PageRequest<'a> {
     kit: &'a Arc<Kit>,
     headers: &'a HeaderMap,
     query: &'a str,
     path: &'a str,
-    /// The fields of its form.
     form: Vec<(String, String)>,
 }
 
 /// Why a request has no page of its own.
 enum PageError {
-    /// There is no such page.
     Unknown,
     /// The link does nothing any more, or never did.
     Over,
@@ -253,7 +249,6 @@ impl PageRequest<'_> {
         named.next().is_none().then_some(value)
     }
 
-    /// The visit, where the visitor has signed in.
     async fn visit(&self) -> Result<Option<Visit>, VaultError> {
         let Kit { vault, place, .. } = &**self.kit;
         Visit::of(vault, place, self.headers).await
@@ -268,7 +263,6 @@ impl PageRequest<'_> {
         }
     }
 
-    /// The page on which a visitor signs in, before they see another.
     async fn sign_in_first(&self, next: Next, is_stale: bool) -> PageResult {
         let sign_in = html::SignInPage {
             frame: Frame::new(self.kit, None).await?,
@@ -279,98 +273,67 @@ impl PageRequest<'_> {
         Ok(page(StatusCode::OK, &sign_in)?)
     }
 
-    /// A page that says something.
-    async fn say(
-        &self,
-        status: StatusCode,
-        visit: Option<&Visit>,
-        said: (&str, &[&str]),
-    ) -> PageResult {
-        let (title, lines) = said;
+    /// A page of these words: a line of title, and lines of text.
+    async fn say(&self, status: StatusCode, visit: Option<&Visit>, words: &str) -> PageResult {
         let said = SaidPage {
             frame: Frame::new(self.kit, visit).await?,
-            title,
-            lines,
+            title: words.lines().next().unwrap_or_default(),
+            lines: words.lines().skip(1).collect(),
             offers_accounts: status == StatusCode::OK && visit.is_some() && self.kit.has_sign_in(),
             disconnect: None,
         };
         Ok(page(status, &said)?)
     }
 
-    async fn refuse(&self, refused: PageError) -> Answer {
-        let is_wrong = matches!(refused, PageError::Wrong);
+    async fn refuse(&self, error: PageError) -> Answer {
+        let is_wrong = matches!(error, PageError::Wrong);
         let visit = self.visit().await.ok().flatten();
-        let (status, said): (_, (_, &[&str])) = match refused {
+        let (status, words) = match error {
             PageError::Unknown => (
                 StatusCode::NOT_FOUND,
-                (
-                    "There is no such page",
-                    &["Check that the address is whole."],
-                ),
+                "There is no such page\n\
+                 Check that the address is whole.",
             ),
             PageError::Over => (
                 StatusCode::GONE,
-                (
-                    "This link is over",
-                    &[
-                        "It was used, declined or too old, or it never was one.",
-                        "Go back to your client and start again there.",
-                    ],
-                ),
+                "This link is over\n\
+                 It was used, declined or too old, or it never was one.\n\
+                 Go back to your client and start again there.",
             ),
             PageError::CutOff => (
                 StatusCode::GONE,
-                (
-                    "This was cut off",
-                    &[
-                        "The server stopped while it was done, and nothing may have been kept.",
-                        "Go back to your client and start again there: it gives you another link.",
-                    ],
-                ),
+                "This was cut off\n\
+                 The server stopped while it was done, and nothing may have been kept.\n\
+                 Go back to your client and start again there: it gives you another link.",
             ),
             PageError::Wrong if !self.kit.has_sign_in() => (
                 StatusCode::FORBIDDEN,
-                (
-                    "This page is not for this browser",
-                    &[
-                        "A link can be used in one browser: the first that opens it. Programs that preview links count.",
-                        "If you were asked, decline in your client and start again there: it gives you another link.",
-                    ],
-                ),
+                "This page is not for this browser\n\
+                 A link can be used in one browser: the first that opens it. Programs that preview links count.\n\
+                 If you were asked, decline in your client and start again there: it gives you another link.",
             ),
             PageError::Wrong if visit.is_none() => (
                 StatusCode::FORBIDDEN,
-                (
-                    "This page is not for you",
-                    &[
-                        "Only the person who was asked can use it, in one browser. Nobody is signed in here.",
-                        "If it was you, open the link again in this browser, and sign in as the person who uses the client.",
-                    ],
-                ),
+                "This page is not for you\n\
+                 Only the person who was asked can use it, in one browser. Nobody is signed in here.\n\
+                 If it was you, open the link again in this browser, and sign in as the person who uses the client.",
             ),
             PageError::Wrong => (
                 StatusCode::FORBIDDEN,
-                (
-                    "This page is not for you",
-                    &[
-                        "Only the person who was asked can use it, in one browser.",
-                        "If it was you, sign out here, sign in as the person who uses the client, and open the link again.",
-                    ],
-                ),
+                "This page is not for you\n\
+                 Only the person who was asked can use it, in one browser.\n\
+                 If it was you, sign out here, sign in as the person who uses the client, and open the link again.",
             ),
             PageError::Failed(error) => {
                 tracing::error!(%error, "a page could not be shown");
                 (
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    (
-                        "That did not work",
-                        &["Nothing was changed. Try again later."],
-                    ),
+                    "That did not work\nNothing was changed. Try again later.",
                 )
             }
         };
         let said = async {
-            let mut answer = self.say(status, visit.as_ref(), said).await?;
+            let mut answer = self.say(status, visit.as_ref(), words).await?;
             if is_wrong && visit.is_some() {
                 self.sign_in_anew(&mut answer)?;
             }
@@ -431,7 +394,6 @@ fn picture((media, bytes): (HeaderValue, Bytes)) -> Answer {
     answer
 }
 
-/// Reads the fields of a form.
 async fn read_form<B>(headers: &HeaderMap, body: B) -> Result<Vec<(String, String)>, StatusCode>
 where
     B: Body,
@@ -464,14 +426,12 @@ where
     Ok(form_urlencoded::parse(&read).into_owned().collect())
 }
 
-/// An answer without a page.
 fn plain(status: StatusCode) -> Answer {
     let mut answer = Response::new(Full::default());
     *answer.status_mut() = status;
     answer
 }
 
-/// Adds the headers of all answers.
 fn finished(mut answer: Answer) -> Answer {
     const HEADERS: [(HeaderName, &str); 6] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -1,6 +1,5 @@
 //! Signing in and out on the pages.
 
-use askback_oauth::Secret;
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
@@ -9,18 +8,17 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{Answer, Frame, LeavePage, leave, see_other};
 use super::{PageError, PageRequest, PageResult};
 use crate::connections::{Door, Kit};
-use crate::sign_in::{PendingSignIn, SignInFailed, WebSignIn};
+use crate::sign_in::{PendingSignIn, SignInFailed, SignInRequest, WebSignIn};
 use crate::vault::VaultError;
 
 /// A sign-in that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
 struct SignInState {
     next: String,
-    pending: String,
+    pending: SignInRequest,
 }
 
 impl PageRequest<'_> {
-    /// Sends the browser to the issuer.
     pub(super) async fn sign_in(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
@@ -36,13 +34,9 @@ impl PageRequest<'_> {
         let (url, pending) = begun.map_err(VaultError::store)?;
         let begun = SignInState {
             next: next.written(),
-            pending: pending
-                .write()
-                .map_err(VaultError::store)?
-                .expose()
-                .to_owned(),
+            pending: pending.0,
         };
-        let cookie = Cookie::SignIn(pending.state());
+        let cookie = Cookie::SignIn(begun.pending.pending.state());
         let cookie = cookie.set(vault, place, &begun).await?;
         let leaving = LeavePage {
             frame: Frame::new(self.kit, None).await?,
@@ -64,11 +58,12 @@ impl PageRequest<'_> {
         let begun: Option<SignInState> = cookie.read(vault, place, self.headers).await;
         let begun = begun.ok_or(PageError::Wrong)?;
         let next = Next::read(&begun.next).ok_or(PageError::Wrong)?;
-        let pending = PendingSignIn::read(&Secret::new(begun.pending));
-        let pending = pending.map_err(VaultError::store)?;
         let redirected = format!("{}?{}", self.signed_in_uri(), self.query);
         let fetcher = self.kit.fetcher();
-        let person = match sign_in.finish(fetcher, pending, &redirected).await {
+        let person = match sign_in
+            .finish(fetcher, PendingSignIn(begun.pending), &redirected)
+            .await
+        {
             Ok(person) => person,
             Err(error) => return self.not_signed_in(&error, cookie).await,
         };
@@ -87,21 +82,21 @@ impl PageRequest<'_> {
 
     async fn not_signed_in(&self, error: &SignInFailed, cookie: Cookie<'_>) -> PageResult {
         tracing::warn!(%error, "a person could not sign in on the pages");
-        let lines: &[&str] = match error {
-            SignInFailed::Declined => &["The sign-in was declined, so nothing was changed."],
-            _ => &[
-                "The sign-in failed, so nothing was changed.",
-                "Open the link again. If it goes on, tell the operator of this server.",
-            ],
+        let words = match error {
+            SignInFailed::Declined => {
+                "You are not signed in\nThe sign-in was declined, so nothing was changed."
+            }
+            _ => {
+                "You are not signed in\nThe sign-in failed, so nothing was changed.\n\
+                 Open the link again. If it goes on, tell the operator of this server."
+            }
         };
-        let said = ("You are not signed in", lines);
-        let mut answer = self.say(StatusCode::FORBIDDEN, None, said).await?;
+        let mut answer = self.say(StatusCode::FORBIDDEN, None, words).await?;
         let clear = cookie.clear(&self.kit.place)?;
         answer.headers_mut().append(header::SET_COOKIE, clear);
         Ok(answer)
     }
 
-    /// Ends the visit.
     pub(super) async fn sign_out(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let visit = self.visit().await?.ok_or(PageError::Wrong)?;
@@ -110,8 +105,8 @@ impl PageRequest<'_> {
             return Err(PageError::Wrong);
         }
         vault.end_visit(visit.id).await?;
-        let said = ("You are signed out", &["Your accounts stay connected."][..]);
-        let mut answer = self.say(StatusCode::OK, None, said).await?;
+        let words = "You are signed out\nYour accounts stay connected.";
+        let mut answer = self.say(StatusCode::OK, None, words).await?;
         let clear = Cookie::Visit.clear(place)?;
         answer.headers_mut().append(header::SET_COOKIE, clear);
         self.sign_in_anew(&mut answer)?;

@@ -40,7 +40,6 @@ enum Place {
     Claim(String),
 }
 
-/// An account, by its id and by its name for persons.
 pub(super) struct AccountIdentity {
     pub(super) id: String,
     pub(super) name: String,
@@ -105,7 +104,6 @@ impl AccountSource {
         self
     }
 
-    /// Whether all accounts have the same name.
     pub(super) fn is_constant(&self) -> bool {
         matches!(self.0, Place::Constant(_))
     }
@@ -132,7 +130,6 @@ impl AccountSource {
         }))
     }
 
-    /// Returns the account that the tokens are of.
     pub(super) async fn of_tokens(
         &self,
         fetcher: &Fetcher,
@@ -249,7 +246,6 @@ fn is_refusal(answer: &Value) -> bool {
     says_no || answer.get("error").is_some() || answer.get("errors").is_some()
 }
 
-/// Why an account has no name.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IdentityError {
     #[error("{0}")]

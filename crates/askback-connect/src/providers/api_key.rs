@@ -86,7 +86,6 @@ impl ApiKey {
         self.page.as_ref()
     }
 
-    /// Returns the URL where a key is checked.
     pub(super) fn check_url(&self) -> Option<&Url> {
         self.check.as_ref().map(|check| &check.url)
     }

@@ -13,6 +13,7 @@ use super::error::ConnectError;
 use super::scopes::ScopeRules;
 use super::third_party::{Means, ThirdParty};
 use crate::debug::debug_only;
+use crate::pending;
 use crate::vault::Grant;
 
 /// The word of an authorization server for a person who said no (RFC 6749, 4.1.2.1).
@@ -22,21 +23,17 @@ const DENIED: &str = "access_denied";
 ///
 /// It is secret. Where the answer may come to another process, it is written and read; and it is kept where only the
 /// browser that it was begun for can use it, such as in a sealed cookie.
-pub struct PendingConnection {
-    pending: PendingAuthorization,
-    provider: String,
-    asked: Scopes,
-    kept: Scopes,
-}
+#[derive(Debug)]
+pub struct PendingConnection(pub(crate) ConnectionRequest);
 
-/// The same as it is written.
+/// The same as it is written. It is not public, so that nothing else writes it.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+pub(crate) struct ConnectionRequest {
+    #[serde(with = "crate::pending")]
+    pub(crate) pending: PendingAuthorization,
     provider: String,
     asked: Scopes,
-    #[serde(default)]
     kept: Scopes,
-    pending: String,
 }
 
 /// An account that a person has connected: its id, and what goes into the vault.
@@ -96,13 +93,13 @@ impl ThirdParty {
             request = request.parameter(name, value);
         }
         let (url, pending) = request.begin()?;
-        let pending = PendingConnection {
+        let pending = ConnectionRequest {
             pending,
             provider: inner.name.clone(),
             asked,
             kept: kept.clone(),
         };
-        Ok((url, pending))
+        Ok((url, PendingConnection(pending)))
     }
 
     /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and asks
@@ -119,6 +116,7 @@ impl ThirdParty {
         redirected: &str,
     ) -> Result<AccountGrant, ConnectError> {
         let oauth = self.as_oauth(false)?;
+        let PendingConnection(pending) = pending;
         if pending.provider != self.inner.name {
             return Err(ConnectError::OtherProvider {
                 provider: self.inner.name.clone(),
@@ -233,19 +231,19 @@ impl PendingConnection {
     /// Returns the state of the request: the parameter `state` of the URL that the browser comes back to.
     #[must_use]
     pub fn state(&self) -> &str {
-        self.pending.state()
+        self.0.pending.state()
     }
 
     /// Returns the name of the third party.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.provider
+        &self.0.provider
     }
 
     /// Returns the scopes that were asked for and have to be granted.
     #[must_use]
     pub fn asked(&self) -> &Scopes {
-        &self.asked
+        &self.0.asked
     }
 
     /// Writes it as one line of text, to be kept where secrets are.
@@ -254,14 +252,7 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`].
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
-        let kept = Kept {
-            provider: self.provider.clone(),
-            asked: self.asked.clone(),
-            kept: self.kept.clone(),
-            pending: self.pending.write()?.expose().to_owned(),
-        };
-        let written = serde_json::to_string(&kept).map(Secret::new);
-        written.map_err(|error| AuthorizationError::Store(error.to_string()))
+        pending::write(&self.0)
     }
 
     /// Reads what [`PendingConnection::write`] wrote.
@@ -270,19 +261,11 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`] if it is not that.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
-        // An error of the parser may quote what is secret.
-        let unreadable = |_| AuthorizationError::Store("it is not as it was written".to_owned());
-        let kept: Kept = serde_json::from_str(kept.expose()).map_err(unreadable)?;
-        Ok(Self {
-            pending: PendingAuthorization::read(&Secret::new(kept.pending))?,
-            provider: kept.provider,
-            asked: kept.asked,
-            kept: kept.kept,
-        })
+        pending::read(kept).map(Self)
     }
 }
 
 debug_only! {
-    PendingConnection { provider, asked }
+    ConnectionRequest { provider, asked }
     AccountGrant { granted }
 }

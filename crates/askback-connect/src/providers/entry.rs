@@ -16,11 +16,9 @@ use super::third_party::ThirdParty;
 /// The place in a URL where the name of a tenant goes.
 const TENANT: &str = "{tenant}";
 
-/// A table.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The preset that this is based on.
     pub(super) preset: Option<String>,
     title: Option<String>,
     /// The page of the third party that says how it is used.
@@ -141,7 +139,6 @@ fn of_url(key: &'static str) -> impl Fn(AuthorizationError) -> Fault {
 }
 
 impl Entry {
-    /// Sets the tenant.
     pub(super) fn tenant(mut self, tenant: &str) -> Self {
         self.tenant = Some(tenant.to_owned());
         self
@@ -190,7 +187,6 @@ impl Entry {
         }
     }
 
-    /// Returns the third party with a page for a key.
     pub(super) fn key_party(&self, name: &str, key: &KeyEntry) -> Result<ThirdParty, Fault> {
         let mut api_key = ApiKey::new();
         if let Some(hint) = &key.hint {

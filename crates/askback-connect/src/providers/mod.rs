@@ -53,7 +53,6 @@ mod device;
 mod entry;
 mod error;
 mod file;
-mod gone;
 mod headers;
 mod presets;
 mod revocation;
@@ -63,6 +62,7 @@ mod third_party;
 
 pub use account::AccountSource;
 pub use api_key::ApiKey;
+pub(crate) use connecting::ConnectionRequest;
 pub use connecting::{AccountGrant, PendingConnection};
 pub use device::{DeviceAnswer, PendingDevice};
 pub use error::ConnectError;

@@ -8,11 +8,10 @@ use http::{
     HeaderMap, HeaderValue, Method,
     header::{AUTHORIZATION, CONTENT_TYPE},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::error::ConnectError;
-use super::gone::says_gone;
 use super::headers::{basic, bearer, operators};
 use crate::vault::{RevocationOutcome, TokenKind};
 
@@ -67,7 +66,6 @@ impl RevocationWay {
         Ok(Self(Way::Client(url.to_owned())))
     }
 
-    /// Gives a token back.
     pub(super) async fn revoke(
         &self,
         fetcher: &Fetcher,
@@ -110,7 +108,6 @@ impl RevocationWay {
     }
 }
 
-/// Why a token is not given back yet.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotRevoked {
     #[error(transparent)]
@@ -157,4 +154,18 @@ fn judged(answer: &Fetched, unknown: &[u16]) -> Result<RevocationOutcome, NotRev
         status if unknown.contains(&status) => Ok(RevocationOutcome::Unknown),
         status => Err(NotRevoked::Status(status)),
     }
+}
+
+/// Whether an answer refuses the token that it was asked with: by its status (RFC 6750, 3.1), or in words with the status
+/// of a yes.
+pub(super) fn is_refusal(answer: &Fetched) -> bool {
+    answer.status == 401 || says_gone(&answer.json().unwrap_or_default())
+}
+
+/// Whether the words of an answer say so: those of Slack, <https://docs.slack.dev/reference/methods/auth.test>.
+fn says_gone(answer: &Value) -> bool {
+    const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];
+    answer["error"]
+        .as_str()
+        .is_some_and(|it| GONE.contains(&it))
 }

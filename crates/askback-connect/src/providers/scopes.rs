@@ -2,18 +2,14 @@
 
 use askback_core::auth::{BadScopes, Scopes};
 
-/// The rules of a third party for its scopes.
 #[derive(Debug, Clone)]
 pub(super) struct ScopeRules {
-    /// The parameter of the request that holds them.
     pub(super) parameter: String,
     /// The character between two of them in a request.
     pub(super) separator: char,
     /// Scopes that come with another one, and are not named beside it in an answer.
     pub(super) implied: Vec<(String, Vec<String>)>,
-    /// Scopes that no answer names.
     pub(super) unlisted: Scopes,
-    /// Scopes, with plain words for each.
     pub(super) words: Vec<(String, String)>,
     /// The beginning that a scope may have or lack without another meaning.
     pub(super) prefix: Option<String>,
@@ -33,7 +29,6 @@ impl Default for ScopeRules {
 }
 
 impl ScopeRules {
-    /// Writes scopes as a request holds them.
     pub(super) fn written(&self, scopes: &Scopes) -> String {
         let all: Vec<_> = scopes.iter().collect();
         all.join(&self.separator.to_string())
@@ -60,7 +55,6 @@ impl ScopeRules {
         Scopes::of(left).unwrap_or_default()
     }
 
-    /// Returns the scopes that were asked for and are not granted.
     pub(super) fn missing(asked: &Scopes, granted: &Scopes) -> Result<Scopes, BadScopes> {
         Scopes::of(asked.iter().filter(|scope| !granted.contains(scope)))
     }
@@ -72,7 +66,6 @@ impl ScopeRules {
         found.map(|(_, words)| words.as_str())
     }
 
-    /// Whether an answer stands for a scope.
     fn covers(&self, answered: &Scopes, scope: &str) -> bool {
         let is_same = |other: &str| self.bare(other) == self.bare(scope);
         let brings = |(bigger, smaller): &(String, Vec<String>)| {

@@ -6,7 +6,7 @@ use askback_core::{auth::Scopes, future::BoxFuture};
 use askback_oauth::{AuthorizationError, Fetcher, Secret, TokenEndpoint};
 
 use super::error::ConnectError;
-use super::gone::is_refusal;
+use super::revocation::is_refusal;
 use super::third_party::{Means, ThirdParty};
 use crate::vault::{
     AccountKey, Grant, RenewalError, Renewer, RevocationFailed, RevocationOutcome, Revoker,
@@ -148,7 +148,6 @@ impl Providers {
 }
 
 impl ThirdParty {
-    /// Whether an error code says that a refresh token is no longer good.
     fn refuses(&self, code: &str) -> bool {
         code == "invalid_grant" || self.inner.refusals.iter().any(|it| it == code)
     }

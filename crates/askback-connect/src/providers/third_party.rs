@@ -339,7 +339,6 @@ impl ThirdParty {
         !self.inner.account.is_constant()
     }
 
-    /// The origins that its tokens may be sent to.
     pub(crate) fn api_origins(&self) -> Option<&[Origin]> {
         self.inner.api.as_deref()
     }

@@ -1,35 +1,34 @@
 //! A sign-in that has begun.
 
-use crate::debug::debug_only;
 use askback_core::ask::Millis;
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Serialize};
+
+use crate::debug::debug_only;
+use crate::pending;
 
 /// A sign-in whose answer has not come yet: what is needed to check the answer.
 ///
 /// It is secret. Keep it where only the browser that it was begun for can use it, such as in a sealed cookie: so no
 /// other browser can be signed in by the answer.
-pub struct PendingSignIn {
-    pub(super) pending: PendingAuthorization,
+#[derive(Debug)]
+pub struct PendingSignIn(pub(crate) SignInRequest);
+
+/// The same as it is written. It is not public, so that nothing else writes it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SignInRequest {
+    #[serde(with = "crate::pending")]
+    pub(crate) pending: PendingAuthorization,
     pub(super) nonce: String,
     /// When it began, where the person has to sign in after that.
     pub(super) anew_since: Option<Millis>,
-}
-
-/// The same as it is written.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    nonce: String,
-    sign_in: String,
-    #[serde(default)]
-    anew_since: Option<Millis>,
 }
 
 impl PendingSignIn {
     /// Returns the state of the request: the parameter `state` of the URL that the browser comes back to.
     #[must_use]
     pub fn state(&self) -> &str {
-        self.pending.state()
+        self.0.pending.state()
     }
 
     /// Writes it as one line of text, to be kept where secrets are.
@@ -38,13 +37,7 @@ impl PendingSignIn {
     ///
     /// [`AuthorizationError::Store`].
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
-        let kept = Kept {
-            nonce: self.nonce.clone(),
-            anew_since: self.anew_since,
-            sign_in: self.pending.write()?.expose().to_owned(),
-        };
-        let written = serde_json::to_string(&kept).map(Secret::new);
-        written.map_err(|error| AuthorizationError::Store(error.to_string()))
+        pending::write(&self.0)
     }
 
     /// Reads what [`PendingSignIn::write`] wrote.
@@ -53,17 +46,10 @@ impl PendingSignIn {
     ///
     /// [`AuthorizationError::Store`] if it is not that.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
-        // An error of the parser may quote what is secret.
-        let unreadable = |_| AuthorizationError::Store("it is not as it was written".to_owned());
-        let kept: Kept = serde_json::from_str(kept.expose()).map_err(unreadable)?;
-        Ok(Self {
-            pending: PendingAuthorization::read(&Secret::new(kept.sign_in))?,
-            nonce: kept.nonce,
-            anew_since: kept.anew_since,
-        })
+        pending::read(kept).map(Self)
     }
 }
 
 debug_only! {
-    PendingSignIn { pending }
+    SignInRequest { pending }
 }

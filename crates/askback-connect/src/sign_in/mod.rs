@@ -37,9 +37,8 @@
 //! state (`auth_time`), and the pages show who is signed in.
 
 mod begun;
-mod error;
 mod web;
 
 pub use begun::PendingSignIn;
-pub use error::SignInFailed;
-pub use web::{SignedInPerson, WebSignIn};
+pub(crate) use begun::SignInRequest;
+pub use web::{SignInFailed, SignedInPerson, WebSignIn};

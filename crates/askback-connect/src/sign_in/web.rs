@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use askback::authorization::server::{IdTokenVerifier, SignInCheck};
+use askback::authorization::server::{BadKeys, IdTokenVerifier, Rejected, SignInCheck};
 use askback_core::{
     ask::{Millis, Principal},
     auth::{AuthorizationError, Scopes},
@@ -12,8 +12,7 @@ use askback_oauth::{AuthorizationRequest, Fetcher, Provider, RegisteredClient, T
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::Url;
 
-use super::begun::PendingSignIn;
-use super::error::SignInFailed;
+use super::begun::{PendingSignIn, SignInRequest};
 use crate::clock::SystemClock;
 use crate::debug::debug_only;
 use crate::hidden::is_hidden;
@@ -48,6 +47,27 @@ pub struct SignedInPerson {
     pub name: Option<String>,
     /// When the person signed in.
     pub signed_in: Millis,
+}
+
+/// Why a person is not signed in. No message holds a code or a token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignInFailed {
+    /// The person said no at the issuer, or did not sign in.
+    #[error("the person did not sign in")]
+    Declined,
+    /// The issuer gave no identity token. The operator is to blame: the client is not one of OpenID Connect.
+    #[error("the issuer gave no identity token: register the client for OpenID Connect")]
+    NoIdToken,
+    /// The identity token is not good for this sign-in.
+    #[error("the identity token was not accepted: {0}")]
+    IdToken(#[from] Rejected),
+    /// The issuer cannot be used as it is described. The operator is to blame.
+    #[error("the issuer cannot be used: {0}")]
+    Keys(#[from] BadKeys),
+    /// The issuer refused, or its answer was not accepted.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
 }
 
 impl WebSignIn {
@@ -129,7 +149,6 @@ impl WebSignIn {
         self
     }
 
-    /// How long ago a person may have signed in, in milliseconds.
     pub(crate) fn longest_ago(&self) -> Millis {
         u64::try_from(self.max_age.as_millis()).unwrap_or(u64::MAX)
     }
@@ -178,12 +197,12 @@ impl WebSignIn {
             None => request,
         };
         let (url, pending) = request.begin()?;
-        let pending = PendingSignIn {
+        let pending = SignInRequest {
             pending,
             nonce,
             anew_since,
         };
-        Ok((url, pending))
+        Ok((url, PendingSignIn(pending)))
     }
 
     /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and
@@ -198,6 +217,7 @@ impl WebSignIn {
         pending: PendingSignIn,
         redirected: &str,
     ) -> Result<SignedInPerson, SignInFailed> {
+        let PendingSignIn(pending) = pending;
         let code = pending.pending.accept(redirected);
         let code = code.map_err(|error| match error {
             AuthorizationError::Refused { code, .. } if is_no(&code) => SignInFailed::Declined,

@@ -72,7 +72,6 @@ impl From<&Principal> for Holder {
 }
 
 impl Holder {
-    /// Returns the person as a caller, through this client.
     pub(crate) fn principal(&self, client: Option<String>) -> Principal {
         Principal {
             tenant: self.tenant.clone(),

@@ -15,7 +15,6 @@ use super::sql::{Change, Filter};
 use super::store::{EndedVisit, IntentRoom, IntentRow, TenantKey, VaultRecord};
 use crate::intents::LIFETIME;
 
-/// The most intents of one person that are open.
 const INTENTS: usize = 16;
 
 /// How long it is known how an intent ended, in milliseconds: a day. A call may come back late for it.
@@ -47,7 +46,6 @@ fn end_of(newer: impl IntoIterator<Item = Millis>, lifetime: Millis) -> Millis {
 }
 
 impl Vault {
-    /// Returns the time by the vault's clock.
     pub(crate) fn now(&self) -> Millis {
         self.inner.now()
     }
@@ -192,7 +190,6 @@ impl Vault {
         AuditRecord::of(&holder.account(provider, ""), event, self.now())
     }
 
-    /// Adds a line to the audit.
     pub(crate) async fn append(&self, audit: &AuditRecord) -> Result<(), VaultError> {
         self.inner.append(audit).await
     }
@@ -242,7 +239,6 @@ impl Vault {
         self.inner.store.write(ended).await.map(drop)
     }
 
-    /// Whether a visit was ended.
     pub(crate) async fn has_ended(&self, visit: [u8; 16]) -> Result<bool, VaultError> {
         let ended = self
             .inner

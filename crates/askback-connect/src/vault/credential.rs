@@ -84,7 +84,6 @@ impl Grant {
         self
     }
 
-    /// The name of an account for persons, as it is kept with this.
     pub(super) fn name_of<'a>(&'a self, account: &'a AccountKey) -> &'a str {
         self.name.as_deref().unwrap_or(&account.account)
     }

@@ -39,7 +39,6 @@ pub(super) struct Inner {
     pub(super) settings: VaultSettings,
     clock: Arc<dyn Clock>,
     pub(super) keys: KeyCache,
-    /// When old lines of the audit were last removed.
     purged: AtomicU64,
 }
 
@@ -356,7 +355,6 @@ impl Inner {
         Err(VaultError::Conflict)
     }
 
-    /// Checks that names and secrets may be kept.
     pub(super) fn check(&self, account: &AccountKey, granted: &Grant) -> Result<(), VaultError> {
         let refused = |what, why| VaultError::Refused { what, why };
         if !account.is_fit(granted.name_of(account)) {
@@ -373,7 +371,6 @@ impl Inner {
         Ok(())
     }
 
-    /// The records of a person at a provider.
     pub(super) async fn records(
         &self,
         holder: &Holder,
@@ -433,7 +430,6 @@ impl Inner {
         }
     }
 
-    /// Has the keys of an account's tenant loaded anew.
     pub(super) fn forget_keys(&self, account: &AccountKey) {
         self.keys.forget(account.holder.tenant.as_deref());
     }

@@ -125,7 +125,6 @@ impl LocalKeys {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The error of a key that is not on the ring.
     fn missing(&self, id: &str) -> VaultError {
         let (origin, active) = (&self.origin, self.ring().active().id());
         VaultError::keys(format!(
@@ -178,7 +177,6 @@ impl KeyWrapper for LocalKeys {
     }
 }
 
-/// The data keys of tenants, unwrapped.
 pub(super) struct KeyCache {
     store: Arc<dyn VaultStore>,
     pub(super) wrapper: Arc<dyn KeyWrapper>,
@@ -188,7 +186,6 @@ pub(super) struct KeyCache {
     looking: AsyncMutex<()>,
 }
 
-/// The data keys of one tenant, the newest first.
 pub(super) struct DataKeys {
     keys: Vec<Arc<Key>>,
     loaded: Millis,
@@ -233,7 +230,6 @@ impl KeyCache {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the keys of a tenant loaded anew.
     pub(super) fn forget(&self, tenant: Option<&str>) {
         self.cached().remove(&tenant.map(str::to_owned));
     }

@@ -19,13 +19,11 @@ pub struct AccountQuery {
     pub(super) scopes: Scopes,
 }
 
-/// Which of a person's accounts at a provider is wanted.
 #[derive(Clone)]
 enum Choice {
     Any,
     /// The one of this id, or else the only one of this name.
     Called(String),
-    /// The one of this id.
     Id(String),
 }
 
@@ -62,7 +60,6 @@ impl AccountQuery {
         self
     }
 
-    /// Requires the account of this id.
     pub(crate) fn id(mut self, id: impl Into<String>) -> Self {
         self.account = Choice::Id(id.into());
         self

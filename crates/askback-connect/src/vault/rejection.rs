@@ -49,13 +49,10 @@ impl Vault {
     }
 }
 
-/// The next step after a token was refused.
 enum Remedy {
-    /// Others are at it.
     Wait,
     Renew,
     Reconnect,
-    /// Nothing.
     Leave,
 }
 

@@ -61,16 +61,12 @@ pub enum SecondLook {
     NotRefused,
 }
 
-/// The next step with a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Its token is good.
     Use,
     /// Its token is to be renewed, unless somebody else is quicker.
     Renew,
-    /// Somebody else is renewing it.
     Wait,
-    /// Only the person can help.
     Reconnect,
     /// Nobody can help before this moment.
     Unavailable(Millis),

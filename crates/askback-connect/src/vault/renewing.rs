@@ -181,7 +181,6 @@ impl Inner {
         Err(VaultError::Conflict)
     }
 
-    /// Writes new tokens.
     async fn renewed(
         &self,
         (record, before): (&VaultRecord, Secret),
@@ -227,7 +226,6 @@ impl Inner {
         Ok(written.is_kept())
     }
 
-    /// Returns the record of an account as it is now.
     pub(super) async fn again(
         &self,
         account: &AccountKey,

@@ -58,9 +58,7 @@ pub enum RevocationOutcome {
     NotTaken,
 }
 
-/// The outcome of telling a provider.
 enum TellOutcome {
-    /// It has taken a token back.
     Revoked,
     /// There was none that it could take back.
     Nothing,
@@ -68,7 +66,6 @@ enum TellOutcome {
     Spared,
     /// It is not told before it has given the tokens that it is being asked for.
     Busy,
-    /// It has not heard.
     Failed,
 }
 

@@ -25,11 +25,8 @@ use super::store::{IntentRow, VaultRecord};
 /// The place of a secret: it opens for an equal one only.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
-    /// A column of a record.
     Column(&'a AccountKey, Column),
-    /// The data key of a tenant.
     TenantKey(Option<&'a str>, KeyId),
-    /// A cookie of this name.
     Cookie(&'a str),
     /// The body of an intent. It opens only beside the other columns that it was written with.
     Intent(&'a IntentRow),
@@ -38,7 +35,6 @@ pub(super) enum Place<'a> {
     Record(&'a VaultRecord),
 }
 
-/// The columns with secrets.
 #[derive(Clone, Copy)]
 pub(super) enum Column {
     Access,

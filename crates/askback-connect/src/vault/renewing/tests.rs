@@ -45,7 +45,6 @@ struct Provider {
 
 #[derive(Default)]
 struct Issued {
-    /// The number of the newest tokens.
     newest: usize,
     /// Whether a refresh token came twice.
     killed: bool,
@@ -86,18 +85,14 @@ fn tokens(number: usize) -> Grant {
     Grant::tokens(access, Some(Secret::new(format!("refresh-{number}"))))
 }
 
-/// The next thing that happens.
 #[derive(Debug, Clone, Copy)]
 enum Move {
-    /// A task goes one step further.
     Step(usize),
     /// A task is gone, as if its process had been killed.
     Crash(usize),
-    /// So many milliseconds pass.
     Wait(u64),
 }
 
-/// The outcome of a schedule.
 struct Outcome {
     requests: usize,
     crashed: usize,

@@ -23,13 +23,10 @@ use crate::vault::seal::Column;
 use crate::vault::sql::{Change, Filter};
 use crate::vault::store::{IntentRow, Revocation, VaultRecord};
 
-/// A step of telling a provider of a token.
 enum Step {
     /// There is no such token, or it is kept.
     None,
-    /// It has answered.
     RevocationOutcome(RevocationOutcome),
-    /// All of it ends here.
     Ended(TellOutcome),
 }
 
@@ -77,7 +74,6 @@ impl Inner {
         }
     }
 
-    /// Tells a provider of one of the tokens.
     async fn tell_of(
         &self,
         revocation: &mut Revocation,

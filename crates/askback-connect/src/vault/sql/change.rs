@@ -250,7 +250,6 @@ fn inserted(line: &AuditRecord) -> Statement {
     Statement::new(text, values(&[line]))
 }
 
-/// The value of a column of a row.
 fn column<R: Row>(row: &R, name: &str) -> Value {
     let place = R::COLUMNS.split(", ").position(|column| column == name);
     let value = place.and_then(|place| values(&[row]).into_iter().nth(place));

@@ -14,7 +14,6 @@ use crate::vault::store::{
 
 /// What is written into one or more columns.
 pub trait ToColumns: Sync {
-    /// Adds the value of each column.
     fn write(&self, to: &mut Vec<Value>);
 }
 
@@ -30,7 +29,6 @@ pub trait FromColumns: Sized {
 
 /// A row of one of the vault's tables.
 pub trait Row: ToColumns + FromColumns {
-    /// The name of the table.
     const TABLE: &'static str;
     /// The columns, in the order in which they are written and read.
     const COLUMNS: &'static str;
@@ -93,7 +91,6 @@ columns! {
     Option<String> = Text, |it| optional_name(it.as_deref()), |found| Some(found.strip_prefix('=').map(str::to_owned));
 }
 
-/// A column that may be null.
 macro_rules! nullable {
     ($($type:ty),*) => {$(
         impl ToColumns for Option<$type> {

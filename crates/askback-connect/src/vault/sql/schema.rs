@@ -6,17 +6,13 @@ use crate::vault::error::VaultError;
 pub(super) struct Dialect {
     /// The type of text, which is compared by its bytes.
     pub(super) text: &'static str,
-    /// The type of bytes.
     pub(super) bytes: &'static str,
-    /// The type of a whole number.
     pub(super) number: &'static str,
     /// The type of a number that counts up by itself, and is the key of its table.
     pub(super) counter: &'static str,
-    /// The end of a table.
     pub(super) table: &'static str,
 }
 
-/// The version of [`TABLES`].
 pub(super) const VERSION: i64 = 10;
 
 const TABLES: &str = "

@@ -43,7 +43,6 @@ enum Place {
 
 type Job = Box<dyn FnOnce(&mut File) + Send>;
 
-/// The file, as the thread has it.
 struct File {
     connection: Connection,
     /// Whether its log may hold what was taken out of it.

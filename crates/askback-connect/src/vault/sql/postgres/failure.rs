@@ -7,7 +7,6 @@ use tokio_postgres::{Error, error::SqlState};
 
 use crate::vault::error::VaultError;
 
-/// Why there is no connection.
 pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> VaultError {
     VaultError::store(match error {
         PoolError::Timeout(TimeoutType::Wait) => format!(
@@ -32,7 +31,6 @@ pub(super) fn failed(error: &Error) -> VaultError {
     })
 }
 
-/// PostgreSQL took too long.
 pub(super) fn silent(wait: Duration) -> VaultError {
     VaultError::store(lost(&format!("no answer for {wait:?}")))
 }

@@ -35,7 +35,6 @@ pub(super) fn parameters(statement: &Statement) -> Vec<&(dyn ToSql + Sync)> {
     values.map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-/// The values of a row.
 pub(super) fn of_row(row: &Row) -> Result<Vec<Value>, tokio_postgres::Error> {
     let value = |at: usize| {
         let value = match *row.columns()[at].type_() {
