@@ -217,7 +217,8 @@ impl Inner {
                 .write(Change::replace(revocation, attempts))
                 .await;
             // If another process has taken it since, these tokens are known to nobody but this task.
-            if let Some(_known) = self.unless_again(&mut tries, &account, written).await? {
+            let known = self.unless_again(&mut tries, &account, written).await?;
+            if known.is_some() {
                 return Ok(None);
             }
         }
