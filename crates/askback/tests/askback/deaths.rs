@@ -64,7 +64,7 @@ fn cases() -> u64 {
 fn a_process_dies_at_each_await() {
     for call in 0..CALLS.len() {
         let awaits = run(call, 1, Schedule::default()).awaits;
-        // Of those of a call that takes its time, which are many, some.
+        // A call that takes its time has many: some are tried.
         let some = awaits.div_ceil(cases() / CALLS.len() as u64);
         for at in (1..=awaits).step_by(some as usize) {
             let schedule = Schedule {
@@ -113,7 +113,7 @@ struct Schedule {
 /// The outcome of a call that was not lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It is that of a call without deaths.
+    /// The result of a call without deaths.
     Result,
     /// A process died before the client heard of a question, and nothing is known of the call.
     BeforeAQuestion,

@@ -7,7 +7,7 @@ use askback::journal::{
     Parked, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall,
 };
 
-/// What is done around each operation.
+/// An action around each operation.
 pub(crate) trait Around: Send + Sync {
     fn around<T: Send>(operation: impl Future<Output = T> + Send)
     -> impl Future<Output = T> + Send;

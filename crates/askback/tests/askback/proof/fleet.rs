@@ -102,7 +102,7 @@ struct Nodes {
     _folder: Option<tempfile::TempDir>,
 }
 
-/// What requests need that go on beside one another.
+/// The parts that concurrent requests share.
 #[derive(Clone)]
 struct Way {
     nodes: Arc<[Client]>,
@@ -180,7 +180,7 @@ impl Way {
         }
         let mut said = BTreeMap::<String, Value>::new();
         let mut asked = BTreeSet::new();
-        // What the client hears next: all that is said before it is quiet.
+        // The client hears all messages of a round at once, when the stream is quiet.
         let mut fresh = Vec::new();
         loop {
             let Ok(event) = tokio::time::timeout(QUIET, response.event()).await else {
