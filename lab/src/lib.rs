@@ -4,11 +4,12 @@
 //! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
 //!
 //! The connect kit is tried between a [`browser`], [`issuers`] that others wrote and an [`airline`], all on
-//! the loopback interface ([`loopback`]). [`fleet`] is what several processes share that die.
+//! the loopback interface ([`loopback`]). [`fleet`] is what several processes share that die; [`mod@chaos`] kills them.
 
 pub mod airline;
 pub mod bench;
 pub mod browser;
+pub mod chaos;
 pub mod conformance;
 pub mod fleet;
 pub mod install;

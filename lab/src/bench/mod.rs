@@ -16,6 +16,7 @@ mod stdio;
 
 use std::{io, path::Path, time::Duration};
 
+pub use process::open_many_files;
 pub use report::write;
 
 /// How thoroughly is measured.

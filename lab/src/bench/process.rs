@@ -295,7 +295,7 @@ fn run_on(_: usize) {}
 /// Lets this process, and what it starts, have as many files as the system allows, for the measurements
 /// with thousands of streams.
 #[cfg(target_os = "linux")]
-fn open_many_files() {
+pub fn open_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let maximum = getrlimit(Resource::Nofile).maximum;
@@ -307,5 +307,6 @@ fn open_many_files() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
+/// Does nothing here.
 #[cfg(not(target_os = "linux"))]
-fn open_many_files() {}
+pub fn open_many_files() {}

@@ -1,0 +1,372 @@
+//! Many calls at once: a rolling restart, and a soak.
+
+use std::{
+    fmt, fs, io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use askback::{Revision, client::Client, journal::Journal, store::SqliteStore, transport::Http};
+use serde_json::json;
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{
+    Scene, Settings,
+    clients::{PATIENCE, Person, own, text_of, trip},
+};
+
+/// How many questions are open in a rolling restart, and how many calls work meanwhile.
+const OPEN: u64 = 200;
+const WORKING: u64 = 50;
+
+/// How long after one another people answer then.
+const APART: Duration = Duration::from_millis(20);
+
+/// How many clients connect at the same time.
+const CONNECTING: usize = 16;
+
+/// How many sessions there are at a time in a soak.
+const SESSIONS: u64 = 20;
+
+/// How often a process dies in a soak.
+const DEATH: Duration = Duration::from_secs(20);
+
+/// The outcome of many calls.
+#[derive(Debug)]
+pub struct Load {
+    calls: u64,
+    errors: u64,
+    twice: u64,
+    /// Calls that ended before their first question.
+    before: u64,
+    /// Calls that a process left in the middle of their commit.
+    unknown: u64,
+    /// Answers that did not reach a process that lived long enough to take them. No client sends them again.
+    cuts: u64,
+    what: String,
+}
+
+impl Load {
+    /// Whether nothing went wrong.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.errors <= self.cuts && self.twice == 0
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            calls,
+            errors,
+            twice,
+            before,
+            unknown,
+            cuts,
+            what,
+        } = self;
+        write!(
+            f,
+            "{what}: {calls} calls, {errors} errors with {cuts} answers cut off, {twice} twice; {before} ended before their \
+             first question, {unknown} in the middle of their commit"
+        )
+    }
+}
+
+/// A person who answers when they may.
+struct Waiting {
+    asked: AtomicU32,
+    may_answer: watch::Receiver<bool>,
+}
+
+impl Person for Waiting {
+    async fn asked(&self) {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut may_answer = self.may_answer.clone();
+        // The sender outlives all calls.
+        let _ = may_answer.wait_for(|may| *may).await;
+        // Not all at once: each booking is written to the disk.
+        sleep(APART * number).await;
+    }
+}
+
+/// A person who answers at once.
+#[derive(Default)]
+struct Ready(AtomicU64);
+
+impl Person for Ready {
+    async fn asked(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The calls that go on, and what went wrong.
+#[derive(Default)]
+struct Counts {
+    calls: AtomicU64,
+    errors: AtomicU64,
+    before: AtomicU64,
+    /// Calls that a process left in the middle of their commit.
+    unknown: AtomicU64,
+}
+
+impl Counts {
+    fn count<T>(&self, ended: Result<T, String>) -> Option<T> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        ended
+            .inspect_err(|why| {
+                eprintln!("{why}");
+                self.errors.fetch_add(1, Ordering::Relaxed);
+            })
+            .ok()
+    }
+}
+
+/// Makes a call that processes may not outlive.
+async fn dangerous(
+    counts: &Counts,
+    person: &Ready,
+    call: impl Future<Output = Result<(), String>>,
+) {
+    let asked = person.0.load(Ordering::Relaxed);
+    let ended = timeout(PATIENCE, call).await;
+    let ended = ended.unwrap_or_else(|_| Err(format!("nothing came within {PATIENCE:?}")));
+    if ended
+        .as_ref()
+        .is_err_and(|why| why.contains("outcome is unknown"))
+    {
+        counts.unknown.fetch_add(1, Ordering::Relaxed);
+    } else if ended.is_err() && person.0.load(Ordering::Relaxed) == asked {
+        counts.before.fetch_add(1, Ordering::Relaxed);
+    } else {
+        counts.count(ended);
+    }
+}
+
+async fn connect(
+    url: &str,
+    revision: Revision,
+    email: &str,
+    person: &Arc<impl Person>,
+) -> Result<Client, String> {
+    let http = Http::new(url).map_err(|error| format!("{email}: {error}"))?;
+    let client = own(revision, email, person).connect(http.direct()).await;
+    client.map_err(|error| format!("{email} cannot connect: {error}"))
+}
+
+async fn book(client: &Client, email: &str) -> Result<(), String> {
+    let booked = client.call_tool("book_holiday", trip()).await;
+    match text_of(booked) {
+        Ok(text) if text.contains(email) => Ok(()),
+        Ok(text) => Err(format!("{email} has the result of another: {text}")),
+        Err(error) => Err(format!("{email} booked nothing: {error}")),
+    }
+}
+
+async fn tailor(client: &Client, email: &str) -> Result<(), String> {
+    let tailored = client
+        .call_tool("tailor_trip", json!({"destination": "Rome"}))
+        .await;
+    match text_of(tailored) {
+        Ok(text) if text.contains(email) => Ok(()),
+        Ok(text) => Err(format!("{email} has the result of another: {text}")),
+        Err(error) => Err(format!("{email} tailored nothing: {error}")),
+    }
+}
+
+/// The era of a client, by its number.
+fn revision(number: u64) -> Revision {
+    match number % 4 {
+        0 => Revision::LATEST,
+        _ => Revision::V2025_11_25,
+    }
+}
+
+/// Restarts all processes, one after the other, while people have questions and calls work.
+///
+/// # Errors
+///
+/// If a process cannot be started.
+pub async fn roll(settings: &Settings) -> io::Result<Load> {
+    let folder = settings.folder.join("rolling");
+    fs::create_dir_all(&folder)?;
+    let scene = Scene::begin(settings, &folder).await?;
+    let counts = Arc::new(Counts::default());
+    let (answer, may_answer) = watch::channel(false);
+    let person = Arc::new(Waiting {
+        asked: AtomicU32::new(0),
+        may_answer,
+    });
+    let connecting = Arc::new(Semaphore::new(CONNECTING));
+    let mut calls = JoinSet::new();
+    for number in 0..OPEN {
+        let connecting = Arc::clone(&connecting);
+        let (url, person, counts) = (scene.url.clone(), Arc::clone(&person), Arc::clone(&counts));
+        calls.spawn(async move {
+            let email = format!("open-{number}@example.com");
+            // It is never closed.
+            let permit = connecting.acquire().await;
+            let connected = connect(&url, revision(number), &email, &person).await;
+            drop(permit);
+            let client = match connected {
+                Ok(client) => client,
+                Err(why) => {
+                    counts.count::<()>(Err(why));
+                    return;
+                }
+            };
+            counts.count(book(&client, &email).await);
+            client.close().await;
+        });
+    }
+    while u64::from(person.asked.load(Ordering::Relaxed)) + counts.calls.load(Ordering::Relaxed)
+        < OPEN
+    {
+        sleep(Duration::from_millis(50)).await;
+    }
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut working = JoinSet::new();
+    for number in 0..WORKING {
+        let (url, counts, is_over) = (scene.url.clone(), Arc::clone(&counts), Arc::clone(&is_over));
+        working.spawn(async move {
+            let email = format!("working-{number}@example.com");
+            let connected =
+                connect(&url, revision(number), &email, &Arc::new(Ready::default())).await;
+            let Some(client) = counts.count(connected) else {
+                return;
+            };
+            while !is_over.load(Ordering::Relaxed) {
+                counts.count(tailor(&client, &email).await);
+            }
+            client.close().await;
+        });
+    }
+    let mut longest = Duration::ZERO;
+    for at in 0..settings.nodes {
+        sleep(Duration::from_secs(1)).await;
+        let took = scene.nodes.restart(at).await?;
+        eprintln!(
+            "process {at} has stopped within {:.2} s",
+            took.as_secs_f64()
+        );
+        longest = longest.max(took);
+    }
+    sleep(Duration::from_secs(1)).await;
+    is_over.store(true, Ordering::Relaxed);
+    working.join_all().await;
+    let _ = answer.send(true);
+    calls.join_all().await;
+    let bookings = scene.bookings()?;
+    Ok(Load {
+        calls: counts.calls.load(Ordering::Relaxed),
+        errors: counts.errors.load(Ordering::Relaxed),
+        twice: bookings.values().filter(|times| **times > 1).count() as u64,
+        before: counts.before.load(Ordering::Relaxed),
+        unknown: counts.unknown.load(Ordering::Relaxed),
+        cuts: scene.call().cuts,
+        what: format!(
+            "rolling restart of {} processes under {OPEN} open questions and {WORKING} working clients, longest stop {:.2} s",
+            settings.nodes,
+            longest.as_secs_f64()
+        ),
+    })
+}
+
+/// Opens sessions with five questions each for so long, while processes die.
+///
+/// # Errors
+///
+/// If a process cannot be started, or the file of the processes cannot be read.
+pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
+    let folder = settings.folder.join("soak");
+    fs::create_dir_all(&folder)?;
+    let scene = Scene::begin(settings, &folder).await?;
+    let counts = Arc::new(Counts::default());
+    let sessions = Arc::new(AtomicU64::new(0));
+    let end = Instant::now() + span;
+    let mut working = JoinSet::new();
+    for _ in 0..SESSIONS {
+        let (url, counts, sessions) = (
+            scene.url.clone(),
+            Arc::clone(&counts),
+            Arc::clone(&sessions),
+        );
+        working.spawn(async move {
+            while Instant::now() < end {
+                let number = sessions.fetch_add(1, Ordering::Relaxed);
+                let email = format!("soak-{number}@example.com");
+                let person = Arc::new(Ready::default());
+                let Ok(client) = connect(&url, Revision::V2025_11_25, &email, &person).await else {
+                    continue;
+                };
+                dangerous(&counts, &person, book(&client, &email)).await;
+                dangerous(&counts, &person, book(&client, &email)).await;
+                dangerous(&counts, &person, tailor(&client, &email)).await;
+                client.close().await;
+            }
+        });
+    }
+    let mut turn = 0;
+    while Instant::now() < end {
+        sleep(DEATH.min(end.saturating_duration_since(Instant::now()))).await;
+        let memory = scene.nodes.memory();
+        let file = fs::metadata(scene.nodes.database()).map_or(0, |file| file.len() >> 10);
+        eprintln!(
+            "{} sessions, memory {memory:?} KiB, file {file} KiB",
+            sessions.load(Ordering::Relaxed)
+        );
+        // One process never dies, so that its memory shows what is not given back.
+        let which = 1 + turn % (settings.nodes - 1).max(1);
+        scene.nodes.kill(&[which % settings.nodes]).await?;
+        turn += 1;
+    }
+    working.join_all().await;
+    let bookings = scene.bookings()?;
+    let rows = left(&scene)?.await?;
+    Ok(Load {
+        calls: counts.calls.load(Ordering::Relaxed),
+        errors: counts.errors.load(Ordering::Relaxed),
+        // Each of them books twice.
+        twice: bookings.values().filter(|times| **times > 2).count() as u64,
+        before: counts.before.load(Ordering::Relaxed),
+        unknown: counts.unknown.load(Ordering::Relaxed),
+        cuts: scene.call().cuts,
+        what: format!(
+            "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
+            span.as_secs(),
+            sessions.load(Ordering::Relaxed),
+            scene.nodes.deaths.load(Ordering::Relaxed),
+            scene.nodes.memory()
+        ),
+    })
+}
+
+/// The entries that a purge removes: now, when results are not kept any more, and when the ids of sessions have expired.
+fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
+    let store = SqliteStore::open(scene.nodes.database()).map_err(io::Error::other)?;
+    Ok(async move {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let mut removed = Vec::new();
+        for later in [0, 3_600_000, 8 * 24 * 3_600_000, 100 * 24 * 3_600_000] {
+            removed.push(
+                Journal::purge(&store, now + later)
+                    .await
+                    .map_err(io::Error::other)?,
+            );
+        }
+        Ok(format!(
+            "a purge removes {} entries now, {} in an hour, {} in eight days, {} later",
+            removed[0], removed[1], removed[2], removed[3]
+        ))
+    })
+}

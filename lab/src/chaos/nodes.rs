@@ -1,0 +1,177 @@
+//! The processes of the fleet, which are killed and started again.
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    net::TcpStream,
+    process::{Child, Command},
+    time::sleep,
+};
+
+/// How long a process may take until it serves.
+const START: Duration = Duration::from_secs(30);
+
+/// The processes, and the file that they share.
+pub(super) struct Nodes {
+    program: PathBuf,
+    folder: PathBuf,
+    pub(super) addresses: Vec<SocketAddr>,
+    children: Mutex<Vec<Option<Child>>>,
+    /// How many were killed.
+    pub(super) deaths: AtomicU64,
+    last_death: Mutex<Option<Instant>>,
+}
+
+impl Nodes {
+    /// Starts so many processes of this program.
+    pub(super) async fn start(program: &Path, folder: &Path, count: usize) -> io::Result<Self> {
+        let mut addresses = Vec::new();
+        // The ports stay reserved until all are known.
+        let mut reserved = Vec::new();
+        for _ in 0..count {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            addresses.push(listener.local_addr()?);
+            reserved.push(listener);
+        }
+        drop(reserved);
+        let nodes = Self {
+            program: program.to_owned(),
+            folder: folder.to_owned(),
+            addresses,
+            children: Mutex::new((0..count).map(|_| None).collect()),
+            deaths: AtomicU64::new(0),
+            last_death: Mutex::default(),
+        };
+        for at in 0..count {
+            nodes.run(at)?;
+        }
+        nodes.are_up().await?;
+        Ok(nodes)
+    }
+
+    /// The file with the log of all processes.
+    pub(super) fn log(&self) -> PathBuf {
+        self.folder.join("nodes.log")
+    }
+
+    pub(super) fn bookings(&self) -> PathBuf {
+        self.folder.join("bookings.jsonl")
+    }
+
+    pub(super) fn database(&self) -> PathBuf {
+        self.folder.join("fleet.db")
+    }
+
+    fn children(&self) -> MutexGuard<'_, Vec<Option<Child>>> {
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, at: usize) -> io::Result<()> {
+        let mut log = std::fs::OpenOptions::new();
+        let log = log.append(true).create(true).open(self.log())?;
+        let address = self.addresses[at].to_string();
+        let child = Command::new(&self.program)
+            .args(["--http", &address, "--fleet"])
+            .arg(self.database())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()?;
+        self.children()[at] = Some(child);
+        Ok(())
+    }
+
+    /// Waits until all processes serve.
+    pub(super) async fn are_up(&self) -> io::Result<()> {
+        let begun = Instant::now();
+        for address in &self.addresses {
+            while TcpStream::connect(address).await.is_err() {
+                if begun.elapsed() > START {
+                    let log = self.log();
+                    let why = format!("a process does not serve: see {}", log.display());
+                    return Err(io::Error::other(why));
+                }
+                sleep(Duration::from_millis(10)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Kills these processes at once, and starts them again.
+    pub(super) async fn kill(&self, which: &[usize]) -> io::Result<()> {
+        let mut dying = Vec::new();
+        for at in which {
+            let child = self.children()[*at].take();
+            if let Some(mut child) = child {
+                child.start_kill()?;
+                dying.push(child);
+            }
+        }
+        self.has_died();
+        self.deaths.fetch_add(dying.len() as u64, Ordering::Relaxed);
+        for mut child in dying {
+            child.wait().await?;
+        }
+        for at in which {
+            if self.children()[*at].is_none() {
+                self.run(*at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_died(&self) {
+        let mut last = self
+            .last_death
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Instant::now());
+    }
+
+    pub(super) fn last_death(&self) -> Option<Instant> {
+        *self
+            .last_death
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops a process as an operator does, starts it again, and waits until it serves. Returns how long it took to stop.
+    pub(super) async fn restart(&self, at: usize) -> io::Result<Duration> {
+        let child = self.children()[at].take();
+        let begun = Instant::now();
+        if let Some(mut child) = child {
+            let pid = child.id().unwrap_or_default().to_string();
+            Command::new("kill").args(["-TERM", &pid]).status().await?;
+            child.wait().await?;
+        }
+        let took = begun.elapsed();
+        self.run(at)?;
+        self.are_up().await?;
+        Ok(took)
+    }
+
+    /// The memory of each process, in KiB.
+    pub(super) fn memory(&self) -> Vec<u64> {
+        let children = self.children();
+        let pids = children.iter().flatten().filter_map(Child::id);
+        pids.map(|pid| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+            let status = status.unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+            let kib = line.and_then(|line| line.split_whitespace().next());
+            kib.and_then(|kib| kib.parse().ok()).unwrap_or_default()
+        })
+        .collect()
+    }
+}
