@@ -3,6 +3,11 @@
 //! Three processes of the travel agency share one file, behind a balancer without affinity. Each call is a booking in the
 //! name of its own address, so the list of bookings shows what was lost, booked twice, or booked for somebody else.
 
+#![allow(
+    clippy::print_stderr,
+    reason = "what happens is for the person who started the program"
+)]
+
 mod balancer;
 mod clients;
 mod load;

@@ -78,6 +78,7 @@ fn a_process_dies_at_each_await() {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the figures are for the reader")]
 fn processes_die_by_drawn_schedules() {
     let cases = cases();
     let (mut deaths, mut before, mut unknown) = (0, 0, 0);
