@@ -51,7 +51,7 @@ fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn LowerStep) {
 /// questions to a client and their answers.
 macro_rules! lower {
     ($($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
-        $(lower! { @each ($($name)+) |$this, $step| $first; () })*
+        $(lower! { @each ($($name)+) |$this, $step| $first; {} })*
     };
     (question $($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
         $(lower! { @each ($($name)+) |$this, $step| $first; $step.question_meta(&mut $this.meta) })*
@@ -135,7 +135,7 @@ lower! {
         | ResourceUpdatedParams | Root | SetLevelParams | SubscribeParams
         | SubscriptionsAcknowledgedParams | SubscriptionsListenParams | SubscriptionsListenResult
         | TaskParams | TaskState | UpdateTaskParams | TextResourceContents | BlobResourceContents
-        | ToolUseContent => |this, step| ();
+        | ToolUseContent => |this, step| {};
     InputRequiredResult | DetailedTask => |this, step| walk_questions(&mut this.input_requests, step);
     InitializeParams => |this, step| {
         this.capabilities.lower(step);
@@ -210,7 +210,7 @@ lower! {
         this.tools.lower(step);
     };
     ElicitFormParams => |this, step| step.elicit_form(this);
-    ElicitUrlParams | ElicitResult => |this, step| ();
+    ElicitUrlParams | ElicitResult => |this, step| {};
     ListRootsResult => |this, step| this.roots.lower(step);
 }
 

@@ -12,6 +12,8 @@ use std::{
     process::{ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
+    thread,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -121,10 +123,19 @@ impl Away {
                         // A pager that is left early reads no more.
                         let _ = stdin.write_all(input.as_bytes()).await;
                     }
+                    // A program that it started may still have the pipe.
+                    std::future::pending().await
                 };
-                tokio::join!(fed, child.wait()).1
+                tokio::select! {
+                    ended = child.wait() => ended,
+                    ended = fed => ended,
+                }
             }),
         }
+    }
+
+    pub(super) fn is_pager(&self) -> bool {
+        self.place.is_none()
     }
 
     /// Returns the text of an editor once the program has ended, or what went wrong.
@@ -147,6 +158,25 @@ impl Away {
             (Ok(status), _) => Err(words!("the {} ended with {}", name, given(status))),
             (Err(error), _) => Err(words!("the {} is lost: {}", name, given(error))),
         })
+    }
+}
+
+impl Away {
+    /// Ends the program, and waits a moment until it has left the terminal as it was.
+    pub(super) fn end(mut self) {
+        #[cfg(unix)]
+        if let Some(process) = self.process.take() {
+            use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+            const LEAVING: Duration = Duration::from_secs(1);
+            const PAUSE: Duration = Duration::from_millis(10);
+            let _ = kill_process(process, Signal::TERM);
+            let begun = Instant::now();
+            while begun.elapsed() < LEAVING
+                && matches!(waitpid(Some(process), WaitOptions::NOHANG), Ok(None))
+            {
+                thread::sleep(PAUSE);
+            }
+        }
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Full {
     keys: Keys,
     /// The editor or the pager that has the terminal.
     away: Option<Away>,
+    /// Whether the pager has failed: rows are shown without it from then on.
+    is_without_pager: bool,
     /// The rows that wait until the terminal is back.
     waiting: Rows,
     attention: Attention,
@@ -102,6 +104,7 @@ impl Full {
             page: out::stderr_page(),
             keys: Keys::new(),
             away: None,
+            is_without_pager: false,
             waiting: Rows::default(),
             attention: Attention::new(),
             size: size(columns, rows),
@@ -206,6 +209,7 @@ impl Leaf for Full {
         let desk = talk.seen();
         if let Some(away) = &mut self.away {
             let ended = ready!(away.poll(context));
+            self.is_without_pager |= away.is_pager() && ended.is_err();
             self.come_back();
             return Poll::Ready(Did::Said(match ended {
                 Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
@@ -394,7 +398,8 @@ impl Leaf for Full {
     }
 
     fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
-        let Some(pager) = away::pager() else {
+        let pager = away::pager().filter(|_| !self.is_without_pager);
+        let Some(pager) = pager else {
             return false;
         };
         let mut page = Page::new(Look {
@@ -422,8 +427,11 @@ impl Leaf for Full {
 
 impl Drop for Full {
     fn drop(&mut self) {
-        if self.away.is_some() {
-            // It has the terminal, and leaves it as it was.
+        if let Some(away) = self.away.take() {
+            // It has the terminal, and leaves it as it was. What came meanwhile was not shown yet.
+            away.end();
+            out::tell(&mut self.page);
+            let _ = out::print(&self.waiting);
             return;
         }
         let text = self.left();
