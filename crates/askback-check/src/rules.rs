@@ -102,6 +102,9 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
         .ok_or("no rule has this id; askback check --all lists the rules")
 }
 
+/// A rule holds on in a later revision, unless its row says otherwise.
+const NOW: Revision = Revision::LATEST;
+
 /// The last of one or two revisions.
 macro_rules! last {
     ($only:ident) => {
@@ -138,25 +141,25 @@ macro_rules! rules {
 rules! {
     // Messages.
     "nothing here led to it":
-    JSON_RPC Any ["BA-02" Must V24_11..=V26_07]
+    JSON_RPC Any ["BA-02" Must V24_11..=NOW]
         "Messages are those of JSON-RPC 2.0; an unknown method is refused with -32601, and what is no JSON is refused."
             => "the error -32601";
-    RESULT_ID Any ["BA-06" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06]
+    RESULT_ID Any ["BA-06" Must V25_11..=NOW, "BA24-01" Must V24_11..=V25_06]
         "A result has the id of its request, of the same type.";
-    RESULT_SET Any ["BA-07" Must V25_11..=V26_07, "BA24-02" Must V24_11..=V25_06]
+    RESULT_SET Any ["BA-07" Must V25_11..=NOW, "BA24-02" Must V24_11..=V25_06]
         "A response that is no error has a result.";
     ONE_OUTCOME Any ["BA24-03" Must V24_11..=V25_06] "A response does not have both." => "one of result and error";
-    RESULT_TYPE Any ["BA-08" Must V26_07] "Each result has a `resultType`.";
-    ERROR_ID Any ["BA-12" Must V25_11..=V26_07, "BA24-01" Must V24_11..=V25_06] "An error has the id of its request.";
-    ERROR_SHAPE Any ["BA-13" Must V25_11..=V26_07, "BA24-04" Must V25_03..=V25_06] "An error has a code and a message.";
-    ERROR_CODE Any ["BA-14" Must V24_11..=V26_07] "The code of an error is a whole number.";
-    RESERVED_CODES Any ["BA-16" Must V26_07]
+    RESULT_TYPE Any ["BA-08" Must V26_07..=NOW] "Each result has a `resultType`.";
+    ERROR_ID Any ["BA-12" Must V25_11..=NOW, "BA24-01" Must V24_11..=V25_06] "An error has the id of its request.";
+    ERROR_SHAPE Any ["BA-13" Must V25_11..=NOW, "BA24-04" Must V25_03..=V25_06] "An error has a code and a message.";
+    ERROR_CODE Any ["BA-14" Must V24_11..=NOW] "The code of an error is a whole number.";
+    RESERVED_CODES Any ["BA-16" Must V26_07..=NOW]
         "Of the codes from -32020 to -32099 only those are used that the protocol defines." => "a code that is defined";
-    OLD_NOT_FOUND Any ["BA-17" Must V26_07] "The code -32002 is used no more." => "the code -32602";
-    OLD_URL_REQUIRED Any ["BA-18" Must V26_07] "The code -32042 is used no more." => "a result that asks";
-    NO_ANSWER Any ["BA-20" Must V25_03..=V26_07] "A notification is not answered.";
-    UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=V26_07] "A cancellation of an unknown request is ignored.";
-    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=V26_07] "A cancellation that cannot be read is ignored.";
+    OLD_NOT_FOUND Any ["BA-17" Must V26_07..=NOW] "The code -32002 is used no more." => "the code -32602";
+    OLD_URL_REQUIRED Any ["BA-18" Must V26_07..=NOW] "The code -32042 is used no more." => "a result that asks";
+    NO_ANSWER Any ["BA-20" Must V25_03..=NOW] "A notification is not answered.";
+    UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=NOW] "A cancellation of an unknown request is ignored.";
+    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=NOW] "A cancellation that cannot be read is ignored.";
     BATCHES Any ["BA24-05" Must V25_03] "The requests of a batch are answered.";
     PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result.";
 
@@ -171,140 +174,140 @@ rules! {
         "Before the handshake is over, the server requests nothing but pings.";
     NEGOTIATED Any ["LI25-16" Must V25_06..=V25_11, "LI24-03" Should V24_11..=V25_03]
         "The server asks nothing that the client has not declared it can be asked.";
-    DISCOVER Any ["DI-01" Must V26_07] "`server/discover` is answered with the versions and capabilities of the server."
+    DISCOVER Any ["DI-01" Must V26_07..=NOW] "`server/discover` is answered with the versions and capabilities of the server."
         => "a result with `supportedVersions` and `capabilities`";
-    NAMED Any ["DI-03" Should V26_07]
+    NAMED Any ["DI-03" Should V26_07..=NOW]
         "The result of `server/discover` names the server." => "`io.modelcontextprotocol/serverInfo` in `_meta`";
-    UNKNOWN_VERSION Any ["VE-01" Must V26_07]
+    UNKNOWN_VERSION Any ["VE-01" Must V26_07..=NOW]
         "An unknown version is refused with -32022 and the versions of the server."
             => "the error -32022 with `supported` in its `data`";
-    MODERN_ONLY Any ["VE-08" Should V26_07] "A server without the handshake names its versions when it refuses one.";
-    MISSING_META Any ["BA-43" Must V26_07] "A request without the capabilities of the client is refused with -32602.";
-    MISSING_META_STATUS Http ["BA-44" Must V26_07] "The status of that refusal is 400.";
-    SERVER_REQUESTS Any ["PA-01" Must V26_07] "The server sends no requests.";
-    DISCOVER_CACHING Any ["CC-01" Must V26_07]
+    MODERN_ONLY Any ["VE-08" Should V26_07..=NOW] "A server without the handshake names its versions when it refuses one.";
+    MISSING_META Any ["BA-43" Must V26_07..=NOW] "A request without the capabilities of the client is refused with -32602.";
+    MISSING_META_STATUS Http ["BA-44" Must V26_07..=NOW] "The status of that refusal is 400.";
+    SERVER_REQUESTS Any ["PA-01" Must V26_07..=NOW] "The server sends no requests.";
+    DISCOVER_CACHING Any ["CC-01" Must V26_07..=NOW]
         "The result of `server/discover` says how long it may be kept." => "`ttlMs` and `cacheScope`";
 
     // Lists.
     "nothing here led to it":
-    TOOLS_DECLARED Any ["TO-05" Must V24_11..=V26_07] "A server with tools declares the capability `tools`.";
-    PROMPTS_DECLARED Any ["PR-02" Must V26_07, "PR25-01" Must V24_11..=V25_11]
+    TOOLS_DECLARED Any ["TO-05" Must V24_11..=NOW] "A server with tools declares the capability `tools`.";
+    PROMPTS_DECLARED Any ["PR-02" Must V26_07..=NOW, "PR25-01" Must V24_11..=V25_11]
         "A server with prompts declares the capability `prompts`.";
-    RESOURCES_DECLARED Any ["RE-01" Must V24_11..=V26_07]
+    RESOURCES_DECLARED Any ["RE-01" Must V24_11..=NOW]
         "A server with resources declares the capability `resources`.";
-    PAGES_SCOPE Any ["CC-21" Must V26_07] "All pages of a list have the same `cacheScope`.";
-    BAD_CURSOR Any ["PG-09" Should V24_11..=V26_07] "An invalid cursor is refused with -32602.";
-    NO_COMPLETION Any ["CO-02" Should V25_03..=V26_07] "A server without completions refuses one with -32601.";
+    PAGES_SCOPE Any ["CC-21" Must V26_07..=NOW] "All pages of a list have the same `cacheScope`.";
+    BAD_CURSOR Any ["PG-09" Should V24_11..=NOW] "An invalid cursor is refused with -32602.";
+    NO_COMPLETION Any ["CO-02" Should V25_03..=NOW] "A server without completions refuses one with -32601.";
     "the server has no tools":
-    TOOLS_LISTED Any ["TO-06" Must V26_07] "Declared tools are listed.";
-    TOOLS_ORDER Any ["TO-08" Should V26_07] "Tools are listed in the same order each time.";
-    TOOLS_CACHING Any ["CC-02" Must V26_07]
+    TOOLS_LISTED Any ["TO-06" Must V26_07..=NOW] "Declared tools are listed.";
+    TOOLS_ORDER Any ["TO-08" Should V26_07..=NOW] "Tools are listed in the same order each time.";
+    TOOLS_CACHING Any ["CC-02" Must V26_07..=NOW]
         "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    INPUT_SCHEMA Any ["TO-10" Must V25_11..=V26_07, "input-schema" Must V24_11..=V25_06]
+    INPUT_SCHEMA Any ["TO-10" Must V25_11..=NOW, "input-schema" Must V24_11..=V25_06]
         "The input schema of a tool is a JSON Schema of an object." => "a schema with \"type\": \"object\"";
-    TOOL_LENGTH Any ["TO-12" Should V25_11..=V26_07] "The name of a tool has 1 to 128 characters.";
-    TOOL_CHARACTERS Any ["TO-14" Should V25_11..=V26_07]
+    TOOL_LENGTH Any ["TO-12" Should V25_11..=NOW] "The name of a tool has 1 to 128 characters.";
+    TOOL_CHARACTERS Any ["TO-14" Should V25_11..=NOW]
         "The name of a tool holds letters, digits, underscores, hyphens and dots alone.";
-    TOOL_UNIQUE Any ["TO-16" Should V25_11..=V26_07] "No two tools have the same name.";
-    ARGUMENTS Any ["TO-35" Must V24_11..=V26_07]
+    TOOL_UNIQUE Any ["TO-16" Should V25_11..=NOW] "No two tools have the same name.";
+    ARGUMENTS Any ["TO-35" Must V24_11..=NOW]
         "A tool that does not exist, or lacks a required argument, is not called with success."
             => "an error, or a result with `isError`";
     "no tool mirrors arguments into headers":
-    HEADER_NAME Any ["TO-20" Must V26_07] "An `x-mcp-header` is a name of a header.";
-    HEADER_UNIQUE Any ["TO-22" Must V26_07] "No two properties of a tool have the same `x-mcp-header`.";
-    HEADER_TYPE Any ["TO-23" Must V26_07] "An `x-mcp-header` stands at an integer, a string or a boolean.";
-    HEADER_PLACE Any ["TO-25" Must V26_07]
+    HEADER_NAME Any ["TO-20" Must V26_07..=NOW] "An `x-mcp-header` is a name of a header.";
+    HEADER_UNIQUE Any ["TO-22" Must V26_07..=NOW] "No two properties of a tool have the same `x-mcp-header`.";
+    HEADER_TYPE Any ["TO-23" Must V26_07..=NOW] "An `x-mcp-header` stands at an integer, a string or a boolean.";
+    HEADER_PLACE Any ["TO-25" Must V26_07..=NOW]
         "An `x-mcp-header` stands at a property that is reached by `properties` alone.";
     "the server has no prompts, or none that requires an argument":
-    PROMPTS_LISTED Any ["PR-03" Must V26_07] "Declared prompts are listed.";
-    PROMPTS_CACHING Any ["CC-03" Must V26_07]
+    PROMPTS_LISTED Any ["PR-03" Must V26_07..=NOW] "Declared prompts are listed.";
+    PROMPTS_CACHING Any ["CC-03" Must V26_07..=NOW]
         "The list of prompts says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    UNKNOWN_PROMPT Any ["PR-11" Should V24_11..=V26_07] "An unknown prompt is refused with -32602.";
-    PROMPT_ARGUMENTS Any ["PR-12" Should V24_11..=V26_07]
+    UNKNOWN_PROMPT Any ["PR-11" Should V24_11..=NOW] "An unknown prompt is refused with -32602.";
+    PROMPT_ARGUMENTS Any ["PR-12" Should V24_11..=NOW]
         "A prompt without a required argument is refused with -32602.";
     "the server has no resources":
-    RESOURCES_LISTED Any ["RE-02" Must V26_07] "Declared resources are listed.";
-    RESOURCES_CACHING Any ["CC-04" Must V26_07]
+    RESOURCES_LISTED Any ["RE-02" Must V26_07..=NOW] "Declared resources are listed.";
+    RESOURCES_CACHING Any ["CC-04" Must V26_07..=NOW]
         "The list of resources says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    TEMPLATES_CACHING Any ["CC-05" Must V26_07]
+    TEMPLATES_CACHING Any ["CC-05" Must V26_07..=NOW]
         "The list of resource templates says how long it may be kept." => "`ttlMs` and `cacheScope`";
-    RESOURCE_URI Any ["RE-08" Must V25_06..=V26_07] "The URI of a resource is one." => "a URI with a scheme";
-    UNKNOWN_RESOURCE Any ["RE-09" Must V26_07] "An unknown resource is refused with -32602.";
+    RESOURCE_URI Any ["RE-08" Must V25_06..=NOW] "The URI of a resource is one." => "a URI with a scheme";
+    UNKNOWN_RESOURCE Any ["RE-09" Must V26_07..=NOW] "An unknown resource is refused with -32602.";
     OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11] "An unknown resource is refused with -32002.";
     "the server completes nothing":
-    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=V26_07] "A completion for an unknown prompt is refused with -32602.";
+    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=NOW] "A completion for an unknown prompt is refused with -32602.";
     "the server logs nothing":
-    LOG_LEVEL Any ["LO-05" Should V26_07, "LO25-02" Should V24_11..=V25_11]
+    LOG_LEVEL Any ["LO-05" Should V26_07..=NOW, "LO25-02" Should V24_11..=V25_11]
         "An unknown log level is refused with -32602.";
     "the server sent no log messages":
-    LOGGING_DECLARED Any ["LO-02" Must V24_11..=V26_07]
+    LOGGING_DECLARED Any ["LO-02" Must V24_11..=NOW]
         "A server that sends log messages declares the capability `logging`.";
     "the server tells of no changes":
-    ACKNOWLEDGED Any ["SU-02" Must V26_07] "A subscription begins with its acknowledgement, which names it."
+    ACKNOWLEDGED Any ["SU-02" Must V26_07..=NOW] "A subscription begins with its acknowledgement, which names it."
         => "`notifications/subscriptions/acknowledged` with the id of the request";
-    UNREQUESTED Any ["SU-01" Must V26_07] "A subscription brings nothing that was not asked for.";
-    STREAM_BUFFERING Http ["HT-17" Should V26_07] "A stream of events says `X-Accel-Buffering: no`.";
+    UNREQUESTED Any ["SU-01" Must V26_07..=NOW] "A subscription brings nothing that was not asked for.";
+    STREAM_BUFFERING Http ["HT-17" Should V26_07..=NOW] "A stream of events says `X-Accel-Buffering: no`.";
 
     // Calls: of tools that say `readOnlyHint` and require no arguments, and of those that the user named.
     "no tool that was called did this: name one with --tool":
-    UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07]
+    UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=NOW]
         "A result asks nothing that the client has not declared it can be asked."
             => "the error -32021, or a result without questions";
-    CAPABILITY_NAMED Any ["BA-47" Must V26_07] "A refusal for a missing capability (-32021) says which one is missing."
+    CAPABILITY_NAMED Any ["BA-47" Must V26_07..=NOW] "A refusal for a missing capability (-32021) says which one is missing."
         => "`requiredCapabilities` in the `data` of the error";
-    CAPABILITY_STATUS Http ["BA-48" Must V26_07] "The status of that refusal is 400.";
-    QUIET_LOG Any ["LO-03" Must V26_07] "A request without a log level brings no log messages.";
-    PROGRESS_TOKEN Any ["PO-07" Must V24_11..=V26_07] "Progress names the token of the request.";
-    PROGRESS_RISES Any ["PO-04" Must V24_11..=V26_07] "Progress rises with each notification.";
-    STRUCTURED_TEXT Any ["TO-31" Should V25_06..=V26_07]
+    CAPABILITY_STATUS Http ["BA-48" Must V26_07..=NOW] "The status of that refusal is 400.";
+    QUIET_LOG Any ["LO-03" Must V26_07..=NOW] "A request without a log level brings no log messages.";
+    PROGRESS_TOKEN Any ["PO-07" Must V24_11..=NOW] "Progress names the token of the request.";
+    PROGRESS_RISES Any ["PO-04" Must V24_11..=NOW] "Progress rises with each notification.";
+    STRUCTURED_TEXT Any ["TO-31" Should V25_06..=NOW]
         "Structured content comes with a text that says the same." => "a block of text";
-    FORM_SHAPE Any ["EL-12" Must V25_11..=V26_07] "A form has a schema." => "`message` and `requestedSchema`";
-    LINK_SHAPE Any ["EL-14" Must V25_11..=V26_07] "A link has a message and a URL." => "`message` and `url`";
-    ROUND_SHAPE Any ["MR-12" Must V26_07]
+    FORM_SHAPE Any ["EL-12" Must V25_11..=NOW] "A form has a schema." => "`message` and `requestedSchema`";
+    LINK_SHAPE Any ["EL-14" Must V25_11..=NOW] "A link has a message and a URL." => "`message` and `url`";
+    ROUND_SHAPE Any ["MR-12" Must V26_07..=NOW]
         "A result that needs input has questions or a state." => "`inputRequests` or `requestState`";
-    ROUND_QUESTIONS Any ["MR-06" Must V26_07] "The questions of a result are those that the protocol has."
+    ROUND_QUESTIONS Any ["MR-06" Must V26_07..=NOW] "The questions of a result are those that the protocol has."
         => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
-    BAD_RESPONSES Any ["MR-19" Should V26_07] "Answers that are no object of answers are refused.";
-    EXTRA_RESPONSES Any ["MR-21" Should V26_07] "An answer that was not asked for is ignored.";
-    ASKED_AGAIN Any ["MR-22" Should V26_07] "A question that was not answered is asked again.";
+    BAD_RESPONSES Any ["MR-19" Should V26_07..=NOW] "Answers that are no object of answers are refused.";
+    EXTRA_RESPONSES Any ["MR-21" Should V26_07..=NOW] "An answer that was not asked for is ignored.";
+    ASKED_AGAIN Any ["MR-22" Should V26_07..=NOW] "A question that was not answered is asked again.";
     "no tool with an output schema that was called gave a result, or this build checks none (feature `json-schema`)":
-    STRUCTURED Any ["TO-32" Must V25_06..=V26_07] "A tool with an output schema gives structured content that fits it."
+    STRUCTURED Any ["TO-32" Must V25_06..=NOW] "A tool with an output schema gives structured content that fits it."
         => "`structuredContent` that fits the output schema";
     "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
-    TAMPERED Any ["MR-07" Must V26_07] "A state that was changed is refused, where anything depends on it.";
-    FOREIGN Any ["MR-10" Should V26_07] "A state is refused with another request than its own.";
+    TAMPERED Any ["MR-07" Must V26_07..=NOW] "A state that was changed is refused, where anything depends on it.";
+    FOREIGN Any ["MR-10" Should V26_07..=NOW] "A state is refused with another request than its own.";
     "no tool that was called has a state, or no other principal is known (--other NAME)":
-    PRINCIPAL Any ["MR-08" Should V26_07] "A state is refused from another principal than its own.";
+    PRINCIPAL Any ["MR-08" Should V26_07..=NOW] "A state is refused from another principal than its own.";
     "no tool that was called has a state, or its lifetime is not known (--lapse SECONDS)":
-    LAPSED Any ["MR-09" Should V26_07] "A state lapses after a short time, and is refused then.";
+    LAPSED Any ["MR-09" Should V26_07..=NOW] "A state lapses after a short time, and is refused then.";
 
     // Standard streams.
     "nothing here led to it":
-    NOISE Stdio ["ST-03" Must V24_11..=V26_07] "The standard output holds messages alone.";
-    PROMPT_EXIT Stdio ["ST-14" Should V26_07] "The server exits when its input ends.";
+    NOISE Stdio ["ST-03" Must V24_11..=NOW] "The standard output holds messages alone.";
+    PROMPT_EXIT Stdio ["ST-14" Should V26_07..=NOW] "The server exits when its input ends.";
 
     // HTTP.
     "nothing here led to it":
-    ACCEPTED Http ["HT-11" Must V26_07, "HT25-06" Must V25_03..=V25_11]
+    ACCEPTED Http ["HT-11" Must V26_07..=NOW, "HT25-06" Must V25_03..=V25_11]
         "A notification is answered with 202 and no body, or with the status of an error.";
-    MEDIA Http ["HT-13" Must V26_07, "HT25-08" Must V25_06..=V25_11]
+    MEDIA Http ["HT-13" Must V26_07..=NOW, "HT25-08" Must V25_06..=V25_11]
         "A request is answered with JSON or a stream of events." => "`application/json` or `text/event-stream`";
-    VERSION_HEADER Http ["HT-22" Must V26_07]
+    VERSION_HEADER Http ["HT-22" Must V26_07..=NOW]
         "A version in the header that is not that of the body is refused with 400 and -32020.";
-    VERSION_STATUS Http ["HT-23" Must V26_07] "The status of an unknown version is 400.";
-    METHOD_STATUS Http ["HT-24" Must V26_07] "The status of an unknown method is 404.";
-    METHOD_HEADER Http ["HT-61" Must V26_07]
+    VERSION_STATUS Http ["HT-23" Must V26_07..=NOW] "The status of an unknown version is 400.";
+    METHOD_STATUS Http ["HT-24" Must V26_07..=NOW] "The status of an unknown method is 404.";
+    METHOD_HEADER Http ["HT-61" Must V26_07..=NOW]
         "A method in the header that is not that of the body is refused." => "the status 400 and the error -32020";
-    MISSING_HEADER Http ["HT-55" Must V26_07]
+    MISSING_HEADER Http ["HT-55" Must V26_07..=NOW]
         "A request without the header of its method is refused with 400 and -32020.";
-    NAME_HEADER Http ["HT-54" Must V26_07]
+    NAME_HEADER Http ["HT-54" Must V26_07..=NOW]
         "A name in the header that is not that of the body is refused." => "the status 400 and the error -32020";
-    MODERN_GET Http ["HT-69" Should V26_07] "A server without sessions answers a GET with 405.";
-    MODERN_SESSION Http ["HT-70" Should V26_07] "A server without sessions begins none." => "no `Mcp-Session-Id`";
+    MODERN_GET Http ["HT-69" Should V26_07..=NOW] "A server without sessions answers a GET with 405.";
+    MODERN_SESSION Http ["HT-70" Should V26_07..=NOW] "A server without sessions begins none." => "no `Mcp-Session-Id`";
     GET_STREAM Http ["HT25-18" Must V25_03..=V25_11] "A GET opens a stream of events, or is answered with 405.";
     BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11] "An unknown version in the header is answered with 400.";
     "a server on the internet may be for the pages of all sites":
-    ORIGIN Http ["HT-03" Must V25_11..=V26_07]
+    ORIGIN Http ["HT-03" Must V25_11..=NOW]
         "A page of another site is refused with 403, where the server is on this machine.";
     OLD_ORIGIN Http ["HT-02" Must V24_11..=V25_06]
         "A page of another site is refused, where the server is on this machine.";
@@ -316,33 +319,33 @@ rules! {
 
     // Our own rules. A lint names a client that fails, with its version and the report.
     "nothing here led to it":
-    ENTRY_SHAPE Any ["entry-shape" Must V24_11..=V26_07]
+    ENTRY_SHAPE Any ["entry-shape" Must V24_11..=NOW]
         "The members of what is listed have the types of the schema of the protocol.";
-    TOOL_NAME Any ["tool-name" Lint V24_11..=V26_07]
+    TOOL_NAME Any ["tool-name" Lint V24_11..=NOW]
         "The name of a tool is one that the APIs of models take: at most 64 letters, digits, `_` and `-`."
             => "such a name. Codex 0.73 fails if there is a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
-    SCHEMA_PROPERTIES Any ["schema-properties" Lint V24_11..=V26_07]
+    SCHEMA_PROPERTIES Any ["schema-properties" Lint V24_11..=NOW]
         "The input schema of a tool has `properties`, if only empty ones."
             => "\"properties\": {}. The API of OpenAI refuses the request (openai/openai-agents-python#454, April 2025)";
-    SCHEMA_CHOICE Any ["schema-choice" Lint V24_11..=V26_07]
+    SCHEMA_CHOICE Any ["schema-choice" Lint V24_11..=NOW]
         "The input schema of a tool has no `anyOf`, `oneOf` or `allOf` at its root."
             => "an argument that chooses. The API of Claude refuses the request (makenotion/notion-mcp-server#341, August 2026), and Claude Code leaves the tool out (anthropics/claude-code#95504)";
-    SCHEMA_REQUIRED Any ["schema-required" Lint V24_11..=V26_07]
+    SCHEMA_REQUIRED Any ["schema-required" Lint V24_11..=NOW]
         "Each required member of a schema is among its `properties`."
             => "the member in `properties`. The API of Gemini refuses the request (google-gemini/gemini-cli#1458, June 2025)";
-    SCHEMA_TYPE Any ["schema-type" Lint V24_11..=V26_07] "Each argument has a type that JSON Schema has."
+    SCHEMA_TYPE Any ["schema-type" Lint V24_11..=NOW] "Each argument has a type that JSON Schema has."
         => "string, number, integer, boolean, array, object or null. Gemini CLI leaves the tool out (arben-adm/mcp-sequential-thinking#12, September 2025)";
-    SCHEMA_ITEMS Any ["schema-items" Lint V24_11..=V26_07]
+    SCHEMA_ITEMS Any ["schema-items" Lint V24_11..=NOW]
         "Each list says what is in it." => "`items`. VS Code 1.107 refuses the tool (microsoft/vscode#284536)";
-    SCHEMA_REFERENCE Any ["schema-reference" Lint V24_11..=V26_07]
+    SCHEMA_REFERENCE Any ["schema-reference" Lint V24_11..=NOW]
         "Each `$ref` of a schema leads to a part of that schema."
             => "what it names, in `$defs`. For one in an output schema, Claude Code 2.1.205 and OpenCode 1.14.41 drop all tools of the server (anthropics/claude-code#76040, anomalyco/opencode#26529)";
-    SCHEMA_RECURSIVE Any ["schema-recursive" Lint V24_11..=V26_07] "No schema contains itself."
+    SCHEMA_RECURSIVE Any ["schema-recursive" Lint V24_11..=NOW] "No schema contains itself."
         => "a schema of a fixed depth. Gemini CLI fails at each request (google-gemini/gemini-cli#14945, December 2025)";
-    OUTPUT_SCHEMA Any ["output-schema" Lint V24_11..=V26_07] "The output schema of a tool is of an object."
+    OUTPUT_SCHEMA Any ["output-schema" Lint V24_11..=NOW] "The output schema of a tool is of an object."
         => "\"type\": \"object\". Clients with the TypeScript SDK 1 drop all tools of the server (kenn-io/msgvault#626, August 2026)";
-    SLOW_START Any ["slow-start" Lint V24_11..=V26_07] "The server answers for the first time within 3 s."
+    SLOW_START Any ["slow-start" Lint V24_11..=NOW] "The server answers for the first time within 3 s."
         => "a quick start. Codex 0.101 gives up on a server after 10 s (openai/codex#11851)";
-    PLAIN_HTTP Http ["plain-http" Lint V24_11..=V26_07] "A server beyond this machine is at an https: address."
+    PLAIN_HTTP Http ["plain-http" Lint V24_11..=NOW] "A server beyond this machine is at an https: address."
         => "https:, since others can read what is sent otherwise. mcp-remote refuses such an address (openbkn-ai/bkn-studio#434, August 2026)";
 }
