@@ -143,7 +143,7 @@ impl<T: Answer> Calling<T> {
     }
 
     /// Goes on as the task that the call became in another process.
-    pub(super) fn as_task(mut self, at_once: bool) -> Self {
+    pub(super) fn continue_task(mut self, at_once: bool) -> Self {
         self.task = Task::Is { at_once };
         self
     }

@@ -345,7 +345,7 @@ impl Answering {
         let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler)
             .checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(at_once) = self.again.task {
-            calling = calling.as_task(at_once);
+            calling = calling.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
             calling = calling.task_of(tool.needs.scopes().cloned(), tool.durable);
             let supported = takes_tasks(&self.origin);

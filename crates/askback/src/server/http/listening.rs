@@ -40,7 +40,7 @@ pub(super) struct Listening {
     shared: Arc<Shared>,
     finished: bool,
     /// Reads how tasks of a fleet stand that have changed.
-    reading: Option<BoxFuture<'static, Vec<Box<DetailedTask>>>>,
+    reading: Option<BoxFuture<'static, Vec<DetailedTask>>>,
     _observing: Observing,
     room: Charge,
 }
@@ -123,14 +123,14 @@ impl Listening {
             let principal = listener.subscription.principal();
             let mut found = Vec::new();
             for id in tasks {
-                found.extend(shared.find_task(&id, principal).await);
+                found.extend(shared.find_task(&id, principal).await.map(|task| *task));
             }
             found
         }));
     }
 
     /// The tasks that have been read, if they have all been.
-    fn poll_read(&mut self, cx: &mut Context<'_>) -> Vec<Box<DetailedTask>> {
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Vec<DetailedTask> {
         let reading = self
             .reading
             .as_mut()
