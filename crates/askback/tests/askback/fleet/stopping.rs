@@ -101,8 +101,8 @@ async fn a_rolling_restart_is_invisible() {
             open_calls.push((session, stream, question));
         }
     }
-    for place in 0..3 {
-        let before = std::mem::replace(&mut nodes[place], Node::new(&shared));
+    for node in &mut nodes {
+        let before = std::mem::replace(node, Node::new(&shared));
         let service = before.stop();
         sleep(Duration::from_millis(10)).await;
         let refused = Client(service.clone()).call("tools/list", json!({})).await;
