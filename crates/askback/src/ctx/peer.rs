@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "http-server")]
+use askback_core::ask::Millis;
 use askback_core::{
-    ask::{Millis, Reply},
+    ask::Reply,
     jsonrpc::ErrorObject,
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
 };

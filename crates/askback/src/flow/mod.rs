@@ -34,7 +34,9 @@ pub(crate) use askback_core::future::BoxFuture;
 pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use page::Page;
-pub(crate) use progress::{Progress, ProgressState};
+pub(crate) use progress::Progress;
+#[cfg(feature = "http-server")]
+pub(crate) use progress::ProgressState;
 pub(crate) use question::Asking;
 pub(crate) use scope::{Course, Scope, course_of_step};
 pub(crate) use step::Naming;

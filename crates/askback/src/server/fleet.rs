@@ -928,18 +928,28 @@ async fn answer_to(
     let Ok(reply) = sealed(shared, ANSWER, &place, &reply) else {
         return Fate::Unavailable;
     };
-    let now = shared.clock().now();
-    let request = AnswerRequest {
-        call,
-        session,
-        ask: number,
-        reply: &reply,
-        lease: node.lease(now),
-        now,
+    let answer = || {
+        let now = shared.clock().now();
+        node.journal.answer(AnswerRequest {
+            call,
+            session,
+            ask: number,
+            reply: &reply,
+            lease: node.lease(now),
+            now,
+        })
     };
     // Its lease is renewed here, also if the server has no HTTP.
     node.watch(shared);
-    match node.journal.answer(request).await {
+    let mut answered = answer().await;
+    // Most clients do not send an answer again.
+    for pause in ANSWER_PAUSES {
+        if answered.is_err() {
+            tokio::time::sleep(pause).await;
+            answered = answer().await;
+        }
+    }
+    match answered {
         Ok(AnswerOutcome::Unknown) => Fate::Unknown,
         Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => Fate::Accepted,
         Ok(AnswerOutcome::Taken(taken)) => {
@@ -1028,6 +1038,9 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let events = events.unwrap_or_default();
     finish(&shared, &node, (whose.1, epoch), &events, None).await;
 }
+
+/// The pauses between the tries to write an answer down.
+const ANSWER_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// The pauses between the tries to write the end of a call down. Then it is another process that goes on with it.
 const FINISH_PAUSES: [Duration; 4] = [

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use askback::journal::{
-    AnswerRequest, Answered, CallId, FinishRequest, Journal, Lease, Log, Millis, ParkRequest,
-    Parked, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall,
+    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, Millis, ParkOutcome,
+    ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall, TaskState,
 };
 
 /// An action around each operation.
@@ -33,12 +33,14 @@ macro_rules! wrapped {
 }
 
 wrapped! {
-    fn park(call: ParkRequest<'a>) -> Parked;
-    fn answer(answer: AnswerRequest<'a>) -> Answered;
+    fn park(call: ParkRequest<'a>) -> ParkOutcome;
+    fn answer(answer: AnswerRequest<'a>) -> AnswerOutcome;
     fn finish(end: FinishRequest<'a>) -> bool;
     fn read(call: CallId, session: SessionId, after: u64, most: usize) -> Option<Log>;
     fn due(lease: Lease, now: Millis, most: usize) -> Vec<TakenCall>;
-    fn renew(held: &'a [(CallId, u32)], until: Millis) -> ();
+    fn renew(held: &'a [(CallId, u32)], until: Millis) -> Vec<(CallId, u32)>;
+    fn set_status(call: CallId, epoch: u32, status: &'a [u8]) -> ();
+    fn task(call: CallId, session: SessionId) -> Option<TaskState>;
     fn cancel(session: SessionId, request: [u8; 16]) -> bool;
     fn note(session: SessionRequest, note: &'a [u8]) -> ();
     fn end_session(session: SessionRequest) -> ();

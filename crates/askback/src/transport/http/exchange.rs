@@ -87,7 +87,7 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> BridgeOu
 /// Sends something that has no response.
 pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
     let in_session = way.is_in_session();
-    let posted = post_when_reachable(&way, message);
+    let posted = post_until_taken(&way, message);
     let posted = timeout(way.limits.wire.request, posted).await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return BridgeOutcome::Done,
@@ -106,21 +106,21 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
     BridgeOutcome::Done
 }
 
-/// Posts a message of a session. While nothing listens at the server's address, the message was not sent, and the server
-/// may be starting again: it is posted again for as long as a broken stream is.
-async fn post_when_reachable(way: &Way, message: Bytes) -> Result<Response, RequestLoss> {
+/// Posts a message of a session that has no response, until the server has taken it. If nothing listens at its address, the
+/// connection breaks or the server has no time, it may be starting again or be one of several: the message is posted again
+/// for as long as a broken stream is. An answer that comes twice is the same answer.
+async fn post_until_taken(way: &Way, message: Bytes) -> Result<Response, RequestLoss> {
     let set = |headers: &mut HeaderMap| way.set_session(headers);
     let begun = Instant::now();
     let mut attempts = 0;
     loop {
         let posted = way.post(&way.target, &set, message.clone()).await;
-        let is_unreachable = matches!(
-            posted,
-            Err(RequestLoss::Failed(ClientError::Unreachable(_)))
-        );
-        if !is_unreachable
-            || !way.is_in_session()
-            || begun.elapsed() >= way.limits.http.stream_unreachable
+        let is_taken = match &posted {
+            Ok(response) => response.status() != StatusCode::SERVICE_UNAVAILABLE,
+            Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => false,
+            Err(_) => true,
+        };
+        if is_taken || !way.is_in_session() || begun.elapsed() >= way.limits.http.stream_unreachable
         {
             return posted;
         }
