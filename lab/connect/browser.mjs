@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 
 /** The longest wait for anything on a page, in milliseconds. */
-const PATIENCE = 10_000;
+const PATIENCE = 45_000;
 
 /** The most elements that a walk through a page stops at. */
 const STOPS = 200;

@@ -627,6 +627,43 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
 }
 
 #[test]
+fn a_result_that_comes_while_an_editor_is_open_is_shown() {
+    // The server gives its question up once the editor is open.
+    let server = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+        while read -r line; do
+          id=${line#*\"id\":}; id=${id%%[,\}]*}
+          case $line in
+          *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
+          *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
+          *'"tools/call"'*)
+            say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Where?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}},\"required\":[\"place\"]}}"
+            until [ -e "$1" ]; do sleep 0.01; done
+            say "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}"
+            say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"without you\"}]}" ;;
+          esac
+        done"#;
+    let scratch = Scratch::new("editor-late");
+    let opened = scratch.path("opened").display().to_string();
+    let editor = format!("f() {{ : > '{opened}'; exec sleep 60; }}; f");
+    let call = [
+        "call",
+        "t",
+        "--protocol",
+        "2025-11-25",
+        "--",
+        "/bin/sh",
+        "-c",
+        server,
+        "sh",
+        &opened,
+    ];
+    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", &*editor)]);
+    terminal.until("Where?").press("Rome").until("Rome");
+    terminal.press(EDITOR).until("without you");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
 fn who_looks_elsewhere_is_called() {
     let call = ["call", "tailor_trip", "destination=Rome"];
     let call = [&call[..], &["--", ASKBACK, "serve", "travel"]].concat();
