@@ -92,7 +92,10 @@ pub fn launcher_args(program: &str, args: &[String]) -> usize {
     match (launcher(program), launched(program, args)) {
         (None, _) => 0,
         (Some(_), None) => args.len(),
-        (Some(_), Some((word, rest))) => args.len() - rest.len() + launcher_args(word, rest),
+        (Some(_), Some((word, rest))) => {
+            let own = args.len().saturating_sub(rest.len());
+            own.saturating_add(launcher_args(word, rest))
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) trait Person: Send + Sync + 'static {
 /// A client that calls again and again.
 pub(super) enum Caller {
     Own(Revision),
-    Program(Program),
+    Program(Box<Program>),
 }
 
 pub(super) struct Program {
@@ -90,11 +90,11 @@ impl Kind {
         let gone = || io::Error::other("no pipe to a client");
         let input = child.stdin.take().ok_or_else(gone)?;
         let output = child.stdout.take().ok_or_else(gone)?;
-        Ok(Caller::Program(Program {
+        Ok(Caller::Program(Box::new(Program {
             _child: child,
             input,
             output: BufReader::new(output).lines(),
-        }))
+        })))
     }
 }
 

@@ -539,16 +539,6 @@ async fn tasks(Journals { journal, other }: Journals) -> Kept {
         set.await.map_err(failed)?;
     }
     expect("its status", status(&*other).await?, is("most", &[0]))?;
-    // What a process that works had to tell comes late, once the task asks.
-    let asks = ParkRequest {
-        status: Some(b"asks"),
-        keep: None,
-        ..begun
-    };
-    parks(&*journal, asks, ParkOutcome::Waiting).await?;
-    let late = journal.set_status(CALL, 0, b"works").await;
-    late.map_err(failed)?;
-    expect("its status", status(&*other).await?, is("asks", &[0]))?;
     let end = FinishRequest {
         call: CALL,
         epoch: None,
@@ -572,7 +562,25 @@ async fn tasks(Journals { journal, other }: Journals) -> Kept {
     )?;
     expect("its status", status(&*other).await?, is("cancelled", &[0]))?;
     let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
-    expect("calls that its process has lost", lost, vec![(CALL, 0)])
+    expect("calls that its process has lost", lost, vec![(CALL, 0)])?;
+    // What a process had to tell comes late, once the task asks.
+    const ASKING: CallId = CallId([4; 16]);
+    let asks = ParkRequest {
+        call: ASKING,
+        request: [4; 16],
+        status: Some(b"asks"),
+        ..park(b"r", &[])
+    };
+    parks(&*journal, asks, ParkOutcome::Waiting).await?;
+    let late = journal.set_status(ASKING, 0, b"works").await;
+    late.map_err(failed)?;
+    let task = other.task(ASKING, SESSION).await.map_err(failed)?;
+    let status = task.map(|task| task.status);
+    expect(
+        "the status of a task that asks",
+        status,
+        Some(b"asks".to_vec()),
+    )
 }
 
 async fn renewed(Journals { journal, other }: Journals) -> Kept {

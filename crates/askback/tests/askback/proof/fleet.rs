@@ -184,10 +184,7 @@ impl Way {
         let mut fresh = Vec::new();
         loop {
             let Ok(event) = tokio::time::timeout(QUIET, response.event()).await else {
-                for told in fresh.drain(..) {
-                    // The receiver is gone at the end of the test.
-                    let _ = heard.send(told);
-                }
+                self.hand_on(&mut fresh, &heard);
                 continue;
             };
             let event = event.expect("the stream ends after the result");
@@ -203,7 +200,7 @@ impl Way {
                 asked.retain(|name| !self.answered().contains(name));
                 assert!(asked.is_empty(), "still asked after the result: {asked:?}");
                 fresh.push(told);
-                fresh.drain(..).for_each(|told| drop(heard.send(told)));
+                self.hand_on(&mut fresh, &heard);
                 return;
             } else {
                 // What is asked and withdrawn while nobody listens is withdrawn alone, and what is withdrawn
@@ -228,6 +225,18 @@ impl Way {
                 _ => last,
             };
             response = self.come_back(&session, &last).await;
+        }
+    }
+
+    /// Gives the client what came, without what withdraws a question that it has answered meanwhile.
+    fn hand_on(&self, fresh: &mut Vec<Value>, heard: &mpsc::UnboundedSender<Value>) {
+        for told in fresh.drain(..) {
+            let is_withdrawal = told["method"] == "notifications/cancelled";
+            let name = told["params"]["requestId"].to_string();
+            if !(is_withdrawal && self.answered().contains(&name)) {
+                // The receiver is gone at the end of the test.
+                let _ = heard.send(told);
+            }
         }
     }
 

@@ -297,13 +297,8 @@ fn with_tasks(method: &str, mut params: Value) -> Value {
 }
 
 /// Sends something about a task.
-pub(super) async fn about(
-    client: &Client,
-    id: &str,
-    authorization: &str,
-    message: &Value,
-) -> Response {
-    let own = [("mcp-name", id), ("authorization", authorization)];
+pub(super) async fn about(client: &Client, authorization: &str, message: &Value) -> Response {
+    let own = [("authorization", authorization)];
     let headers = [&MESSAGE[..], &mirrored(message), &own].concat();
     let message = message.to_string();
     client.send("POST", "/mcp", &headers, message).await
@@ -343,13 +338,13 @@ async fn nobody_hears_of_the_task_of_another_or_changes_it() {
             ),
             ("tasks/cancel", json!({"taskId": id})),
         ] {
-            let theirs = about(&client, id, other, &with_tasks(method, params.clone())).await;
+            let theirs = about(&client, other, &with_tasks(method, params.clone())).await;
             let theirs = theirs.answer().await;
             assert_eq!(theirs["error"]["code"], -32602, "{method}: {theirs}");
         }
     }
     let cancel = with_tasks("tasks/cancel", json!({"taskId": id}));
-    assert_eq!(about(&client, id, owner, &cancel).await.status, 200);
+    assert_eq!(about(&client, owner, &cancel).await.status, 200);
     let told = own.message().await;
     assert_eq!(told["params"]["status"], "cancelled", "{told}");
     for stream in &mut quiet {
@@ -370,7 +365,7 @@ async fn a_task_is_its_principals() {
             .unwrap_or_else(|| panic!("{begun}"));
         for other in &everybody {
             let get = with_tasks("tasks/get", json!({"taskId": id}));
-            let response = about(&client, id, other, &get).await;
+            let response = about(&client, other, &get).await;
             let answered = response.answer().await;
             assert_eq!(answered["result"].is_object(), other == owner, "{answered}");
         }

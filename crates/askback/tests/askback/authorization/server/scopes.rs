@@ -344,27 +344,27 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
     // Also when the tool is gone.
     assert!(server.tools().unwrap().remove("sweep"));
     for request in &requests {
-        let refused = about(&client, task, &narrow, request).await;
+        let refused = about(&client, &narrow, request).await;
         assert_asks_for(&refused, ERASE);
         // Nobody else learns that there is such a task.
-        let unknown = about(&client, task, &stranger, request).await;
+        let unknown = about(&client, &stranger, request).await;
         assert_ne!(unknown.status, 403, "{request}");
     }
     let [get, update, ..] = &requests;
     let status = async || {
-        let answered = about(&client, task, &broad, get).await;
+        let answered = about(&client, &broad, get).await;
         answered.answer().await["result"]["status"].clone()
     };
     while status().await != "input_required" {
         tokio::task::yield_now().await;
     }
-    let updated = about(&client, task, &broad, update).await.answer().await;
+    let updated = about(&client, &broad, update).await.answer().await;
     assert!(updated["result"].is_object(), "{updated}");
     while status().await != "completed" {
         tokio::task::yield_now().await;
     }
     // Nor does it read what came of it.
-    let refused = about(&client, task, &narrow, get).await;
+    let refused = about(&client, &narrow, get).await;
     assert_asks_for(&refused, ERASE);
 }
 
