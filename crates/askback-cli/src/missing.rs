@@ -82,7 +82,7 @@ fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterato
 pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     if !host.is_person() {
         for name in missing(schema, given) {
-            let words = "sent, though the tool's schema requires ";
+            let words = "sent without the required argument ";
             host.page().quote_line(words, name);
         }
     }

@@ -60,7 +60,8 @@ pub struct TestArgs {
     /// The suite, YAML or JSON
     suite: PathBuf,
     /// The server, unless the suite or an option names it: a URL, a name in mcp.json, or a file such as server.py
-    server: Option<String>,
+    #[arg(value_name = "SERVER")]
+    named: Option<String>,
     /// Run the cases whose name holds this
     #[arg(
         long,
@@ -108,7 +109,7 @@ impl TestArgs {
 }
 
 pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    if let Some(server) = args.server.take() {
+    if let Some(server) = args.named.take() {
         args.target.name_by_all(vec![server])?;
     }
     if let Some(named) = args.role.and_then(|role| role.named) {

@@ -317,14 +317,15 @@ fn command_of(command: &Command) -> Command {
     let mut before = "";
     let args = command.args.iter().enumerate().map(|(at, arg)| {
         let name = std::mem::take(&mut before);
-        if let Some((name, value)) = arg.split_once('=') {
+        let is_name = |(name, _): &(&str, &str)| !name.contains(char::is_whitespace);
+        if let Some((name, value)) = arg.split_once('=').filter(is_name) {
             return format!("{name}={}", value_of(name, value));
         }
         if arg.starts_with('-') {
             before = arg;
             return arg.clone();
         }
-        match arg.split_once(": ") {
+        match arg.split_once(": ").filter(is_name) {
             Some((name, value)) => {
                 let (scheme, token) = secret::after_scheme(value);
                 format!("{name}: {scheme}{}", value_of(name, token))

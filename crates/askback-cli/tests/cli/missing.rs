@@ -91,7 +91,7 @@ fn without_a_person_nothing_is_asked_for() {
     // What is missing is the server's affair, which knows its tool; it is told.
     let ran = alone("call", &["call", "t", "nights=7"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":7}\n");
-    ran.says("sent, though the tool's schema requires | city\n");
+    ran.says("sent without the required argument | city\n");
     let ran = alone("prompt", &["get", "p"]).expect(2);
     ran.says("the prompt needs more arguments: add these\n  | city=…");
 }

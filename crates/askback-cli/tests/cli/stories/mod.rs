@@ -14,14 +14,14 @@ mod http;
 mod links;
 mod models;
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, thread, time::Instant};
 
 use pty_process::blocking::Command;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::{
-    full::Terminal,
+    full::{PATIENCE, Terminal},
     models::provider,
     run::{ASKBACK, Run},
     scratch::Scratch,
@@ -340,7 +340,14 @@ fn same(row: &str) -> String {
 fn kill(scratch: &Scratch) {
     let id = fs::read_to_string(scratch.path("pid")).expect("the server wrote it");
     let id = id.trim().parse().ok().and_then(Pid::from_raw);
-    kill_process(id.expect("it has one"), Signal::KILL).expect("it is ours");
+    let id = id.expect("it has one");
+    kill_process(id, Signal::KILL).expect("it is ours");
+    // Its parent knows of the end.
+    let begun = Instant::now();
+    while test_kill_process(id).is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "nobody waits for the server");
+        thread::yield_now();
+    }
 }
 
 /// The answers that the server heard where a story is told in lines.

@@ -340,7 +340,6 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
         message("tasks/cancel", id.clone()),
         message("subscriptions/listen", listen),
     ];
-    let task = begun["result"]["taskId"].as_str().expect("a task");
     // Also when the tool is gone.
     assert!(server.tools().unwrap().remove("sweep"));
     for request in &requests {
