@@ -22,7 +22,7 @@ use crate::protocol::{
 };
 
 /// A message, or a part of one, that can be lowered to an older revision with
-/// [`lower`](super::lower).
+/// `lower`.
 pub trait Lower {
     /// Lets a step see each thing in this message, the outer before the inner.
     fn lower(&mut self, step: &dyn LowerStep);

@@ -115,7 +115,7 @@ pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
 
 /// Returns the features of forms in a revision.
 ///
-/// [`lower`] writes forms this way. Who asks one and needs the way back from its answer calls
+/// `lower` writes forms this way. Who asks one and needs the way back from its answer calls
 /// [`forms::lower`](crate::forms::lower) with this first; lowering the result again changes nothing.
 pub const fn dialect(revision: Revision) -> Dialect {
     let facts = &revision.facts().forms;
