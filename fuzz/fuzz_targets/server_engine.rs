@@ -281,6 +281,8 @@ impl Peer {
                     assert_eq!(self.calls.len() + 1, before, "only what runs is cancelled");
                     self.answered(&id);
                 }
+                // An answer or a cancellation of something that another process may know.
+                Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::Answer(ask, _) => {
                     let before = self.asks.len();
                     self.asks.retain(|asked| *asked != ask);
