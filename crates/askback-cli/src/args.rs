@@ -63,7 +63,13 @@ pub fn for_tool(
         let value = match (given, field(schema, &key)) {
             (Given::Json(value), _) => value,
             (Given::Text(text), None) => Value::String(text),
-            (Given::Text(text), Some(field)) => read_as(&field, text, place)?,
+            (Given::Text(text), Some(field)) => {
+                let is_null = text == "null" && allows_null(&schema["properties"][&key]);
+                match read_as(&field, text, place) {
+                    Err(_) if is_null => Value::Null,
+                    read => read?,
+                }
+            }
         };
         Ok((key, value))
     };
@@ -168,6 +174,16 @@ fn field(schema: &Value, name: &str) -> Option<Field> {
     }
     let form = FormSchema::parse_arguments(alone.to_string().as_bytes(), &Limits::default().forms);
     form.ok()?.fields.pop()
+}
+
+/// Whether a property says that it may be `null`.
+fn allows_null(property: &Value) -> bool {
+    let of_several = |keyword: &str| property[keyword].as_array().into_iter().flatten();
+    let mut types = of_several("type").chain([&property["type"]]);
+    types.any(|it| it == "null")
+        || of_several("anyOf")
+            .chain(of_several("oneOf"))
+            .any(|one| one["type"] == "null")
 }
 
 /// Reads a text as the value of a field. Where the field takes any text, the server decides about it.
@@ -330,6 +346,10 @@ mod tests {
         check(json!({"type": "array"}), "[1]", json!([1]));
         check(json!({"type": "object"}), "{\"b\":1}", json!({"b": 1}));
         check(json!({"type": ["integer", "null"]}), "7", json!(7));
+        check(json!({"type": ["integer", "null"]}), "null", json!(null));
+        let nullable = json!({"anyOf": [{"type": "integer"}, {"type": "null"}]});
+        check(nullable, "null", json!(null));
+        check(json!({"type": ["string", "null"]}), "null", json!("null"));
         check(json!({"type": ["string", "integer"]}), "7", json!(7));
         check(
             json!({"type": ["string", "integer"]}),
