@@ -6,7 +6,10 @@
 //! with the same code.
 
 pub(super) mod hints;
+mod names;
+mod record;
 pub(super) mod tasks;
+mod watch;
 
 use std::{
     any::Any,
@@ -40,7 +43,20 @@ use tokio::{
 };
 
 pub(super) use self::tasks::{NewTask, begin_task};
-use self::tasks::{TaskFacts, WorkingTask};
+pub(crate) use self::{
+    names::{AskName, call_text, read_call, read_request_name, request_digest, request_name},
+    record::{WaitingNote, open_message, opened, sealed},
+    watch::POLL,
+};
+use self::{
+    names::{MAC, is_given, mac},
+    record::{
+        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, ReplyRecord, event, notes_since,
+        place_in,
+    },
+    tasks::WorkingTask,
+    watch::{keep_leases, keep_watch},
+};
 use super::{Shared, call::waiting_for, dispatch};
 use crate::{
     clock::millis,
@@ -58,23 +74,11 @@ use crate::{
 /// For how long a process takes a call before it has to renew its lease.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How often leases are renewed.
-const RENEW: Duration = Duration::from_secs(3);
-
 /// How long a process that stops waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
 
-/// How often what has expired is removed.
-const PURGE: Duration = Duration::from_secs(60);
-
-/// How many calls a process takes at once from one that is silent.
-const MOST_DUE: usize = 64;
-
 /// How many sessions may wait to be reread. A session that is missed is reread when its stream is.
 const CHOICES: usize = 256;
-
-/// The longest record, answer or message in a journal, in characters.
-const SEALED_CHARS: usize = 64 << 20;
 
 /// Several processes that serve together, over HTTP.
 ///
@@ -347,104 +351,6 @@ impl LeaseGuard {
     }
 }
 
-/// A call as it is written down.
-#[derive(Serialize, Deserialize)]
-struct Record {
-    /// The id of its request.
-    id: RequestId,
-    method: String,
-    target: String,
-    /// The arguments, as JSON.
-    arguments: RawJson,
-    #[serde(default)]
-    meta: JsonObject,
-    token: Option<ProgressToken>,
-    revision: String,
-    client: Option<Implementation>,
-    capabilities: ClientCapabilities,
-    principal: Option<PrincipalRecord>,
-    /// The sealed state of its flow.
-    state: Option<String>,
-    /// The questions that were asked, by their numbers.
-    asked: BTreeMap<u32, AskedQuestion>,
-    next_ask: u32,
-    /// Until when they can be answered.
-    answer_by: Millis,
-    /// If it is a task.
-    #[serde(default)]
-    task: Option<TaskFacts>,
-    /// When it was written down, and how far it had come.
-    asked_at: Millis,
-    progress: ProgressState,
-}
-
-/// A message of a log.
-#[derive(Serialize, Deserialize)]
-struct LoggedMessage {
-    message: RawJson,
-    waiting: Option<WaitingNote>,
-}
-
-/// What the client of a call is told from time to time while its question waits, if it asked to be told of progress. It is
-/// not a part of the log: the process with the client's stream makes the notes, and another process makes the same.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct WaitingNote {
-    token: ProgressToken,
-    about: String,
-    asked_at: Millis,
-    progress: ProgressState,
-}
-
-impl WaitingNote {
-    /// How many notes are due by now.
-    pub(crate) fn due(&self, shared: &Shared) -> u64 {
-        notes_since(shared, self.asked_at)
-    }
-
-    /// The last of so many notes.
-    pub(crate) fn notification(&self, notes: u64) -> ServerNotification {
-        let ((progress, total), _) = self.progress.wait(notes);
-        ServerNotification::Progress(ProgressParams {
-            progress_token: self.token.clone(),
-            progress,
-            total,
-            message: Some(self.about.clone()),
-            meta: None,
-        })
-    }
-}
-
-/// How many notes are due since a question was asked.
-fn notes_since(shared: &Shared, asked_at: Millis) -> u64 {
-    let every = millis(shared.limits().asking.progress_interval);
-    let since = shared.clock().now().saturating_sub(asked_at);
-    since.checked_div(every).unwrap_or(0)
-}
-
-/// A question that was asked.
-#[derive(Serialize, Deserialize, Clone)]
-struct AskedQuestion {
-    key: String,
-    request: RawJson,
-}
-
-#[derive(Serialize, Deserialize)]
-struct PrincipalRecord {
-    subject: String,
-    issuer: Option<String>,
-    tenant: Option<String>,
-    client_id: Option<String>,
-}
-
-/// An answer as it is written down.
-#[derive(Serialize, Deserialize)]
-enum ReplyRecord {
-    #[serde(rename = "v")]
-    Value(RawJson),
-    #[serde(rename = "e")]
-    Error { code: i64, message: String },
-}
-
 /// The state of a call in the journal, as this process knows it.
 #[derive(Clone)]
 pub(crate) struct Standing {
@@ -550,215 +456,6 @@ impl Standing {
             None,
         )
     }
-}
-
-/// The name of a question in a journal, as the client has it: `<call>.<number>.<mac>`.
-pub(crate) struct AskName {
-    call: CallId,
-    number: u32,
-}
-
-/// The length of the mac in a name, in bytes.
-const MAC: usize = 8;
-
-/// The mac of a name of this purpose: over a call of a session, and what else the name says.
-fn mac(key: &Key, purpose: &str, (session, call): (SessionId, CallId), rest: &[u8]) -> [u8; MAC] {
-    let label = [purpose.as_bytes(), &call.0, rest].concat();
-    let derived = key.derive(&label, &session.0);
-    let mut mac = [0; MAC];
-    mac.copy_from_slice(&derived[..MAC]);
-    mac
-}
-
-/// Whether this fleet has given a name with this mac.
-fn is_given(
-    shared: &Shared,
-    purpose: &str,
-    whose: (SessionId, CallId),
-    rest: &[u8],
-    given: [u8; MAC],
-) -> bool {
-    // A comparison takes the same time for any mac.
-    let is_of = |key: &Key| {
-        let known = mac(key, purpose, whose, rest);
-        known
-            .iter()
-            .zip(&given)
-            .fold(0, |all, (a, b)| all | (a ^ b))
-            == 0
-    };
-    shared.keys().is_ok_and(|keys| keys.all().any(is_of))
-}
-
-/// The purpose of a mac: which request a call answers.
-const REQUEST_NAME: &str = "askback request name v1";
-
-/// The longest id of a request that is repeated in the ids of events, in bytes.
-const REQUEST_BYTES: usize = 64;
-
-/// The request that a call answers, for the ids of the events of its stream; `None` if its id is too long for that.
-pub(crate) fn request_name(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    request: &RequestId,
-) -> Option<Arc<str>> {
-    let json = serde_json::to_vec(request).ok()?;
-    let json = (json.len() <= REQUEST_BYTES).then_some(json)?;
-    let mac = mac(shared.keys().ok()?.active(), REQUEST_NAME, whose, &json);
-    Some(URL_SAFE_NO_PAD.encode([&mac[..], &json].concat()).into())
-}
-
-/// Reads such a name, if this fleet has given it for this call of this session.
-pub(crate) fn read_request_name(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    name: &str,
-) -> Option<RequestId> {
-    let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
-    let (given, json) = bytes.split_first_chunk::<MAC>()?;
-    is_given(shared, REQUEST_NAME, whose, json, *given)
-        .then(|| serde_json::from_slice(json).ok())
-        .flatten()
-}
-
-/// The purpose of a mac: the name of a question.
-const ASK_NAME: &str = "askback ask v1";
-
-impl AskName {
-    fn write(&self, shared: &Shared, session: SessionId) -> Result<RequestId> {
-        let whose = (session, self.call);
-        let number = self.number.to_be_bytes();
-        let mac = mac(shared.keys()?.active(), ASK_NAME, whose, &number);
-        Ok(RequestId::String(format!(
-            "{}.{}.{}",
-            call_text(self.call),
-            self.number,
-            URL_SAFE_NO_PAD.encode(mac)
-        )))
-    }
-
-    /// Reads a name, if this fleet has given it in this session.
-    pub(crate) fn read(shared: &Shared, session: SessionId, text: &str) -> Option<Self> {
-        let mut parts = text.split('.');
-        let (call, number, mac) = (parts.next()?, parts.next()?, parts.next()?);
-        if parts.next().is_some() {
-            return None;
-        }
-        let name = Self {
-            call: read_call(call)?,
-            number: number.parse().ok()?,
-        };
-        let mac: [u8; MAC] = URL_SAFE_NO_PAD.decode(mac).ok()?.try_into().ok()?;
-        let whose = (session, name.call);
-        is_given(shared, ASK_NAME, whose, &name.number.to_be_bytes(), mac).then_some(name)
-    }
-}
-
-/// The text of a call in names.
-pub(crate) fn call_text(call: CallId) -> String {
-    URL_SAFE_NO_PAD.encode(call.0)
-}
-
-pub(crate) fn read_call(text: &str) -> Option<CallId> {
-    Some(CallId(URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?))
-}
-
-/// Which request of a session this is, for a journal.
-pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
-    let mut digest = Sha256::new_with_prefix("askback request v1");
-    digest.update(session.0);
-    // As JSON: 7 is another id than "7".
-    digest.update(serde_json::to_string(id).unwrap_or_default());
-    let mut half = [0; 16];
-    half.copy_from_slice(&digest.finalize()[..16]);
-    half
-}
-
-/// The binding of what is written down. It opens in no other place.
-fn binding<'a>(shared: &'a Shared, what: &'a str, place: &'a str) -> seal::Binding<'a> {
-    seal::Binding {
-        audience: shared.service(),
-        tenant: None,
-        issuer: None,
-        subject: None,
-        client_id: None,
-        method: what,
-        target: place,
-        arguments: [0; 32],
-        revision: "",
-    }
-}
-
-pub(crate) fn sealed<T: Serialize>(
-    shared: &Shared,
-    what: &str,
-    place: &str,
-    value: &T,
-) -> Result<Vec<u8>> {
-    let bytes = serde_json::to_vec(value)?;
-    let random = seal::Entropy(entropy()?);
-    let text = seal::seal(
-        shared.keys()?,
-        &binding(shared, what, place),
-        &bytes,
-        random,
-        SEALED_CHARS,
-    );
-    let text = text.map_err(|_| Error::new("the call is too large to be written down"))?;
-    Ok(text.into_bytes())
-}
-
-pub(crate) fn opened<T: DeserializeOwned>(
-    shared: &Shared,
-    what: &str,
-    place: &str,
-    bytes: &[u8],
-) -> Option<T> {
-    let keys = shared.keys().ok()?;
-    let text = std::str::from_utf8(bytes).ok()?;
-    let bytes = seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()?;
-    serde_json::from_slice(&bytes).ok()
-}
-
-const RECORD: &str = "journal record";
-const ANSWER: &str = "journal answer";
-const MESSAGE: &str = "journal message";
-
-/// The place of a part of a call in a journal. It opens in no other one.
-fn place_in((session, call): (SessionId, CallId), part: impl fmt::Display) -> String {
-    let session = URL_SAFE_NO_PAD.encode(session.0);
-    format!("{session}.{}.{part}", call_text(call))
-}
-
-/// A message of a log, opened.
-pub(crate) fn open_message(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    number: u64,
-    message: &[u8],
-) -> Option<(Vec<u8>, Option<WaitingNote>)> {
-    let LoggedMessage { message, waiting } =
-        opened(shared, MESSAGE, &place_in(whose, number), message)?;
-    Some((message.as_str().as_bytes().to_vec(), waiting))
-}
-
-fn event(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    number: u64,
-    ask: Option<u32>,
-    message: Vec<u8>,
-    waiting: Option<WaitingNote>,
-) -> Result<Event> {
-    let text = String::from_utf8(message).map_err(|_| Error::new("a message is no UTF-8"))?;
-    let message = LoggedMessage {
-        message: RawJson::from_text(text)?,
-        waiting,
-    };
-    Ok(Event {
-        ask,
-        message: sealed(shared, MESSAGE, &place_in(whose, number), &message)?,
-    })
 }
 
 /// Parks a call with the questions of its round. Returns the call if an answer came meanwhile.
@@ -1208,32 +905,6 @@ impl Continuation {
     }
 }
 
-impl PrincipalRecord {
-    fn of(principal: &Principal) -> Self {
-        let Principal {
-            tenant,
-            issuer,
-            subject,
-            client_id,
-        } = principal.clone();
-        Self {
-            subject,
-            issuer,
-            tenant,
-            client_id,
-        }
-    }
-
-    fn into_principal(self) -> Principal {
-        Principal {
-            tenant: self.tenant,
-            issuer: self.issuer,
-            client_id: self.client_id,
-            ..Principal::new(self.subject)
-        }
-    }
-}
-
 /// The client of a call that another process may have begun. What only tells of the way is not written down.
 struct JournalPeer {
     shared: Arc<Shared>,
@@ -1281,77 +952,3 @@ impl Peer for JournalPeer {
         Box::pin(async { Err(ErrorObject::internal("a parked call asks in rounds")) })
     }
 }
-/// Renews the leases on the calls that this process works on, whatever else the journal is busy with. A handler whose lease
-/// may be over is stopped: another process may have its call.
-async fn keep_leases(shared: std::sync::Weak<Shared>) {
-    let mut renewed = Instant::now();
-    loop {
-        tokio::time::sleep(POLL).await;
-        let Some(shared) = shared.upgrade() else {
-            return;
-        };
-        let Some(node) = &shared.fleet else { return };
-        if renewed.elapsed() < RENEW {
-            continue;
-        }
-        let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
-        let begun = Instant::now();
-        let lost = match leased.is_empty() {
-            true => Ok(Vec::new()),
-            false => {
-                let until = node.lease(shared.clock().now()).until;
-                let renewing = node.journal.renew(&leased, until);
-                // A lease that is written later than this is over soon, or already.
-                match tokio::time::timeout(RENEW, renewing).await {
-                    Ok(lost) => lost,
-                    Err(_) => Err(StoreError::Failed("leases were not renewed in time".into())),
-                }
-            }
-        };
-        // If it fails it is tried again at once.
-        match node.heard(lost) {
-            Ok(lost) => {
-                renewed = begun;
-                node.stop_lost(&lost);
-            }
-            Err(_) if renewed.elapsed() >= LEASE => node.stop_lost(&leased),
-            Err(_) => {}
-        }
-    }
-}
-
-/// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
-/// there.
-async fn keep_watch(shared: std::sync::Weak<Shared>) {
-    let mut purged = None;
-    let mut described = None;
-    let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
-    loop {
-        tokio::time::sleep(POLL).await;
-        let Some(shared) = shared.upgrade() else {
-            return;
-        };
-        let Some(node) = &shared.fleet else { return };
-        let now = shared.clock().now();
-        if is_due(described, tasks::SAY) {
-            described = Some(Instant::now());
-            tasks::describe(&shared, node).await;
-        }
-        if is_due(purged, PURGE) {
-            purged = Some(Instant::now());
-            // If it fails it is tried again the next time.
-            let _ = node.heard(node.journal.purge(now).await);
-        }
-        if node.is_stopping.load(Ordering::Relaxed) {
-            continue;
-        }
-        let due = node.journal.due(node.lease(now), now, MOST_DUE).await;
-        for taken in node.heard(due).unwrap_or_default() {
-            tracing::info!("a call goes on here whose process is silent, or whose time has come");
-            go_on(&shared, node, taken, None);
-        }
-    }
-}
-
-/// How often a process looks for calls that have to go on.
-pub(crate) const POLL: Duration = Duration::from_millis(250);

@@ -1,0 +1,238 @@
+//! The records of calls in a journal, sealed.
+
+use std::{collections::BTreeMap, fmt};
+
+use askback_core::{
+    ask::{Millis, Principal, seal},
+    jsonrpc::RequestId,
+    protocol::{
+        ClientCapabilities, Implementation, JsonObject, ProgressParams, ProgressToken, RawJson,
+        ServerNotification,
+    },
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{names::call_text, tasks::TaskFacts};
+use crate::{
+    clock::millis,
+    entropy::entropy,
+    error::{Error, Result},
+    flow::ProgressState,
+    journal::{CallId, Event, SessionId},
+    server::Shared,
+};
+
+/// The longest record, answer or message in a journal, in characters.
+const SEALED_CHARS: usize = 64 << 20;
+
+/// A call as it is written down.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The id of its request.
+    pub(super) id: RequestId,
+    pub(super) method: String,
+    pub(super) target: String,
+    /// The arguments, as JSON.
+    pub(super) arguments: RawJson,
+    #[serde(default)]
+    pub(super) meta: JsonObject,
+    pub(super) token: Option<ProgressToken>,
+    pub(super) revision: String,
+    pub(super) client: Option<Implementation>,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) principal: Option<PrincipalRecord>,
+    /// The sealed state of its flow.
+    pub(super) state: Option<String>,
+    /// The questions that were asked, by their numbers.
+    pub(super) asked: BTreeMap<u32, AskedQuestion>,
+    pub(super) next_ask: u32,
+    /// Until when they can be answered.
+    pub(super) answer_by: Millis,
+    /// If it is a task.
+    #[serde(default)]
+    pub(super) task: Option<TaskFacts>,
+    /// When it was written down, and how far it had come.
+    pub(super) asked_at: Millis,
+    pub(super) progress: ProgressState,
+}
+
+/// A message of a log.
+#[derive(Serialize, Deserialize)]
+struct LoggedMessage {
+    message: RawJson,
+    waiting: Option<WaitingNote>,
+}
+
+/// What the client of a call is told from time to time while its question waits, if it asked to be told of progress. It is
+/// not a part of the log: the process with the client's stream makes the notes, and another process makes the same.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WaitingNote {
+    pub(super) token: ProgressToken,
+    pub(super) about: String,
+    pub(super) asked_at: Millis,
+    pub(super) progress: ProgressState,
+}
+
+impl WaitingNote {
+    /// How many notes are due by now.
+    pub(crate) fn due(&self, shared: &Shared) -> u64 {
+        notes_since(shared, self.asked_at)
+    }
+
+    /// The last of so many notes.
+    pub(crate) fn notification(&self, notes: u64) -> ServerNotification {
+        let ((progress, total), _) = self.progress.wait(notes);
+        ServerNotification::Progress(ProgressParams {
+            progress_token: self.token.clone(),
+            progress,
+            total,
+            message: Some(self.about.clone()),
+            meta: None,
+        })
+    }
+}
+
+/// How many notes are due since a question was asked.
+pub(super) fn notes_since(shared: &Shared, asked_at: Millis) -> u64 {
+    let every = millis(shared.limits().asking.progress_interval);
+    let since = shared.clock().now().saturating_sub(asked_at);
+    since.checked_div(every).unwrap_or(0)
+}
+
+/// A question that was asked.
+#[derive(Serialize, Deserialize, Clone)]
+pub(super) struct AskedQuestion {
+    pub(super) key: String,
+    pub(super) request: RawJson,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct PrincipalRecord {
+    subject: String,
+    issuer: Option<String>,
+    tenant: Option<String>,
+    client_id: Option<String>,
+}
+
+/// An answer as it is written down.
+#[derive(Serialize, Deserialize)]
+pub(super) enum ReplyRecord {
+    #[serde(rename = "v")]
+    Value(RawJson),
+    #[serde(rename = "e")]
+    Error { code: i64, message: String },
+}
+
+impl PrincipalRecord {
+    pub(super) fn of(principal: &Principal) -> Self {
+        let Principal {
+            tenant,
+            issuer,
+            subject,
+            client_id,
+        } = principal.clone();
+        Self {
+            subject,
+            issuer,
+            tenant,
+            client_id,
+        }
+    }
+
+    pub(super) fn into_principal(self) -> Principal {
+        Principal {
+            tenant: self.tenant,
+            issuer: self.issuer,
+            client_id: self.client_id,
+            ..Principal::new(self.subject)
+        }
+    }
+}
+
+/// The binding of what is written down. It opens in no other place.
+fn binding<'a>(shared: &'a Shared, what: &'a str, place: &'a str) -> seal::Binding<'a> {
+    seal::Binding {
+        audience: shared.service(),
+        tenant: None,
+        issuer: None,
+        subject: None,
+        client_id: None,
+        method: what,
+        target: place,
+        arguments: [0; 32],
+        revision: "",
+    }
+}
+
+pub(crate) fn sealed<T: Serialize>(
+    shared: &Shared,
+    what: &str,
+    place: &str,
+    value: &T,
+) -> Result<Vec<u8>> {
+    let bytes = serde_json::to_vec(value)?;
+    let random = seal::Entropy(entropy()?);
+    let text = seal::seal(
+        shared.keys()?,
+        &binding(shared, what, place),
+        &bytes,
+        random,
+        SEALED_CHARS,
+    );
+    let text = text.map_err(|_| Error::new("the call is too large to be written down"))?;
+    Ok(text.into_bytes())
+}
+
+pub(crate) fn opened<T: DeserializeOwned>(
+    shared: &Shared,
+    what: &str,
+    place: &str,
+    bytes: &[u8],
+) -> Option<T> {
+    let keys = shared.keys().ok()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let bytes = seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+pub(super) const RECORD: &str = "journal record";
+pub(super) const ANSWER: &str = "journal answer";
+const MESSAGE: &str = "journal message";
+
+/// The place of a part of a call in a journal. It opens in no other one.
+pub(super) fn place_in((session, call): (SessionId, CallId), part: impl fmt::Display) -> String {
+    let session = URL_SAFE_NO_PAD.encode(session.0);
+    format!("{session}.{}.{part}", call_text(call))
+}
+
+/// A message of a log, opened.
+pub(crate) fn open_message(
+    shared: &Shared,
+    whose: (SessionId, CallId),
+    number: u64,
+    message: &[u8],
+) -> Option<(Vec<u8>, Option<WaitingNote>)> {
+    let LoggedMessage { message, waiting } =
+        opened(shared, MESSAGE, &place_in(whose, number), message)?;
+    Some((message.as_str().as_bytes().to_vec(), waiting))
+}
+
+pub(super) fn event(
+    shared: &Shared,
+    whose: (SessionId, CallId),
+    number: u64,
+    ask: Option<u32>,
+    message: Vec<u8>,
+    waiting: Option<WaitingNote>,
+) -> Result<Event> {
+    let text = String::from_utf8(message).map_err(|_| Error::new("a message is no UTF-8"))?;
+    let message = LoggedMessage {
+        message: RawJson::from_text(text)?,
+        waiting,
+    };
+    Ok(Event {
+        ask,
+        message: sealed(shared, MESSAGE, &place_in(whose, number), &message)?,
+    })
+}

@@ -1,0 +1,92 @@
+//! The watch that a process keeps: over its own leases, and over calls whose process is silent.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{LEASE, go_on, tasks};
+use crate::{server::Shared, store::StoreError};
+
+/// How often leases are renewed.
+const RENEW: Duration = Duration::from_secs(3);
+
+/// How often what has expired is removed.
+const PURGE: Duration = Duration::from_secs(60);
+
+/// How many calls a process takes at once from one that is silent.
+const MOST_DUE: usize = 64;
+
+/// How often a process looks for calls that have to go on.
+pub(crate) const POLL: Duration = Duration::from_millis(250);
+
+/// Renews the leases on the calls that this process works on, whatever else the journal is busy with. A handler whose lease
+/// may be over is stopped: another process may have its call.
+pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
+    let mut renewed = Instant::now();
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let Some(node) = &shared.fleet else { return };
+        if renewed.elapsed() < RENEW {
+            continue;
+        }
+        let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
+        let begun = Instant::now();
+        let lost = match leased.is_empty() {
+            true => Ok(Vec::new()),
+            false => {
+                let until = node.lease(shared.clock().now()).until;
+                let renewing = node.journal.renew(&leased, until);
+                // A lease that is written later than this is over soon, or already.
+                match tokio::time::timeout(RENEW, renewing).await {
+                    Ok(lost) => lost,
+                    Err(_) => Err(StoreError::Failed("leases were not renewed in time".into())),
+                }
+            }
+        };
+        // If it fails it is tried again at once.
+        match node.heard(lost) {
+            Ok(lost) => {
+                renewed = begun;
+                node.stop_lost(&lost);
+            }
+            Err(_) if renewed.elapsed() >= LEASE => node.stop_lost(&leased),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
+/// there.
+pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
+    let mut purged = None;
+    let mut described = None;
+    let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
+    loop {
+        tokio::time::sleep(POLL).await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let Some(node) = &shared.fleet else { return };
+        let now = shared.clock().now();
+        if is_due(described, tasks::SAY) {
+            described = Some(Instant::now());
+            tasks::describe(&shared, node).await;
+        }
+        if is_due(purged, PURGE) {
+            purged = Some(Instant::now());
+            // If it fails it is tried again the next time.
+            let _ = node.heard(node.journal.purge(now).await);
+        }
+        if node.is_stopping.load(Ordering::Relaxed) {
+            continue;
+        }
+        let due = node.journal.due(node.lease(now), now, MOST_DUE).await;
+        for taken in node.heard(due).unwrap_or_default() {
+            tracing::info!("a call goes on here whose process is silent, or whose time has come");
+            go_on(&shared, node, taken, None);
+        }
+    }
+}
