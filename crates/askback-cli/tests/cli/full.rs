@@ -626,22 +626,29 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
     }
 }
 
-#[test]
-fn a_result_that_comes_while_an_editor_is_open_is_shown() {
-    // The server gives its question up once the editor is open.
-    let server = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
+/// A server with the tool `t`, which does this when it is called.
+fn server(called: &str) -> String {
+    const SERVER: &str = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
         while read -r line; do
           id=${line#*\"id\":}; id=${id%%[,\}]*}
           case $line in
           *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
           *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
-          *'"tools/call"'*)
-            say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Where?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}},\"required\":[\"place\"]}}"
-            until [ -e "$1" ]; do sleep 0.01; done
-            say "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}"
-            say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"without you\"}]}" ;;
+          *'"tools/call"'*) CALLED ;;
           esac
         done"#;
+    SERVER.replace("CALLED", called)
+}
+
+#[test]
+fn a_result_that_comes_while_an_editor_is_open_is_shown() {
+    // The server gives its question up once the editor is open.
+    let server = server(
+        r#"say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Where?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}},\"required\":[\"place\"]}}"
+            until [ -e "$1" ]; do sleep 0.01; done
+            say "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}"
+            say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"without you\"}]}""#,
+    );
     let scratch = Scratch::new("editor-late");
     let opened = scratch.path("opened").display().to_string();
     let editor = format!("f() {{ : > '{opened}'; exec sleep 60; }}; f");
@@ -653,7 +660,7 @@ fn a_result_that_comes_while_an_editor_is_open_is_shown() {
         "--",
         "/bin/sh",
         "-c",
-        server,
+        &server,
         "sh",
         &opened,
     ];
@@ -686,15 +693,9 @@ fn who_looks_elsewhere_is_called() {
 
 #[test]
 fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
-    let server = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-        while read -r line; do
-          id=${line#*\"id\":}; id=${id%%[,\}]*}
-          case $line in
-          *'"initialize"'*) say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}" ;;
-          *'"tools/list"'*) say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
-          *'"tools/call"'*) say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go.\",\"elicitationId\":\"e\",\"url\":\"$1\"}" ;;
-          esac
-        done"#;
+    let server = server(
+        r#"say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go.\",\"elicitationId\":\"e\",\"url\":\"$1\"}""#,
+    );
     let url = format!("https://example.com/{}/end", "a".repeat(120));
     let words = [
         "call",
@@ -704,7 +705,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         "--",
         "/bin/sh",
         "-c",
-        server,
+        &server,
         "sh",
         &url,
     ];

@@ -162,14 +162,21 @@ impl Away {
 }
 
 impl Away {
+    /// Has the program end, if it has not yet. Unlike a kill, SIGTERM has it leave the terminal as it was.
+    #[cfg(unix)]
+    fn terminate(&mut self) -> Option<rustix::process::Pid> {
+        let process = self.process.take()?;
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        Some(process)
+    }
+
     /// Ends the program, and waits a moment until it has left the terminal as it was.
     pub(super) fn end(mut self) {
         #[cfg(unix)]
-        if let Some(process) = self.process.take() {
-            use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+        if let Some(process) = self.terminate() {
+            use rustix::process::{WaitOptions, waitpid};
             const LEAVING: Duration = Duration::from_secs(1);
             const PAUSE: Duration = Duration::from_millis(10);
-            let _ = kill_process(process, Signal::TERM);
             let begun = Instant::now();
             while begun.elapsed() < LEAVING
                 && matches!(waitpid(Some(process), WaitOptions::NOHANG), Ok(None))
@@ -182,11 +189,8 @@ impl Away {
 
 impl Drop for Away {
     fn drop(&mut self) {
-        // Unlike a kill, it has the program leave the terminal as it was.
         #[cfg(unix)]
-        if let Some(process) = self.process {
-            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
-        }
+        self.terminate();
     }
 }
 

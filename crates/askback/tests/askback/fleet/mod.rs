@@ -61,6 +61,13 @@ impl Shared {
         Client::of(&self.server())
     }
 
+    /// A session of a client that can be asked, at one more process.
+    async fn session(&self) -> Session {
+        let node = self.node();
+        node.open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+            .await
+    }
+
     fn server(&self) -> Server {
         let server = self.builder(&JournalLine::new(&self.journal)).build();
         server.expect("the server is whole")
@@ -208,10 +215,7 @@ async fn a_question_outlives_the_process_that_asked() {
 #[tokio::test(start_paused = true)]
 async fn questions_of_one_round_are_answered_at_different_processes() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "both"})).await;
     let (one, two) = (stream.message().await, stream.message().await);
     assert_ne!(one["id"], two["id"]);
@@ -228,10 +232,7 @@ async fn questions_of_one_round_are_answered_at_different_processes() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_back_is_told_at_once() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "both"})).await;
     let (one, two) = (stream.message().await, stream.message().await);
     let last = stream.last_event_id();
@@ -252,10 +253,7 @@ async fn a_client_that_comes_back_is_told_at_once() {
 #[tokio::test(start_paused = true)]
 async fn what_is_still_asked_at_the_end_is_withdrawn() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session
         .call(1, "tools/call", json!({"name": "either"}))
         .await;
@@ -274,17 +272,11 @@ async fn what_is_still_asked_at_the_end_is_withdrawn() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_of_the_session_is_refused() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
     let question = stream.message().await;
     let last = stream.last_event_id();
-    let other = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let other = shared.session().await;
     let answer =
         json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(json!({"name": "Eve"}))});
     assert_eq!(other.post(&answer).await.status, 400);
@@ -305,10 +297,7 @@ async fn what_is_not_of_the_session_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_call_is_cancelled_at_any_process() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
     let question = stream.message().await;
     let other = at(&session, &shared.node());
@@ -326,10 +315,7 @@ async fn a_call_is_cancelled_at_any_process() {
 #[tokio::test(start_paused = true)]
 async fn what_a_client_has_chosen_is_known_to_other_processes() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let params = json!({"uri": "note://one"});
     let subscribed = session.call(1, "resources/subscribe", params).await;
     assert_eq!(subscribed.answer().await["result"], json!({}));
@@ -391,10 +377,7 @@ async fn an_answer_in_a_batch_counts_beside_calls_and_unknown_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_question_that_nobody_answers_is_over_at_its_time() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
     stream.message().await;
     let last = stream.last_event_id();
@@ -453,10 +436,7 @@ async fn a_question_takes_two_requests_to_the_journal_and_another_call_none() {
 #[tokio::test(start_paused = true)]
 async fn a_client_is_told_that_its_question_waits() {
     let shared = Shared::new();
-    let session = shared
-        .node()
-        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
-        .await;
+    let session = shared.session().await;
     let every = askback::Limits::default().asking.progress_interval;
     let params = json!({"name": "book", "_meta": {"progressToken": "p"}});
     let mut stream = session.call(1, "tools/call", params).await;
