@@ -60,9 +60,9 @@ impl Kind {
         }
     }
 
-    /// Whether the client sends an answer again that no process has taken: in the stateless era it is part of a request.
+    /// Whether the client sends an answer again that no process has taken.
     pub(super) fn resends(&self) -> bool {
-        matches!(self, Self::Own(Revision::LATEST))
+        matches!(self, Self::Own(_))
     }
 
     pub(super) fn start(&self, log: std::fs::File) -> io::Result<Caller> {
