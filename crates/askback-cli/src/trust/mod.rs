@@ -1,8 +1,8 @@
 //! Files of servers that were found in a folder, and not named by the person: whose they are, and
 //! whether the person has agreed to what they say.
 //!
-//! Such a file decides what runs, and may come with any folder: an archive that was unpacked, a
-//! repository of somebody else, a folder above that others can write to.
+//! Such a file says which programs run, and any folder may hold one: an unpacked archive, a cloned repository, a folder
+//! above that other users can write to.
 
 mod agreements;
 #[cfg(unix)]
@@ -31,7 +31,7 @@ use crate::{
     target::{Command, Reach, Target},
 };
 
-/// A file of servers that was found. What it held when it was looked at is what is used.
+/// A file of servers that was found. It is read once, and that text is used.
 #[derive(Debug)]
 pub struct Found {
     path: PathBuf,
@@ -43,9 +43,9 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// A usage error where it cannot be read, or where somebody else may have written it: it and the
-    /// folders above it must be the user's or the system's (as git demands of a repository,
-    /// `safe.directory`), and nobody else may write to them.
+    /// A usage error if it cannot be read, or if another user may have written it: the file and the folders above it must
+    /// belong to this user or the system (as git demands of a repository, `safe.directory`), and no other user may be
+    /// able to write to them.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
         Self::open_by(path, settings_file::read)
     }
@@ -98,8 +98,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// A usage error where they do not agree, where there is no terminal to ask at, or where the
-    /// agreements of before cannot be read.
+    /// A usage error if the person does not agree, if there is no terminal, or if the earlier agreements cannot be read.
     pub fn agree(&self, target: &Target, names: &Names) -> Result<bool, Error> {
         let agreement = Agreement {
             path: &self.path,
@@ -137,7 +136,7 @@ impl Found {
             None => Err(io::Error::other("there is no folder for it")),
         };
         if let Err(error) = kept {
-            // Who cannot be told is asked again, which says it too.
+            // If this cannot be written, the next question tells it.
             let mut page = out::stderr_page();
             page.say(
                 Style::Plain,
@@ -148,8 +147,8 @@ impl Found {
         Ok(true)
     }
 
-    /// Puts the question on a page: the file, and what using the server does. What is longer than the terminal may be
-    /// high is said beside the prompt again, in short.
+    /// Puts the question on a page: the file, and the effects of using the server. If that may be longer than the terminal
+    /// is high, a short form follows just above the prompt.
     fn question(&self, target: &Target, names: &Names, page: &mut Page) {
         let mut measured = Page::new(page.look());
         self.put_whole(target, names, &mut measured);
@@ -219,11 +218,10 @@ impl Found {
 /// The most rows above the prompt that are seen with it on any terminal.
 const NEAR: usize = 12;
 
-/// The most characters of a program or an address that are shown again beside the prompt.
+/// The most characters of a program or an address in the short form.
 const REPEATED: usize = 256;
 
-/// Returns the effects of using a server, one a line. The file may be anybody's, so its words are
-/// shown as those of a peer.
+/// Returns the effects of using a server, one per line. Any user may have written the file, so it is shown as peer text.
 fn does(target: &Target, names: &Names) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {
@@ -236,7 +234,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
                 let cwd = text::line(&cwd.display().to_string());
                 lines.push(format!("in the folder {cwd}"));
             }
-            // What a variable holds may decide what runs, as LD_PRELOAD and PATH do.
+            // A variable may decide which code runs, as LD_PRELOAD and PATH do.
             for (name, value) in &command.env {
                 let (name, value) = (text::line(name), value_of(name, value));
                 lines.push(format!("with the variable {name} set to {value}"));
@@ -245,7 +243,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
         Reach::Address(address) => {
             lines.push(format!("connect to {}", url_of(&address.url)));
             if !address.headers.is_empty() {
-                // What they hold may be a secret.
+                // Their values may be secrets.
                 let names: Vec<_> = address
                     .headers
                     .keys()
@@ -310,8 +308,8 @@ fn value_of(name: &str, value: &str) -> String {
     }
 }
 
-/// A command as the question shows it: an argument whose name says that it is a secret is hidden like a variable. The name
-/// stands in it (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or before it (`--token X`).
+/// A command as the question shows it: an argument with the name of a secret is hidden, as a variable is. The name is a part
+/// of the argument (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or the argument before it (`--token X`).
 fn command_of(command: &Command) -> Command {
     let own = name::launcher_args(&command.program, &command.args);
     let mut before = "";
@@ -355,7 +353,7 @@ fn url_of(url: &str) -> String {
     text::line(&format!("{address}?{query}{fragment}"))
 }
 
-/// Asks for a yes or a no, until there is one. The end of the input is a no.
+/// Asks until the person types yes or no. The end of the input is a no.
 fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
     loop {
         page.say(
@@ -363,7 +361,7 @@ fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
             "Use it, now and later, as long as the file stays the same? yes or no",
         );
         page.prompt("");
-        // A terminal that cannot be written to has nobody before it: its input ends, too.
+        // If the terminal cannot be written to, its input has ended, too.
         let _ = page.take().write_to(out);
         let _ = out.flush();
         let mut line = String::new();
@@ -571,7 +569,7 @@ mod tests {
                 "X-Api-Key: what may be a secret (ghp_…, 16 characters)",
             ],
         );
-        // What may run, or say what runs, is shown.
+        // A word that may run, or that chooses what runs, is shown.
         let shown: [&[&str]; 6] = [
             &["-c", "curl https://a.test | sh # token: abc"],
             &["--token", "--eval", "evil()"],
@@ -596,7 +594,7 @@ mod tests {
             "https://a.test/mcp?team=x&api_key=abc",
             &format!("https://a.test/mcp?team=x&api_key={HIDDEN}"),
         );
-        // What says where it leads is shown, and what another reader may take for that.
+        // The host is shown, and every part that another parser may take for it.
         for shown in [
             "https://a.test/mcp?",
             "https://evil.test:443#x@good.test/mcp?api_key=abc",
@@ -643,7 +641,7 @@ mod tests {
             for words in says {
                 assert!(question.contains(words), "{words} is not in\n{question}");
             }
-            // The value of a header may be a secret; that of a variable says what runs.
+            // The value of a header may be a secret; the value of a variable may choose what runs.
             let is_shown = question.contains("hush");
             assert_eq!(
                 is_shown,

@@ -11,11 +11,11 @@
 //! | exchanging | misconfigured | the account cannot be named as the operator has set it up |
 //! | any of these | burned | others have opened it five times |
 //!
-//! On one machine, nobody signs in. There the browser that opens a link first has it: the visit is written into the
-//! intent, and every other one is somebody else's. The list of accounts is behind such a link, too, and stays open.
+//! On one machine there is no sign-in. There the browser that opens a link first has it: the visit is written into the
+//! intent, and every other browser is refused. The list of accounts is behind such a link, too, and stays open.
 //!
-//! Where the process dies that exchanges, nobody writes what came of it. After the time of an exchange the link is over,
-//! so that the call that waits for it ends.
+//! If the process dies during an exchange, no result is written. After the time of an exchange the link is over, so that
+//! the call that waits for it ends.
 //!
 //! Each step is written in place of the version that was read, so that of two at a time one is taken.
 
@@ -45,8 +45,8 @@ const OPENING: Millis = 120_000;
 /// The number of times that other persons may open a link.
 const MISMATCHES: u32 = 5;
 
-/// The id of an intent: 128 random bits, all that its link carries. It is kept nowhere as it is: whoever reads the vault
-/// has no link.
+/// The id of an intent: 128 random bits, all that its link carries. The vault keeps a digest, so its
+/// readers have no link.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IntentId(pub(crate) [u8; 16]);
 
@@ -67,7 +67,7 @@ pub(crate) struct Intent {
     mismatches: u32,
     /// When it was last taken to be exchanged.
     taken: Millis,
-    /// The visit of the browser that has opened it first, where nobody signs in.
+    /// The visit of the browser that has opened it first, if there is no sign-in.
     visit: Option<[u8; 16]>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) enum Stage {
     Misconfigured,
 }
 
-/// The standing of whoever opens a link.
+/// How a user who opens a link stands to the person who was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visitor {
     Asked,
@@ -203,13 +203,13 @@ impl Intent {
         self.stage.is_final() || now >= ends || self.is_cut_off(now)
     }
 
-    /// Whether whoever exchanges it is gone. A page of the author's has its own time: what is done there may be paid.
+    /// Whether the process that exchanges it is gone. An author's page has its own time: the person may pay there.
     pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
         let until = self.taken.saturating_add(EXCHANGE);
         self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
     }
 
-    /// Until when a provider is being asked for tokens; 0 where it is not.
+    /// Until when a provider is being asked for tokens; 0 if it is not.
     fn busy_until(&self) -> Millis {
         match (&self.stage, &self.purpose) {
             (Stage::Exchanging, Purpose::Account { .. }) => {
@@ -231,8 +231,8 @@ impl Intent {
         is_first
     }
 
-    /// Whether the browser of this visit may disconnect the account: on the list of all, or where it has just connected
-    /// that very one.
+    /// Whether the browser of this visit may disconnect the account: on the list of all, or if it has just connected
+    /// that account.
     pub(crate) fn may_disconnect(
         &self,
         visit: [u8; 16],
@@ -252,13 +252,13 @@ impl Intent {
         is_meant && self.visit == Some(visit)
     }
 
-    /// Compares whoever has opened the link with the person who was asked, and with the browser that has it.
+    /// Compares the user who has opened the link with the person who was asked, and with the browser that has it.
     pub(crate) fn opened_by(&mut self, visitor: &Holder, visit: [u8; 16]) -> Visitor {
         if *visitor == self.holder && self.visit.is_none_or(|bound| bound == visit) {
             return Visitor::Asked;
         }
         self.mismatches = self.mismatches.saturating_add(1);
-        // What is being exchanged is the answer of the right person.
+        // An exchange has the answer of the right person.
         if self.mismatches < MISMATCHES || self.stage == Stage::Exchanging {
             return Visitor::Other;
         }
@@ -302,7 +302,7 @@ impl Intent {
         was
     }
 
-    /// Whether it is being exchanged, and may still become something. What is paid is paid, however long it took.
+    /// Whether it is being exchanged, and may still succeed. A payment counts, however long it took.
     pub(crate) fn is_exchanged(&self, now: Millis) -> bool {
         self.stage == Stage::Exchanging && (self.is_at_work() || !self.is_over(now))
     }
@@ -562,7 +562,7 @@ mod tests {
         // The call waits for it as long as a person had for the link.
         assert!(!claimed.is_over(last + LIFETIME - 1));
         assert!(claimed.is_over(last + LIFETIME));
-        // It is noted even then: nobody is to pay twice.
+        // It is noted even then: a person must not pay twice.
         assert!(claimed.clone().exchanged(Stage::Done, last + 2 * LIFETIME));
         assert!(claimed.exchanged(Stage::Open, last + 2 * LIFETIME));
         assert!(claimed.is_over(last + 2 * LIFETIME));
@@ -588,7 +588,7 @@ mod tests {
             assert!(intent.clone().exchanged(Stage::Done, NOW + EXCHANGE));
             let late = NOW + EXCHANGE + 1;
             assert_eq!(intent.is_over(late), is_cut_off, "{:?}", intent.purpose);
-            // What comes then is too late, and the link is not opened again.
+            // A later result is too late, and the link is not opened again.
             assert_eq!(intent.clone().exchanged(Stage::Done, late), !is_cut_off);
             assert_eq!(intent.exchanged(Stage::Open, late), !is_cut_off);
         }

@@ -56,7 +56,7 @@ static ROW: AtomicUsize = AtomicUsize::new(0);
 /// Whether the terminal is taken.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A terminal in which a whole form stands at once.
+/// A terminal that shows a whole form at once.
 ///
 /// The terminal is as it was before once this is dropped, and after a panic.
 pub struct Full {
@@ -77,7 +77,7 @@ pub struct Full {
     prompt: Option<Words>,
     /// Whether the question that stands on the screen is too new to take keys.
     settling: Settling,
-    /// When it is to be said for what is waited.
+    /// The time at which the person is told what the program waits for.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
     /// How long that has been so, in whole seconds.
@@ -120,8 +120,8 @@ impl Full {
         })
     }
 
-    /// Has the terminal put a text into the clipboard, which is on the machine of the person also
-    /// where this program is not. Not every terminal does.
+    /// Has the terminal put a text into the clipboard, which is on the person's machine even if this program runs on
+    /// another one. Not every terminal does.
     fn copy(&mut self, text: &str) {
         let encoded = STANDARD.encode(text);
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
@@ -154,7 +154,7 @@ impl Full {
         restore();
         // Where no shell would have it go on, the system does not stop it.
         let _ = kill_process(getpid(), Signal::TSTP);
-        // A terminal that was taken once can be taken again, or nobody is there.
+        // A terminal that was taken once can be taken again, unless it is closed.
         let _ = take();
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
@@ -168,7 +168,7 @@ impl Full {
             sleep(SILENT).await;
             AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
         });
-        // A terminal that was taken once can be taken again, or nobody is there.
+        // A terminal that was taken once can be taken again, unless it is closed.
         let _ = take();
         self.keys.open();
         if let Ok((columns, rows)) = crossterm::terminal::size() {
@@ -187,14 +187,14 @@ impl Full {
         self.write(&gone);
     }
 
-    /// Returns what is to be written for the region to go.
+    /// Returns the bytes that remove the region.
     fn left(&mut self) -> String {
         ROW.store(0, Ordering::Relaxed);
         self.region.leave()
     }
 
     fn write(&mut self, text: &str) {
-        // A terminal that cannot be written to has nobody before it.
+        // If the terminal cannot be written to, no person sees it.
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
@@ -234,8 +234,8 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is gone: what is asked is cancelled, and what goes on comes to its end. A task
-            // may outlive us, and then asks whoever comes next.
+            // The terminal is closed: the question is cancelled, and the call ends. A task may outlive this program, and
+            // asks the next client.
             Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
                 return Poll::Pending;
             }
@@ -339,7 +339,7 @@ impl Leaf for Full {
         if self.away.is_some() {
             return;
         }
-        // It stands below until the call has ended; the scrollback keeps the last.
+        // It is drawn below until the call has ended; the scrollback keeps the last one.
         match talk.under_way() {
             Some((call, _)) => self.far.clone_from(&call.far),
             None => {
@@ -428,7 +428,7 @@ impl Leaf for Full {
 impl Drop for Full {
     fn drop(&mut self) {
         if let Some(away) = self.away.take() {
-            // It has the terminal, and leaves it as it was. What came meanwhile was not shown yet.
+            // It leaves the terminal as it was. The rows that came meanwhile were not shown yet.
             away.end();
             out::tell(&mut self.page);
             let _ = out::print(&self.waiting);
@@ -441,7 +441,7 @@ impl Drop for Full {
 }
 
 fn size(columns: u16, rows: u16) -> Size {
-    // A terminal that does not say is one of the usual size.
+    // A terminal that does not tell its size is taken to have the usual one.
     let or = |said: u16, usual: usize| if said == 0 { usual } else { said.into() };
     Size {
         columns: or(columns, 80),
@@ -449,7 +449,7 @@ fn size(columns: u16, rows: u16) -> Size {
     }
 }
 
-/// Whether the terminal breaks rows anew where it becomes narrower, as most do; tmux does so in any other.
+/// Whether the terminal breaks rows anew when it becomes narrower. Most do; within tmux, tmux does it.
 fn rewraps() -> bool {
     if std::env::var_os("TMUX").is_some() {
         return true;
@@ -481,7 +481,7 @@ pub(crate) fn is_away() -> bool {
     AWAY_TIMES.load(Ordering::Relaxed) > 0
 }
 
-/// Leaves the terminal as it was. What is drawn below the scrollback goes.
+/// Leaves the terminal as it was, without the rows that were drawn below the scrollback.
 fn restore() {
     IS_TAKEN.store(false, Ordering::Relaxed);
     let mut out = out::stderr();
@@ -502,7 +502,7 @@ fn is_review(step: &Step<'_>) -> bool {
     matches!(step, Step::Review(_) | Step::Reread(_))
 }
 
-/// Whether the question that is asked is that of a task.
+/// Whether a task asks the question in front.
 fn asks_for_task(desk: &Desk) -> bool {
     let call = desk.front().and_then(|front| front.question.call.as_ref());
     matches!(call, Some(Call::Task { .. }))

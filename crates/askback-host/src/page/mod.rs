@@ -21,13 +21,13 @@ pub use excerpt::{Excerpt, LEFT_OUT};
 /// The most columns a page uses.
 const COLUMNS: usize = 100;
 
-/// The fewest columns for our words beside a mark.
+/// The fewest columns for our words after a mark.
 const ROOM: usize = 16;
 
-/// The fewest columns for text of a peer beside a mark, the gutter not counted.
+/// The fewest columns for text of a peer after a mark, without the gutter.
 const QUOTED_ROOM: usize = 10;
 
-/// How far what stands below its mark is set in.
+/// The indent of text that is put below its mark.
 const BELOW: usize = 2;
 
 /// The style codes there are; nothing else that begins with an escape is written.
@@ -78,15 +78,15 @@ pub struct Page {
 #[derive(Debug)]
 enum Line {
     Blank,
-    /// Words of ours behind a mark.
+    /// Our words after a mark.
     Ours(Words, Style, Words),
-    /// Words of ours that the terminal may break: for programs that read them, too.
+    /// Our words, broken by the terminal alone: programs may read them, too.
     Whole(Words),
-    /// Text of a peer behind a mark of ours and the gutter.
+    /// Text of a peer after our mark and the gutter.
     Quote(Words, PeerText),
-    /// The same, of which some lines are JSON.
+    /// The same, with JSON in some lines.
     QuoteJson(Words, PeerText),
-    /// The beginning of a peer's text behind a mark of ours and the gutter, in one row.
+    /// The beginning of a peer's text after our mark and the gutter, in one row.
     QuoteRow(Words, PeerText),
     /// A link behind the gutter, with its domain.
     Link(PeerText, Range<usize>),
@@ -146,7 +146,7 @@ impl Page {
         Rows(rows)
     }
 
-    /// Begins what is put on the page at the left edge, over a prompt if one stands there. After a
+    /// Puts the cursor at the left edge, over a prompt if there is one. After a
     /// typed line the terminal is in a row of its own, unless the line was typed ahead of its
     /// prompt: then it is behind the prompt, where the rows would not fit.
     pub fn afresh(&mut self) {
@@ -158,23 +158,23 @@ impl Page {
         self.lines.push(Line::Blank);
     }
 
-    /// A line of ours.
+    /// A line of our words.
     pub fn say(&mut self, style: Style, words: impl Into<Words>) {
         self.item("", style, words);
     }
 
-    /// A line of ours, set in below another.
+    /// A line of our words, indented below another.
     pub fn note(&mut self, style: Style, words: impl Into<Words>) {
         self.item("  ", style, words);
     }
 
-    /// A line of ours behind a mark; below it where too little room is left beside it.
+    /// A line of our words after a mark, or below it if too little room is left in its row.
     pub fn item(&mut self, mark: impl Into<Words>, style: Style, words: impl Into<Words>) {
         let line = Line::Ours(mark.into(), style, words.into());
         self.lines.push(line);
     }
 
-    /// A term and the words on it behind so many columns; below it where it is longer than those.
+    /// A term, and the words on it after so many columns, or below it if the term is longer.
     pub fn entry(&mut self, term: impl Into<Words>, columns: usize, words: impl Into<Words>) {
         let term = term.into();
         let mark = match text::columns(term.as_str()) > columns {
@@ -188,7 +188,7 @@ impl Page {
         self.item(mark, Style::Plain, words);
     }
 
-    /// A line of ours that is not wrapped, for it may be read by a program.
+    /// A line of our words that is not wrapped, as a program may read it.
     pub fn line(&mut self, words: impl Into<Words>) {
         self.lines.push(Line::Whole(words.into()));
     }
@@ -198,7 +198,7 @@ impl Page {
         self.quote_at("", text);
     }
 
-    /// Text of a peer behind a mark of ours.
+    /// Text of a peer after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::Quote(mark.into(), text.into()));
     }
@@ -209,20 +209,20 @@ impl Page {
         self.lines.push(Line::QuoteJson(mark.into(), text.into()));
     }
 
-    /// Text of a peer behind a mark of ours, on one line as long as it fits: its line breaks and
+    /// Text of a peer after our mark, on one line if it fits: its line breaks and
     /// tabs are made visible. For names, titles and values.
     pub fn quote_line(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         let text = text.into();
         self.quote_at(mark, text::line(text.raw()));
     }
 
-    /// The first line of a peer's text in one row behind a mark of ours: as much of it as fits. For what is only to be
+    /// The first line of a peer's text in one row after our mark, as much of it as fits. For text that is only to be
     /// recognized.
     pub fn quote_row(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::QuoteRow(mark.into(), text.into()));
     }
 
-    /// A link that was judged: what is beside its domain is dim.
+    /// A link that was judged: all but its domain is dim.
     pub fn link(&mut self, link: &Link) {
         let text = PeerText::from(&link.url);
         self.lines.push(Line::Link(text, link.domain.clone()));
@@ -262,7 +262,7 @@ impl Rows {
         Self(json)
     }
 
-    /// Removes the empty rows around the others, for what stands alone.
+    /// Removes the empty rows at both ends, for rows that are printed alone.
     #[must_use]
     pub fn alone(self) -> Self {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
@@ -401,8 +401,7 @@ impl Layout {
         }
     }
 
-    /// Puts a mark where too little room is left beside it on rows of its own, and says what is to
-    /// stand before the rest.
+    /// Puts a mark on rows of its own if it leaves too little room, and returns the indent of the rest.
     fn marked(&mut self, mark: &Words, room: usize) -> Indent {
         let columns = text::columns(mark.as_str());
         if columns == 0 || self.columns >= columns.saturating_add(room) {

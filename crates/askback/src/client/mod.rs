@@ -1,8 +1,8 @@
 //! Clients: calling what a server has, and answering what it asks.
 //!
 //! A [`Client`] finds out by itself which revision a server speaks, drives the rounds in which the
-//! server asks, and starts a crashed server again where that is safe. The functions that a
-//! [`ClientBuilder`] is given answer what the server asks; what has none is not declared.
+//! server asks, and starts a crashed server again if that is safe. The functions that a
+//! [`ClientBuilder`] is given answer the server's questions; a kind of question without a function is not declared.
 //!
 //! ```
 //! use askback::{Ctx, Form, Result, Server, Tool, client::Client, protocol::ElicitResult, transport};
@@ -124,7 +124,7 @@ struct Inner {
     shared: Arc<Shared>,
     limits: Limits,
     last_id: AtomicU64,
-    /// Says where a request stands in its trace.
+    /// Gives each request its place in a trace.
     propagate: Option<trace::Propagate>,
     /// The open subscriptions of [`Client::subscribe`], where watching is a subscription of its
     /// own.
@@ -214,7 +214,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`MetaKeyError`] for a key that is none, or that the protocol sets itself.
+    /// [`MetaKeyError`] for a text that is not a key, and for a key that the protocol sets itself.
     pub fn with_meta(&self, key: &str, value: impl Into<Value>) -> Result<Self, MetaKeyError> {
         let mut meta = self.meta.as_deref().cloned().unwrap_or_default();
         meta.set(key, value)?;
@@ -223,8 +223,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Returns the settings of an extension that the server declares, empty where it has none; `None`
-    /// where it does not have the extension.
+    /// Returns the settings of an extension that the server declares, which may be empty; `None` if it does not have the
+    /// extension.
     #[must_use]
     pub fn extension(&self, name: &str) -> Option<JsonObject> {
         self.greeting().capabilities.extension(name).cloned()
@@ -330,7 +330,7 @@ impl Client {
     }
 
     /// Calls a tool. The arguments are anything that serializes as an object: a struct, a map,
-    /// `json!({..})`; or `()` where there are none.
+    /// `json!({..})`; or `()` for no arguments.
     ///
     /// That the tool itself failed is a result like any other: [`CallToolResult::text`] and
     /// [`CallToolResult::structured`] return it as an error.
@@ -372,7 +372,7 @@ impl Client {
         PendingCall::new(self, params.map(ClientRequest::CallTool))
     }
 
-    /// Calls a tool that was listed: as a task of the core protocol where it has to be one (2025-11-25,
+    /// Calls a tool that was listed: as a task of the core protocol if it has to be one (2025-11-25,
     /// server/tools, `execution`), and otherwise as [`Client::call_tool`] does. The caller notices
     /// nothing of the task; the client asks after it until it has ended, and has it cancelled when the
     /// future is dropped.
@@ -389,7 +389,7 @@ impl Client {
         self.call(&tool.name, &arguments, is_task)
     }
 
-    /// Calls a tool that was listed: as a task where it may be one, and otherwise as
+    /// Calls a tool that was listed: as a task if it may be one, and otherwise as
     /// [`Client::call_tool`] does. The client follows a task as in [`Client::call_listed`]; how it
     /// stands is told by [`Event::Task`]. From 2026-07-28 on it is the server that decides, call by
     /// call, whether one becomes a task.
@@ -458,7 +458,7 @@ impl Client {
     }
 
     /// Gets the messages of a prompt. The arguments are anything that serializes as an object of
-    /// texts, or `()` where there are none.
+    /// texts, or `()` for no arguments.
     ///
     /// # Errors
     ///
@@ -548,13 +548,13 @@ impl Client {
 
     /// Tells the server that the roots changed, where the revision has a way to.
     pub fn roots_changed(&self) {
-        // A client that is closed has nobody to tell.
+        // A closed client tells the server nothing.
         let _ = self.inner.commands.send(Command::RootsChanged);
     }
 
-    /// From now on the client asks for somebody else; see [`ClientBuilder::principal`].
+    /// From now on the client makes its requests for another principal; see [`ClientBuilder::principal`].
     pub fn set_principal(&self, principal: Option<String>) {
-        // A client that is closed asks for nobody.
+        // A closed client makes no requests.
         let _ = self.inner.commands.send(Command::SetPrincipal(principal));
     }
 
@@ -633,7 +633,7 @@ impl Client {
     }
 }
 
-/// The arguments of a call; none where nothing was given.
+/// The arguments of a call, if any were given.
 fn object(arguments: &impl Serialize) -> Result<Option<RawObject>, serde_json::Error> {
     let json = RawJson::new(arguments)?;
     match json.as_str() {

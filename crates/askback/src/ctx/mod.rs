@@ -65,8 +65,8 @@ pub use crate::{
 ///
 /// In 2026-07-28 a handler that asks is **run again from the top** when the answer arrives, on
 /// whichever process the retry reaches. Answers are recorded, so the code looks and behaves as if
-/// it had simply waited; but everything else between two questions may happen again. What must not
-/// belongs in [`Ctx::run`] (recorded, not repeated on a retry) or [`Ctx::commit`] (at most once,
+/// it had simply waited; but everything else between two questions may happen again. Code that must not
+/// run twice belongs in [`Ctx::run`] (recorded, not repeated on a retry) or [`Ctx::commit`] (at most once,
 /// even if a retry is sent twice). A step before the first question is repeated when the first
 /// response is lost, since nothing has been recorded yet.
 ///
@@ -150,7 +150,7 @@ impl Ctx {
     /// after a question.
     ///
     /// The closure may borrow from the handler: `async || Ok(path.len())`. Its result is recorded, whether Ok or Err. It may not ask, and may take
-    /// [`limits.asking.run`](crate::limits::AskingLimits::run) unless [`Step::limit`] says otherwise; a question beside it waits for it.
+    /// [`limits.asking.run`](crate::limits::AskingLimits::run) unless [`Step::limit`] says otherwise; a question of a concurrent branch waits for it.
     /// Before the first question it is done at least once: there is nothing yet that remembers it.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Ctx {
     /// that has begun runs to its end in a task of its own, also if the client goes away or cancels
     /// the call. A retry waits for it and gets its value.
     ///
-    /// The name is what is claimed, so each commit of a call needs one of its own. The value is kept
+    /// The name is claimed, so each commit of a call needs its own name. The value is kept
     /// for two days: return a reference, not a document.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl Ctx {
         hex(&digest[..16])
     }
 
-    /// Runs a future beside the handler, polled with it and dropped with it. It may ask, which a
+    /// Runs a future concurrently with the handler, polled with it and dropped with it. It may ask; a
     /// task of the runtime may not.
     pub fn spawn<T, Fut>(&self, future: Fut) -> impl Future<Output = T> + Send + use<T, Fut>
     where
@@ -294,7 +294,7 @@ impl Ctx {
         .await
     }
 
-    /// The time, in milliseconds since the Unix epoch, as this flow sees it: that of the last
+    /// The time, in milliseconds since the Unix epoch, as this flow sees it: the time of the last
     /// answer or step, so that a handler that is run again sees the same.
     #[must_use]
     pub fn now(&self) -> Millis {
@@ -340,9 +340,8 @@ impl Ctx {
     /// Makes this call a task: the client is given a handle in place of a result, and what comes
     /// after goes on without the request (the extension `io.modelcontextprotocol/tasks`, SEP-2663).
     ///
-    /// The handler is not run again from here on. What it asked before was asked in ordinary
-    /// rounds; what it asks from now on, and what is still open beside, the client finds in the
-    /// task. Its [progress](Ctx::progress) is what the task says of how it stands.
+    /// The handler is not run again from here on. Earlier questions were asked in ordinary rounds; the client finds later
+    /// questions, and those that are still open, in the task. The [progress](Ctx::progress) becomes the message of the task.
     ///
     /// Where the call is a task already, or the client takes none, nothing happens and the call
     /// goes on.
@@ -362,7 +361,7 @@ impl Ctx {
         .await
     }
 
-    /// Whether this call is a task: nobody waits for its response.
+    /// Whether this call is a task: the client does not wait for its response.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.0.cell.is_task()
@@ -411,8 +410,8 @@ impl Ctx {
         self.incoming().capabilities()
     }
 
-    /// Returns the settings of an extension that the client declares, empty where it has none; `None`
-    /// where the client, or its revision, does not have the extension (2026-07-28, basic/versioning,
+    /// Returns the settings of an extension that the client declares, which may be empty; `None`
+    /// if the client, or its revision, does not have the extension (2026-07-28, basic/versioning,
     /// Extension Negotiation). Then do without it, or refuse the call with [`Ctx::require_extension`].
     #[must_use]
     pub fn extension(&self, name: &str) -> Option<&JsonObject> {
@@ -482,7 +481,7 @@ impl Ctx {
     ///
     /// # async fn import(ctx: Ctx) {
     /// ctx.progress(Progress::of(2, 7).message("reading the second file"));
-    /// // If nobody knows how much there is to do:
+    /// // If the total is unknown:
     /// ctx.progress(Progress::at(3).message("three rows"));
     /// # }
     /// ```
@@ -544,8 +543,7 @@ impl Ctx {
         self.incoming().principal()
     }
 
-    /// Returns where the request stands in a trace, where its client says so: the trace, and the baggage
-    /// that travels along. Nobody has checked it.
+    /// Returns the trace of the request and its baggage, if the client sent them. They are not checked.
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
         self.incoming().origin.trace.as_deref()
@@ -564,9 +562,9 @@ impl Ctx {
         self.tell_changed(&changed, Audience::All);
     }
 
-    /// Tells of a change that concerns only who asks: the clients of the same
-    /// [principal](Ctx::principal) are told, and nobody else's. Callers who are not known are one:
-    /// where nobody is, as on a server of one's own machine, all are told.
+    /// Tells of a change that concerns this caller alone: the clients of the same
+    /// [principal](Ctx::principal) are told, and no others. Unknown callers count as one principal:
+    /// on a server of one machine, without a sign-in, all are told.
     pub fn changed_for_caller(&self, changed: Changed) {
         self.tell_changed(&changed, Audience::only(self.principal()));
     }
