@@ -23,24 +23,17 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Millis, Principal, Reply, keys::Key, seal},
+    ask::{Millis, Principal, Reply},
     engine::server::{self as engine, Call, ClientLocation, Origin},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        CallToolParams, CancelledParams, ClientCapabilities, ClientRequest, GetPromptParams,
-        Implementation, InputRequest, InputRequiredResult, InputResponses, JsonObject,
-        LoggingLevel, ProgressParams, ProgressToken, RawJson, RawObject, ReadResourceParams,
+        CallToolParams, CancelledParams, ClientRequest, GetPromptParams, InputRequest,
+        InputRequiredResult, InputResponses, LoggingLevel, RawJson, RawObject, ReadResourceParams,
         ServerNotification,
     },
     revision::Revision,
 };
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use sha2::{Digest, Sha256};
-use tokio::{
-    sync::{Notify, broadcast},
-    time::Instant,
-};
+use tokio::sync::{Notify, broadcast};
 
 pub(super) use self::tasks::{NewTask, begin_task};
 pub(crate) use self::{
