@@ -41,6 +41,8 @@ pub mod quote;
 #[doc(hidden)]
 pub mod rfc3339;
 #[doc(hidden)]
+pub mod secret;
+#[doc(hidden)]
 pub mod uri_template;
 #[doc(hidden)]
 pub mod wire;

@@ -84,7 +84,6 @@ mod proof;
 mod provider;
 mod reach;
 mod records;
-mod secret;
 mod shape;
 mod shown;
 mod sign_in;
@@ -101,6 +100,7 @@ use std::{
 use askback_core::{auth::Scopes, clock::Clock, limits::Limits};
 use url::Url;
 
+pub use askback_core::secret::Secret;
 pub use askback_core::{
     auth::{AuthorizationError, SignInError},
     future::BoxFuture,
@@ -116,7 +116,6 @@ pub use key::{Algorithm, SigningKey};
 pub use provider::Provider;
 pub use reach::Reach;
 pub use records::SignedIn;
-pub use secret::Secret;
 pub use sign_in::{Redirect, SignIn, SignInRequest};
 pub use store::{CredentialKey, CredentialStore, KeyLock, MemoryCredentials};
 pub use token::Tokens;

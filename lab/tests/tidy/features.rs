@@ -24,7 +24,7 @@ const WITHOUT_ITEM: &[(&str, &str)] = &[
     // Patterns are checked by what the core then has.
     ("pattern", "askback-core/pattern"),
     // SQLite itself.
-    ("sqlite-bundled", "rusqlite/bundled"),
+    ("sqlite-bundled", "askback-sql/sqlite-bundled"),
 ];
 
 fn unlisted(tree: &Tree, without_item: &[(&str, &str)]) -> Vec<Problem> {

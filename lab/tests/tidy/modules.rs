@@ -27,6 +27,7 @@ const OF_CORE: Map = &[
     ("quote", &[]),
     ("revision", &[]),
     ("rfc3339", &[]),
+    ("secret", &[]),
     ("uri_template", &[]),
     ("jsonrpc", &["json", "limits", "quote"]),
     (

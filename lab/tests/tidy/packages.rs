@@ -13,6 +13,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-macros", &[]),
     ("askback-requests", &["askback-core"]),
     ("askback-oauth", &["askback-core", "askback-requests"]),
+    ("askback-sql", &["askback-core"]),
     (
         "askback",
         &[
@@ -20,11 +21,12 @@ const FLOORS: &[(&str, &[&str])] = &[
             "askback-macros",
             "askback-oauth",
             "askback-requests",
+            "askback-sql",
         ],
     ),
     (
         "askback-connect",
-        &["askback", "askback-core", "askback-oauth"],
+        &["askback", "askback-core", "askback-oauth", "askback-sql"],
     ),
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
@@ -182,17 +184,20 @@ fn core(tree: &str) -> Vec<Problem> {
 fn sqlite(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    for package in packages.filter(|package| package["name"] == "askback") {
+    for package in packages.filter(|package| package["name"] == "askback-sql") {
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
         for rusqlite in dependencies.filter(|dependency| dependency["name"] == "rusqlite") {
             // The versions that sqlx 0.8 and the newest rusqlite need.
             if rusqlite["req"] != ">=0.32, <0.42" {
-                problems.push(format!("askback takes rusqlite {} alone", rusqlite["req"]));
+                problems.push(format!(
+                    "askback-sql takes rusqlite {} alone",
+                    rusqlite["req"]
+                ));
             }
             let bundled = json!("bundled");
             let features = rusqlite["features"].as_array();
             if features.is_some_and(|features| features.contains(&bundled)) {
-                problems.push("askback bundles SQLite unasked".to_owned());
+                problems.push("askback-sql bundles SQLite unasked".to_owned());
             }
         }
         let enabled = package["features"]["sqlite"].as_array();
@@ -286,7 +291,7 @@ fn sqlite_may_be_that_of_another_crate() {
     let rusqlite = json!({"name": "rusqlite", "req": "^0.41.1", "features": ["bundled"]});
     let features = json!({"sqlite": ["dep:rusqlite", "rusqlite/bundled"]});
     let bad = json!({"packages": [
-        {"name": "askback", "dependencies": [rusqlite], "features": features},
+        {"name": "askback-sql", "dependencies": [rusqlite], "features": features},
     ]});
     let wanted = ["rusqlite \"^0.41.1\" alone", "unasked", "`sqlite` bundles"];
     assert_found(&sqlite(&bad), &wanted);

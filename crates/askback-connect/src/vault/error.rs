@@ -67,6 +67,12 @@ impl VaultError {
     }
 }
 
+impl From<askback_sql::SqlError> for VaultError {
+    fn from(error: askback_sql::SqlError) -> Self {
+        Self::Store(error.into_inner())
+    }
+}
+
 /// Random bytes from the operating system, of cryptographic quality.
 pub(crate) fn entropy<const N: usize>() -> Result<[u8; N], VaultError> {
     let mut bytes = [0; N];

@@ -92,6 +92,8 @@ mod store;
 
 pub use account::{AccountKey, AccountState, Holder};
 pub(crate) use aside::BROWSER_KEEPS;
+#[cfg(feature = "postgres")]
+pub use askback_sql::PostgresSettings;
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
 pub use credential::{Credential, Grant};
 pub use error::VaultError;
@@ -102,15 +104,15 @@ pub use query::AccountQuery;
 pub use renewal::{RenewalError, Renewer, SecondLook};
 pub use revocation::{RevocationFailed, RevocationOutcome, Revoker, TokenKind};
 pub use settings::VaultSettings;
+#[cfg(feature = "postgres")]
+pub use sql::PostgresVault;
 #[cfg(feature = "sqlite")]
 pub use sql::SqliteVault;
 #[doc(hidden)]
 pub use sql::{Change, Filter};
-#[cfg(feature = "postgres")]
-pub use sql::{PostgresSettings, PostgresVault};
 #[doc(hidden)]
 pub use store::{
     EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, TenantKey,
     VaultRecord, WriteOutcome,
 };
-pub use store::{VaultFuture, VaultStore, Wrapped};
+pub use store::{VaultStore, Wrapped};

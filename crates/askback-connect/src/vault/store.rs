@@ -1,14 +1,10 @@
 //! The rows of the vault's records, and the database that has them.
 
-use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes, future::BoxFuture};
+use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes};
+use askback_sql::Database;
 
 use super::account::{AccountKey, AccountState, Holder};
-use super::error::VaultError;
-use super::sql::{Batch, Changed, Statement, Value};
 use crate::debug::debug_only;
-
-/// The future of a store's method.
-pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 
 /// A database with the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come
 /// here. Only the stores of this crate implement it.
@@ -19,19 +15,9 @@ pub type VaultFuture<'a, T> = BoxFuture<'a, Result<T, VaultError>>;
 /// - **Nothing is sealed under a key that the tenant does not have**: [`WriteOutcome::UnknownKey`] otherwise. A tenant's key
 ///   is dropped only when nothing is sealed under it.
 pub trait VaultStore: Send + Sync + 'static {
-    /// Returns the statement that takes the turn to write to the audit of a tenant (`$1`) until the end of the
-    /// transaction. A database with concurrent writers needs it: readers would otherwise see lines in another order than
-    /// their numbers.
+    /// Returns the database.
     #[doc(hidden)]
-    fn turn(&self) -> Option<&'static str>;
-
-    /// Does a batch in one transaction.
-    #[doc(hidden)]
-    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed>;
-
-    /// Returns the rows of a statement, which may change them.
-    #[doc(hidden)]
-    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>>;
+    fn database(&self) -> &dyn Database;
 }
 
 /// A record of the vault.

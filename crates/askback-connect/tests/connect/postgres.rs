@@ -371,7 +371,7 @@ async fn many_make_the_tables_at_the_same_time() {
     assert_eq!(again.accounts(&ada()).await.unwrap().len(), 1);
     let versions = place
         .admin
-        .query("SELECT version FROM askback_vault_schema", &[])
+        .query("SELECT version FROM askback_schemas", &[])
         .await
         .unwrap();
     let versions: Vec<i64> = versions.iter().map(|row| row.get(0)).collect();
@@ -385,7 +385,7 @@ async fn tables_of_another_version_are_refused() {
     };
     drop(place.store().await);
     for (version, remedy) in [(11, "update the program"), (9, "move them away")] {
-        let update = format!("UPDATE askback_vault_schema SET version = {version}");
+        let update = format!("UPDATE askback_schemas SET version = {version}");
         place.admin.execute(&update, &[]).await.unwrap();
         refuses(
             place.settings(),

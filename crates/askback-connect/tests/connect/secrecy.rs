@@ -326,11 +326,11 @@ fn a_file_of_another_version_is_refused() {
         drop(SqliteVault::open(&path).unwrap());
         let connection = rusqlite::Connection::open(&path).unwrap();
         let made: i64 = connection
-            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .query_row("SELECT version FROM askback_schemas", [], |row| row.get(0))
             .unwrap();
         assert_eq!(made, 10);
-        let set = connection.pragma_update(None, "user_version", version);
-        set.unwrap();
+        let set = "UPDATE askback_schemas SET version = ?1";
+        connection.execute(set, [version]).unwrap();
         drop(connection);
         let refused = SqliteVault::open(&path).unwrap_err().to_string();
         let told = [&format!("have version {version},"), remedy];

@@ -1,7 +1,7 @@
 //! An effect, its claim and its value in one transaction of the author's own database.
 
 use askback_core::protocol::RawJson;
-use rusqlite::Transaction;
+use askback_sql::rusqlite::Transaction;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::Ctx;

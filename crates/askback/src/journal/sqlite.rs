@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
-
 use super::{
     AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal, Lease,
     Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
@@ -11,6 +9,7 @@ use super::{
 };
 use crate::store::{
     SqliteStore,
+    rusqlite::{self, Connection, OptionalExtension, Row, Transaction, named_params, params},
     share::{self, GivesWay, OVERHEAD},
     sqlite::{Table, blob, count, integer},
 };

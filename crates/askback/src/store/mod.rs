@@ -62,12 +62,12 @@ use std::time::Duration;
 use askback_core::future::BoxFuture;
 
 pub use askback_core::ask::{FlowId, Millis};
+/// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
+#[cfg(feature = "sqlite")]
+pub use askback_sql::rusqlite;
 pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use owner::Owner;
-/// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
-#[cfg(feature = "sqlite")]
-pub use rusqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 

@@ -1,22 +1,20 @@
 //! A store in an SQLite file, which several processes may share.
 
 use std::fmt;
-use std::io;
 use std::path::Path;
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use askback_core::limits::Limits;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use tokio::sync::oneshot;
+use askback_sql::{
+    Schema, SqlError, SqliteFile, SqliteSettings, make_tables,
+    rusqlite::{self, Connection, OptionalExtension, Transaction, TransactionBehavior, params},
+};
 
 use super::share::{self, GivesWay, Held, OVERHEAD};
 use super::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture, failed,
     lease_end,
 };
-use crate::private_file;
 
 /// A store in an SQLite file. The feature `sqlite` links the SQLite of the system (3.37 or newer), or
 /// whichever another crate of the program brings; `sqlite-bundled` builds one.
@@ -37,19 +35,48 @@ use crate::private_file;
 /// One thread of the store's own does the work. What was begun is done even if its future is
 /// dropped; dropping the store waits for it.
 pub struct SqliteStore {
-    /// Taken when the store is dropped, which ends the thread.
-    jobs: Option<mpsc::Sender<Job>>,
-    worker: Option<JoinHandle<()>>,
+    file: SqliteFile,
     max_bytes: usize,
 }
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+/// The tables of a store. An author may have them in a database of their own.
+const STORE: Schema = Schema {
+    name: "store",
+    version: 1,
+    tables: |_| {
+        let tables = Table::ALL.map(Table::triggers).concat();
+        format!("{TABLES}{tables}")
+    },
+    remedy: REMEDY,
+};
 
-/// How long one process waits for others to finish their transactions. A journal renews leases of 10 s in such a file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The tables of a journal, which are in no author's database.
+#[cfg(feature = "http-server")]
+const JOURNAL: Schema = Schema {
+    name: "journal",
+    version: 1,
+    tables: |_| {
+        let triggers = [Table::Calls, Table::Sessions].map(Table::triggers);
+        format!("{JOURNAL_TABLES}{}", triggers.concat())
+    },
+    remedy: REMEDY,
+};
+
+const REMEDY: &str = "move the file away. What waits for an answer in it is lost, and an effect that it remembers may \
+     happen again if a client repeats an old call";
+
+const SETTINGS: SqliteSettings = SqliteSettings {
+    #[cfg(feature = "http-server")]
+    schemas: &[STORE, JOURNAL],
+    #[cfg(not(feature = "http-server"))]
+    schemas: &[STORE],
+    // A journal renews leases of 10 s in such a file.
+    busy: Duration::from_secs(5),
+    erases: false,
+};
 
 const TABLES: &str = "
-    CREATE TABLE IF NOT EXISTS askback_commits (
+    CREATE TABLE askback_commits (
         flow BLOB NOT NULL,
         name TEXT NOT NULL,
         owner BLOB NOT NULL,
@@ -60,20 +87,20 @@ const TABLES: &str = "
         value BLOB,
         PRIMARY KEY (flow, name)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS askback_commits_expires ON askback_commits (expires);
+    CREATE INDEX askback_commits_expires ON askback_commits (expires);
 
-    CREATE TABLE IF NOT EXISTS askback_states (
+    CREATE TABLE askback_states (
         id BLOB NOT NULL PRIMARY KEY,
         owner BLOB NOT NULL,
         expires INTEGER NOT NULL,
         size INTEGER NOT NULL,
         bytes BLOB NOT NULL
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS askback_states_expires ON askback_states (expires);
-    CREATE INDEX IF NOT EXISTS askback_states_owner ON askback_states (owner, expires);
+    CREATE INDEX askback_states_expires ON askback_states (expires);
+    CREATE INDEX askback_states_owner ON askback_states (owner, expires);
 
     -- The sizes of either table summed up, by owner and, under the owner x'00', in all.
-    CREATE TABLE IF NOT EXISTS askback_held (
+    CREATE TABLE askback_held (
         kind TEXT NOT NULL,
         owner BLOB NOT NULL,
         bytes INTEGER NOT NULL,
@@ -83,8 +110,8 @@ const TABLES: &str = "
 
 /// The tables of the [journal](crate::journal) in the same file.
 #[cfg(feature = "http-server")]
-const JOURNAL: &str = "
-    CREATE TABLE IF NOT EXISTS askback_calls (
+const JOURNAL_TABLES: &str = "
+    CREATE TABLE askback_calls (
         id BLOB NOT NULL PRIMARY KEY,
         session BLOB NOT NULL,
         request BLOB NOT NULL,
@@ -100,21 +127,21 @@ const JOURNAL: &str = "
         status BLOB,
         expires INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS askback_calls_session ON askback_calls (session);
-    CREATE INDEX IF NOT EXISTS askback_calls_owner ON askback_calls (owner, size);
-    CREATE INDEX IF NOT EXISTS askback_calls_expires ON askback_calls (expires);
-    CREATE INDEX IF NOT EXISTS askback_calls_wake ON askback_calls (wake)
+    CREATE INDEX askback_calls_session ON askback_calls (session);
+    CREATE INDEX askback_calls_owner ON askback_calls (owner, size);
+    CREATE INDEX askback_calls_expires ON askback_calls (expires);
+    CREATE INDEX askback_calls_wake ON askback_calls (wake)
         WHERE node IS NULL AND wake IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS askback_calls_lease ON askback_calls (lease) WHERE node IS NOT NULL;
+    CREATE INDEX askback_calls_lease ON askback_calls (lease) WHERE node IS NOT NULL;
 
-    CREATE TABLE IF NOT EXISTS askback_answers (
+    CREATE TABLE askback_answers (
         call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
         ask INTEGER NOT NULL,
         reply BLOB,
         PRIMARY KEY (call, ask)
     ) STRICT, WITHOUT ROWID;
 
-    CREATE TABLE IF NOT EXISTS askback_events (
+    CREATE TABLE askback_events (
         call BLOB NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
         number INTEGER NOT NULL,
         ask INTEGER,
@@ -122,13 +149,13 @@ const JOURNAL: &str = "
         PRIMARY KEY (call, number)
     ) STRICT, WITHOUT ROWID;
 
-    CREATE TABLE IF NOT EXISTS askback_hints (
+    CREATE TABLE askback_hints (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         session BLOB,
         hint BLOB NOT NULL
     ) STRICT;
 
-    CREATE TABLE IF NOT EXISTS askback_sessions (
+    CREATE TABLE askback_sessions (
         id BLOB NOT NULL PRIMARY KEY,
         owner BLOB NOT NULL,
         size INTEGER NOT NULL,
@@ -136,23 +163,23 @@ const JOURNAL: &str = "
         note BLOB,
         expires INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS askback_sessions_owner ON askback_sessions (owner, expires);
-    CREATE INDEX IF NOT EXISTS askback_sessions_ended ON askback_sessions (ended_at)
+    CREATE INDEX askback_sessions_owner ON askback_sessions (owner, expires);
+    CREATE INDEX askback_sessions_ended ON askback_sessions (ended_at)
         WHERE ended_at IS NOT NULL;
 ";
 
 /// Keeps `askback_held` in step with a table, whatever changes that: KIND stands for its name.
 const TRIGGERS: &str = "
-    CREATE TRIGGER IF NOT EXISTS askback_KIND_inserted AFTER INSERT ON askback_KIND BEGIN
+    CREATE TRIGGER askback_KIND_inserted AFTER INSERT ON askback_KIND BEGIN
         INSERT INTO askback_held (kind, owner, bytes)
             VALUES ('KIND', NEW.owner, NEW.size), ('KIND', x'00', NEW.size)
             ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
     END;
-    CREATE TRIGGER IF NOT EXISTS askback_KIND_resized AFTER UPDATE OF size ON askback_KIND BEGIN
+    CREATE TRIGGER askback_KIND_resized AFTER UPDATE OF size ON askback_KIND BEGIN
         UPDATE askback_held SET bytes = bytes - OLD.size + NEW.size
             WHERE kind = 'KIND' AND owner IN (NEW.owner, x'00');
     END;
-    CREATE TRIGGER IF NOT EXISTS askback_KIND_deleted AFTER DELETE ON askback_KIND BEGIN
+    CREATE TRIGGER askback_KIND_deleted AFTER DELETE ON askback_KIND BEGIN
         UPDATE askback_held SET bytes = bytes - OLD.size
             WHERE kind = 'KIND' AND owner IN (OLD.owner, x'00');
         DELETE FROM askback_held WHERE kind = 'KIND' AND owner = OLD.owner AND bytes <= 0;
@@ -177,8 +204,8 @@ impl Table {
     const ALL: [Self; 2] = [Self::Commits, Self::States];
 
     /// Keeps the sums of the table in step with it.
-    fn count_in(self, connection: &Connection) -> Result<(), StoreError> {
-        Ok(connection.execute_batch(&TRIGGERS.replace("KIND", self.kind()))?)
+    fn triggers(self) -> String {
+        TRIGGERS.replace("KIND", self.kind())
     }
 
     /// Its name, without the prefix.
@@ -254,31 +281,8 @@ impl SqliteStore {
     ///
     /// As [`SqliteStore::open`].
     pub fn open_with(path: impl AsRef<Path>, max_bytes: usize) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        // The database is made before it has its name: SQLite does not let two connections turn
-        // one file to WAL at a time, nor wait for each other there. Its side files get the
-        // permissions of the file.
-        private_file::create(path, |draft| connect(draft).map(drop))?;
-        // Looked at by name: to open and close the file here would drop the locks that another
-        // connection of this process has on it.
-        let metadata = path.metadata()?;
-        if let Some(mode) = private_file::exposure(&metadata) {
-            return Err(failed(io::Error::other(format!(
-                "the file {path} is open to other users (mode {mode:03o}): run `chmod 600 {path}`",
-                path = path.display()
-            ))));
-        }
-
-        let mut connection = connect(path)?;
-        let (jobs, queue) = mpsc::channel::<Job>();
-        let worker = thread::Builder::new()
-            .name("askback-sqlite".to_owned())
-            .spawn(move || queue.into_iter().for_each(|job| job(&mut connection)))?;
-        Ok(Self {
-            jobs: Some(jobs),
-            worker: Some(worker),
-            max_bytes,
-        })
+        let file = SqliteFile::open(path.as_ref(), SETTINGS)?;
+        Ok(Self { file, max_bytes })
     }
 
     /// Creates the store's tables in an author's own database, if they are not there. Their names
@@ -286,13 +290,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Those of SQLite.
+    /// If they are there in another version, and those of SQLite.
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
-        connection.execute_batch(TABLES)?;
-        for table in Table::ALL {
-            table.count_in(connection)?;
-        }
-        Ok(())
+        Ok(make_tables(connection, &[STORE])?)
     }
 
     /// [`Store::claim`] within an author's own transaction, which [`Ctx::commit_in`](crate::Ctx::commit_in)
@@ -462,40 +462,18 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
     ) {
-        let job: Job = Box::new(move |connection| {
+        self.file.begin(move |connection| {
             if let Err(error) = work(connection) {
                 tracing::debug!(%error, "a hint could not be written down");
             }
         });
-        if let Some(jobs) = &self.jobs {
-            // A thread that has stopped has been reported by whoever waits for it.
-            let _ = jobs.send(job);
-        }
     }
 
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, result) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            // Nobody may be waiting any more.
-            let _ = reply.send(work(connection));
-        });
-        let stopped = || failed(io::Error::other("its thread has stopped"));
-        let jobs = self.jobs.as_ref().ok_or_else(stopped)?;
-        jobs.send(job).map_err(|_| stopped())?;
-        result.await.map_err(|_| stopped())?
-    }
-}
-
-impl Drop for SqliteStore {
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(worker) = self.worker.take() {
-            // A panic of the thread has been reported where it happened.
-            let _ = worker.join();
-        }
+        self.file.run(work).await
     }
 }
 
@@ -582,26 +560,10 @@ impl Store for SqliteStore {
     }
 }
 
-/// Opens a database and makes it a store, if it is none yet.
-fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Where the file system cannot do WAL, SQLite stays with its rollback journal.
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    // A commit lost to a power failure would be granted twice.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    SqliteStore::create_tables(&transaction)?;
-    #[cfg(feature = "http-server")]
-    {
-        // Not in an author's own database: no call is parked there.
-        transaction.execute_batch(JOURNAL)?;
-        Table::Calls.count_in(&transaction)?;
-        Table::Sessions.count_in(&transaction)?;
+impl From<SqlError> for StoreError {
+    fn from(error: SqlError) -> Self {
+        Self::Failed(error.into_inner())
     }
-    transaction.commit()?;
-    Ok(connection)
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -467,6 +467,30 @@ mod sqlite {
     }
 
     #[test]
+    fn a_file_of_another_version_is_refused() {
+        for (part, version, remedy) in [
+            ("store", 9, "update the program"),
+            ("store", -1, "move the file away"),
+            ("journal", 9, "update the program"),
+            ("journal", -1, "move the file away"),
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("store.db");
+            drop(SqliteStore::open(&path).unwrap());
+            let connection = Connection::open(&path).unwrap();
+            let set = "UPDATE askback_schemas SET version = ?1 WHERE name = ?2";
+            assert_eq!(connection.execute(set, (version, part)).unwrap(), 1);
+            drop(connection);
+            let refused = SqliteStore::open(&path).unwrap_err().to_string();
+            let told = format!("the tables of the {part} have version {version},");
+            assert!(
+                refused.contains(&told) && refused.contains(remedy),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
     fn what_was_begun_is_done_though_nobody_waits() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");

@@ -1,9 +1,10 @@
 //! The changes of rows.
 
 use askback_core::ask::{Millis, keys::KeyId};
+use askback_sql::{Batch, Statement, Value};
 
+use super::Filter;
 use super::rows::{Row, SealedRow, Versioned, values};
-use super::{Batch, Filter, Statement, Value};
 use crate::vault::account::AccountKey;
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::store::{

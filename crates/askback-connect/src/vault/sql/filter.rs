@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use askback_core::ask::{Millis, keys::KeyId};
+use askback_sql::{Statement, Value};
 
 use super::rows::{Row, ToColumns, values};
-use super::{Statement, Value};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::AuditEvent;
 

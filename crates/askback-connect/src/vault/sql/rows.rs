@@ -3,8 +3,8 @@
 use std::vec::IntoIter;
 
 use askback_core::{ask::keys::KeyId, auth::Scopes};
+use askback_sql::Value;
 
-use super::Value;
 use crate::vault::account::{AccountKey, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;

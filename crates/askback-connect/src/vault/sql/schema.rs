@@ -1,19 +1,14 @@
 //! The tables.
 
-use crate::vault::error::VaultError;
+use askback_sql::Schema;
 
-/// The words that differ between databases.
-pub(super) struct Dialect {
-    /// The type of text, which is compared by its bytes.
-    pub(super) text: &'static str,
-    pub(super) bytes: &'static str,
-    pub(super) number: &'static str,
-    /// The type of a number that counts up by itself, and is the key of its table.
-    pub(super) counter: &'static str,
-    pub(super) table: &'static str,
-}
-
-pub(super) const VERSION: i64 = 10;
+/// The tables of the vault.
+pub(super) const SCHEMA: Schema = Schema {
+    name: "vault",
+    version: 10,
+    tables: |dialect| dialect.write(TABLES),
+    remedy: "move them away to begin with an empty vault, in which users connect their accounts again",
+};
 
 const TABLES: &str = "
     CREATE TABLE askback_vault_keys (
@@ -113,28 +108,3 @@ const TABLES: &str = "
     )TABLE;
     CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
 ";
-
-/// Returns the statements that make the tables; none if they are there. An empty database has version 0.
-///
-/// # Errors
-///
-/// If the tables are of another version.
-pub(super) fn missing(version: i64, dialect: &Dialect) -> Result<Option<String>, VaultError> {
-    let remedy = match version {
-        0 => {
-            let tables = TABLES.replace("TEXT", dialect.text);
-            let tables = tables.replace("BYTES", dialect.bytes);
-            let tables = tables.replace("NUMBER", dialect.number);
-            let tables = tables.replace("COUNTER", dialect.counter);
-            return Ok(Some(tables.replace(")TABLE", dialect.table)));
-        }
-        VERSION => return Ok(None),
-        ..VERSION => {
-            "move them away to begin with an empty vault, in which users connect their accounts again"
-        }
-        _ => "update the program",
-    };
-    Err(VaultError::store(format!(
-        "its tables have version {version}, and this program needs version {VERSION}: {remedy}"
-    )))
-}

@@ -1,9 +1,10 @@
 //! What the vault does with the rows.
 
 use askback_core::ask::Millis;
+use askback_sql::{Batch, Changed, Statement, Value};
 
 use super::rows::{FromColumns, Row, values};
-use super::{Change, Changed, Filter, Statement};
+use super::{Change, Filter};
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
@@ -21,11 +22,13 @@ impl dyn VaultStore + '_ {
 
     /// Makes a change, with its line of the audit.
     pub async fn write(&self, change: Change) -> Result<WriteOutcome, VaultError> {
-        Ok(match self.change(change.batch(self.turn())).await? {
-            Changed::Rows(0) => WriteOutcome::Conflict,
-            Changed::Rows(_) => WriteOutcome::Kept,
-            Changed::ForeignKey => WriteOutcome::UnknownKey,
-        })
+        Ok(
+            match self.change(change.batch(self.database().lock())).await? {
+                Changed::Rows(0) => WriteOutcome::Conflict,
+                Changed::Rows(_) => WriteOutcome::Kept,
+                Changed::ForeignKey => WriteOutcome::UnknownKey,
+            },
+        )
     }
 
     /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
@@ -87,7 +90,7 @@ impl dyn VaultStore + '_ {
 
     /// Adds a line to the audit. Of the lines about the same person, it keeps the newest `most` of each event.
     pub async fn append(&self, audit: &AuditRecord, most: usize) -> Result<(), VaultError> {
-        let appended = Change::append(audit, most, self.turn());
+        let appended = Change::append(audit, most, self.database().lock());
         self.change(appended).await.map(drop)
     }
 
@@ -99,6 +102,21 @@ impl dyn VaultStore + '_ {
             Changed::Rows(rows) => rows,
             Changed::ForeignKey => 0,
         })
+    }
+
+    /// Does a batch in one transaction.
+    pub(crate) async fn change(&self, batch: Batch) -> Result<Changed, VaultError> {
+        // Tests let other tasks run in between.
+        #[cfg(test)]
+        crate::vault::pause::pause_once().await;
+        Ok(self.database().change(batch).await?)
+    }
+
+    /// Returns the rows of a statement, which may change them.
+    pub(crate) async fn rows(&self, statement: Statement) -> Result<Vec<Vec<Value>>, VaultError> {
+        #[cfg(test)]
+        crate::vault::pause::pause_once().await;
+        Ok(self.database().rows(statement).await?)
     }
 
     async fn read<T: FromColumns>(&self, statement: Statement) -> Result<Vec<T>, VaultError> {

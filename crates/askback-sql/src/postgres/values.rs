@@ -8,7 +8,7 @@ use tokio_postgres::{
     types::{IsNull, ToSql, Type, to_sql_checked},
 };
 
-use crate::vault::sql::{Statement, Value};
+use crate::{Statement, Value};
 
 /// PostgreSQL has `$1`, `$2` and so on in place of each `?`.
 pub(super) fn numbered(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use askback_oauth::Secret;
+use askback_core::secret::Secret;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::{CryptoProvider, ring},
@@ -15,9 +15,9 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::vault::error::VaultError;
+use crate::SqlError;
 
-/// The settings of a [`PostgresVault`](super::PostgresVault).
+/// Which database of PostgreSQL, and how it is reached.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresSettings {
@@ -27,13 +27,13 @@ pub struct PostgresSettings {
     pub connections: usize,
     /// How long a call waits for a connection, and then for its answer. 10 seconds.
     pub wait: Duration,
-    /// A file with the certificates (PEM) of the authorities that are trusted to name the database. Those of the
-    /// system, where there is none.
+    /// A file with the certificates (PEM) of the authorities that are trusted to name the database. Without a file, the
+    /// authorities of the system are trusted.
     pub authorities: Option<PathBuf>,
 }
 
-/// The name under which the vault is listed in `pg_stat_activity`.
-const NAME: &str = "askback-vault";
+/// The name under which the program is listed in `pg_stat_activity`.
+const NAME: &str = "askback";
 
 impl PostgresSettings {
     /// The settings for a database, by its connection string.
@@ -47,7 +47,7 @@ impl PostgresSettings {
         }
     }
 
-    pub(super) fn config(&self) -> Result<Config, VaultError> {
+    pub(super) fn config(&self) -> Result<Config, SqlError> {
         // The parser's error may quote a part of the password.
         let parsed = self.database.expose().parse::<Config>();
         let mut config = parsed.map_err(|_| unreadable())?;
@@ -73,26 +73,26 @@ impl PostgresSettings {
     }
 
     /// TLS by the provider that the program has chosen for itself, else by ring.
-    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, VaultError> {
+    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, SqlError> {
         let chosen = CryptoProvider::get_default().cloned();
         let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
         let tls = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(VaultError::store)?;
+            .map_err(SqlError::new)?;
         let tls = match self.authorities()? {
             Some(roots) => tls.with_root_certificates(roots),
-            None => tls.with_platform_verifier().map_err(VaultError::store)?,
+            None => tls.with_platform_verifier().map_err(SqlError::new)?,
         };
         Ok(MakeRustlsConnect::new(tls.with_no_client_auth()))
     }
 
-    fn authorities(&self) -> Result<Option<RootCertStore>, VaultError> {
+    fn authorities(&self) -> Result<Option<RootCertStore>, SqlError> {
         let Some(path) = &self.authorities else {
             return Ok(None);
         };
         let unusable = |why: &dyn Display| {
             let path = path.display();
-            VaultError::store(format!(
+            SqlError::new(format!(
                 "the file of authorities {path} cannot be used ({why}): give a PEM file with certificates"
             ))
         };
@@ -109,7 +109,7 @@ impl PostgresSettings {
     }
 }
 
-/// Whether an `@` of the password was taken for the end of it: the rest then stands in a name that would be shown.
+/// Whether an `@` within the password was read as its end: then its rest is part of a name that would be shown.
 fn has_stray_password(config: &Config) -> bool {
     let in_host = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
     let in_name = |name: Option<&str>| name.is_some_and(|name| name.contains('@'));
@@ -121,8 +121,8 @@ fn is_on_this_machine(config: &Config) -> bool {
     config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_socket)
 }
 
-fn unreadable() -> VaultError {
-    VaultError::store(
+fn unreadable() -> SqlError {
+    SqlError::new(
         "the connection string of PostgreSQL cannot be read: write postgresql://USER:PASSWORD@HOST/DATABASE, with \
          special characters of the password percent-encoded, and no other `sslmode` than `require` and `disable`",
     )

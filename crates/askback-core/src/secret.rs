@@ -1,13 +1,14 @@
 //! Secrets.
 
-use std::fmt;
+use alloc::string::String;
+use core::fmt;
 
 use zeroize::Zeroizing;
 
 /// A token, a code, a key or a password: never printed, and wiped from memory when dropped.
 ///
 /// ```
-/// # use askback_oauth::Secret;
+/// # use askback_core::secret::Secret;
 /// let secret = Secret::new("hunter2");
 /// assert_eq!(format!("{secret:?}"), "Secret(…)");
 /// assert_eq!(secret.expose(), "hunter2");

@@ -5,10 +5,10 @@ use std::{error::Error as _, io, time::Duration};
 use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::{Error, error::SqlState};
 
-use crate::vault::error::VaultError;
+use crate::SqlError;
 
-pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> VaultError {
-    VaultError::store(match error {
+pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> SqlError {
+    SqlError::new(match error {
         PoolError::Timeout(TimeoutType::Wait) => format!(
             "all {size} connections to PostgreSQL have been in use for {wait:?}: raise `PostgresSettings::connections`"
         ),
@@ -23,16 +23,16 @@ pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> Vaul
 }
 
 /// Why a connection did not do what it was to do.
-pub(super) fn failed(error: &Error) -> VaultError {
-    VaultError::store(match refused(error) {
+pub(super) fn failed(error: &Error) -> SqlError {
+    SqlError::new(match refused(error) {
         Some(refused) => refused,
         None if error.is_closed() || is_io(error) => lost(&cause(error)),
         None => cause(error),
     })
 }
 
-pub(super) fn silent(wait: Duration) -> VaultError {
-    VaultError::store(lost(&format!("no answer for {wait:?}")))
+pub(super) fn silent(wait: Duration) -> SqlError {
+    SqlError::new(lost(&format!("no answer for {wait:?}")))
 }
 
 /// What PostgreSQL itself said. It names users, databases and tables, and no values.
@@ -90,7 +90,7 @@ fn untrusted(why: &str) -> String {
     )
 }
 
-/// The client's errors say no more than that there is one; their source says which.
+/// The cause of an error of the client, whose own words are only that it failed.
 fn cause(error: &Error) -> String {
     error
         .source()

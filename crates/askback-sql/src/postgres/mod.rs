@@ -1,4 +1,4 @@
-//! A vault's records in PostgreSQL.
+//! A database of PostgreSQL.
 
 mod failure;
 mod settings;
@@ -12,55 +12,14 @@ use tokio_postgres::{Error, IsolationLevel, error::SqlState};
 
 pub use settings::PostgresSettings;
 
-use super::schema::{self, Dialect, VERSION};
-use super::{Batch, Changed, Statement, Value};
-use crate::debug::debug_only;
-use crate::vault::error::VaultError;
-use crate::vault::store::{VaultFuture, VaultStore};
+use crate::{Batch, Changed, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value};
 
-/// Keeps the vault's records in PostgreSQL (15 or newer), which the processes of many machines share.
+/// A database of PostgreSQL (15 or newer), which the processes of many machines share.
 ///
-/// ```no_run
-/// use std::{env, sync::Arc};
-/// use askback_connect::vault::{LocalKeys, PostgresSettings, PostgresVault, Vault, VaultSettings};
-/// use askback_oauth::Secret;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// // postgresql://vault:PASSWORD@db.example.com/vault
-/// let database = Secret::new(env::var("VAULT_DATABASE")?);
-/// let store = PostgresVault::connect(PostgresSettings::new(database)).await?;
-/// let keys = LocalKeys::file("vault.keys")?;
-/// let vault = Vault::open(Arc::new(store), Arc::new(keys), VaultSettings::default()).await?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Connections
-///
-/// A pool opens connections as they are needed, at most [`PostgresSettings::connections`]. A connection to another
-/// machine is by TLS, and the certificate of the database must be for its host. `sslmode=prefer` in the connection string
-/// counts as `require`; `sslmode=disable` is for networks that are trusted. A Unix socket has no TLS.
-///
-/// A call whose connection is lost ends with an error, and the next call connects again. Nothing was changed then,
-/// unless the connection was lost while PostgreSQL confirmed the change.
-///
-/// # Tables
-///
-/// [`connect`](Self::connect) makes the tables, in the first schema of the search path; their names begin with
-/// `askback_vault_`. The user needs the right to create tables there for the first start alone, so that a
-/// deployment may connect once as their owner and serve as a user who has no more than `SELECT`, `INSERT`, `UPDATE` and
-/// `DELETE`. All dumps and backups hold the records as they are kept: sealed. A deleted row stays in
-/// PostgreSQL's files until it is vacuumed, and in backups.
-///
-/// The lines of one tenant's audit are written one after the other, so that a reader who goes on after a number misses
-/// none.
-///
-/// There is no row-level security. The vault signs in as one user and also serves all tenants at once, for revocations
-/// that are due and keys to be wrapped again: that user could switch the policy off as easily as on, and its owner could
-/// no longer dump the tables. Behind the statements, which all name the tenant, stands the seal instead: a record that is
-/// read for another tenant or person does not open.
-pub struct PostgresVault {
+/// A pool opens connections as they are needed, at most [`PostgresSettings::connections`]. A call whose connection is lost
+/// ends with an error, and the next call connects again. Nothing was changed then, unless the connection was lost while
+/// PostgreSQL confirmed the change.
+pub struct Postgres {
     pool: Pool,
     wait: Duration,
 }
@@ -80,14 +39,14 @@ const SCHEMA_LOCK: i64 = 0x61_73_6b_62_61_63_6b;
 /// How often a transaction that got in the way of another is done again.
 const TRIES: usize = 16;
 
-impl PostgresVault {
+impl Postgres {
     /// Connects to a database, and makes the tables if they are missing.
     ///
     /// # Errors
     ///
     /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables
     /// are of another version. None of them shows the connection string.
-    pub async fn connect(settings: PostgresSettings) -> Result<Self, VaultError> {
+    pub async fn connect(settings: PostgresSettings, schemas: &[Schema]) -> Result<Self, SqlError> {
         let config = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -98,30 +57,30 @@ impl PostgresVault {
             .create_timeout(Some(settings.wait))
             .runtime(Runtime::Tokio1)
             .build()
-            .map_err(VaultError::store)?;
-        let vault = Self {
+            .map_err(SqlError::new)?;
+        let database = Self {
             pool,
             wait: settings.wait,
         };
-        let mut client = vault.client().await?;
-        let made = timeout(vault.wait, make_tables(&mut client)).await;
-        vault.ended(client, made)??;
-        Ok(vault)
+        let mut client = database.client().await?;
+        let made = timeout(database.wait, make_tables(&mut client, schemas)).await;
+        database.ended(client, made)??;
+        Ok(database)
     }
 
-    async fn client(&self) -> Result<Object, VaultError> {
+    async fn client(&self) -> Result<Object, SqlError> {
         let size = self.pool.status().max_size;
         let client = self.pool.get().await;
         client.map_err(|error| failure::unconnected(error, size, self.wait))
     }
 
-    /// Returns what came of some work. Work that took too long has its connection closed, which nobody can use before
+    /// Returns the outcome of some work. If it took too long, its connection is closed: it cannot be used before
     /// PostgreSQL has answered.
     fn ended<T>(
         &self,
         client: Object,
         done: Result<Result<T, Error>, Elapsed>,
-    ) -> Result<T, VaultError> {
+    ) -> Result<T, SqlError> {
         match done {
             Ok(done) => done.map_err(|error| failure::failed(&error)),
             Err(_) => {
@@ -132,12 +91,12 @@ impl PostgresVault {
     }
 }
 
-impl VaultStore for PostgresVault {
-    fn turn(&self) -> Option<&'static str> {
+impl Database for Postgres {
+    fn lock(&self) -> Option<&'static str> {
         Some("SELECT pg_advisory_xact_lock(hashtextextended(?, 27410064867783531))")
     }
 
-    fn change(&self, batch: Batch) -> VaultFuture<'_, Changed> {
+    fn change(&self, batch: Batch) -> SqlFuture<'_, Changed> {
         Box::pin(async move {
             let mut client = self.client().await?;
             let done = timeout(self.wait, changed(&mut client, &batch)).await;
@@ -145,7 +104,7 @@ impl VaultStore for PostgresVault {
         })
     }
 
-    fn rows(&self, statement: Statement) -> VaultFuture<'_, Vec<Vec<Value>>> {
+    fn rows(&self, statement: Statement) -> SqlFuture<'_, Vec<Vec<Value>>> {
         Box::pin(async move {
             let client = self.client().await?;
             let done = timeout(self.wait, found(&client, &statement)).await;
@@ -154,27 +113,36 @@ impl VaultStore for PostgresVault {
     }
 }
 
-/// Makes the tables if they are missing. One process does it at a time.
-async fn make_tables(client: &mut Object) -> Result<Result<(), VaultError>, Error> {
+/// Makes the tables that are missing. One process does it at a time.
+async fn make_tables(
+    client: &mut Object,
+    schemas: &[Schema],
+) -> Result<Result<(), SqlError>, Error> {
     let transaction = client.transaction().await?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
-    // Whoever may only use the tables may not ask for them to be made.
-    let known = "SELECT to_regclass('askback_vault_schema') IS NOT NULL";
+    // A user without the right to make tables may not even ask for one that is there.
+    let known = "SELECT to_regclass('askback_schemas') IS NOT NULL";
     if !transaction.query_one(known, &[]).await?.try_get(0)? {
-        let create = "CREATE TABLE askback_vault_schema (version BIGINT NOT NULL)";
+        let create =
+            "CREATE TABLE askback_schemas (name TEXT PRIMARY KEY, version BIGINT NOT NULL)";
         transaction.batch_execute(create).await?;
     }
-    let select = "SELECT coalesce(max(version), 0) FROM askback_vault_schema";
-    let version: i64 = transaction.query_one(select, &[]).await?.try_get(0)?;
-    let tables = match schema::missing(version, &DIALECT) {
-        Ok(tables) => tables,
-        Err(error) => return Ok(Err(error)),
-    };
-    if let Some(tables) = tables {
-        transaction.batch_execute(&tables).await?;
-        let insert = "INSERT INTO askback_vault_schema (version) VALUES ($1)";
-        transaction.execute(insert, &[&VERSION]).await?;
+    for schema in schemas {
+        let select = "SELECT version FROM askback_schemas WHERE name = $1";
+        let version = transaction.query_opt(select, &[&schema.name]).await?;
+        let version = version.map_or(Ok(0), |row| row.try_get(0))?;
+        let tables = match schema.missing(version, &DIALECT) {
+            Ok(tables) => tables,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(tables) = tables {
+            transaction.batch_execute(&tables).await?;
+            let insert = "INSERT INTO askback_schemas (name, version) VALUES ($1, $2)";
+            transaction
+                .execute(insert, &[&schema.name, &schema.version])
+                .await?;
+        }
     }
     transaction.commit().await?;
     Ok(Ok(()))
@@ -206,7 +174,7 @@ async fn changed(client: &mut Object, batch: &Batch) -> Result<Changed, Error> {
 
 /// A transaction that fails is rolled back when it is dropped.
 async fn attempt(client: &mut Object, batch: &Batch) -> Result<u64, Error> {
-    // What is done before is about the very rows that the deciding statement finds.
+    // The statements before it are about the very rows that the deciding statement finds.
     let level = match batch.before.is_empty() {
         true => IsolationLevel::ReadCommitted,
         false => IsolationLevel::RepeatableRead,
@@ -243,8 +211,4 @@ async fn found(client: &Object, statement: &Statement) -> Result<Vec<Vec<Value>>
         .query(&prepared, &values::parameters(statement))
         .await?;
     rows.iter().map(values::of_row).collect()
-}
-
-debug_only! {
-    PostgresVault {}
 }
