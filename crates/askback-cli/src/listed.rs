@@ -5,8 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
-use askback_core::json;
+use askback::{
+    client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError},
+    internal::json,
+};
 use askback_host::{
     page::{Page, Style, out},
     text::given,

@@ -1,6 +1,6 @@
 //! A server that is named where the command line expects something else.
 
-use askback_core::address::is_loopback_host;
+use askback::internal::address::is_loopback_host;
 use askback_host::text;
 use clap::error::{ContextKind, ContextValue};
 

@@ -6,9 +6,9 @@ use askback::{
     BoxFuture, Limits,
     client::Client,
     forms::{Content, Field, FieldKind, FormSchema, TextField},
+    internal::uri_template::UriTemplate,
     protocol::{Prompt, PromptArgument, Reference, Tool},
 };
-use askback_core::uri_template::UriTemplate;
 use askback_host::{
     host::Host,
     model::{Ask, Call, Question, Reply},

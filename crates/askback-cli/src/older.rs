@@ -5,8 +5,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use askback::{Revision, client::Client, keys::state_dir};
-use askback_core::quote::clipped;
+use askback::{Revision, client::Client, internal::quote::clipped, keys::state_dir};
 use askback_host::{text::Words, words};
 use serde::{Deserialize, Serialize};
 

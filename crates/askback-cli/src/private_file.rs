@@ -30,8 +30,12 @@ pub fn read(path: &Path) -> io::Result<Option<Zeroizing<String>>> {
 }
 
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> io::Result<T> {
-    serde_json::from_str(text)
-        .map_err(|error| about(path, &io::Error::other(askback_core::json::explain(&error))))
+    serde_json::from_str(text).map_err(|error| {
+        about(
+            path,
+            &io::Error::other(askback::internal::json::explain(&error)),
+        )
+    })
 }
 
 pub fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {

@@ -8,13 +8,13 @@ use askback::{
     Limits, Revision,
     authorization::client::{AuthorizationError, SignInError},
     client::{Client, ClientError, Event, Protocol},
+    internal::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
     protocol::{
         RawJson, Root,
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
 };
 use askback_check::probe::{Bounds, Recorder, Way};
-use askback_core::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use askback_host::{
     folder,
     full::Full,

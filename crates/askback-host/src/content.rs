@@ -1,6 +1,6 @@
 //! Results of servers, as text a person can read.
 
-use askback_core::protocol::{
+use askback::protocol::{
     CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, LeftOutEntry,
     ReadResourceResult, ResourceContents, ResourceLink, Role, SamplingBlock,
 };
@@ -194,9 +194,7 @@ fn bytes(kind: Option<&str>, base64: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use askback_core::protocol::{
-        BlobResourceContents, PromptMessage, RawJson, TextResourceContents,
-    };
+    use askback::protocol::{BlobResourceContents, PromptMessage, RawJson, TextResourceContents};
 
     use crate::page::Look;
 

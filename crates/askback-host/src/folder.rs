@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use askback_core::protocol::Root;
+use askback::protocol::Root;
 use url::Url;
 
 use crate::{

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
+use askback::{internal::future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep, sleep_until},

@@ -12,8 +12,6 @@ use std::{
 use askback::{
     Error, Result,
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
-};
-use askback_core::{
     forms::FormSchema,
     protocol::{
         CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,

@@ -2,8 +2,11 @@
 
 use std::{collections::VecDeque, mem, time::Duration};
 
-use askback::client::{Event, ServerEnd};
-use askback_core::{limits::Limits, protocol::LoggingLevel};
+use askback::{
+    client::{Event, ServerEnd},
+    limits::Limits,
+    protocol::LoggingLevel,
+};
 use serde_json::Value;
 
 use crate::{

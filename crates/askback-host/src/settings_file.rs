@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::json::reworded;
+use askback::internal::json::reworded;
 use jiff::SignedDuration;
 use serde::{
     Deserialize,

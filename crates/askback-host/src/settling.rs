@@ -162,7 +162,7 @@ fn is_of_person(front: &Front<'_>) -> bool {
 mod tests {
     use std::future::poll_fn;
 
-    use askback_core::{
+    use askback::{
         limits::Limits,
         protocol::{CreateMessageParams, CreateMessageResult},
     };

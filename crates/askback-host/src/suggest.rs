@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{forms::Content, future::BoxFuture};
+use askback::{forms::Content, internal::future::BoxFuture};
 use tokio::time::sleep;
 
 use crate::model::{Completions, Conversation, Suggestions};

@@ -8,8 +8,10 @@ use std::{
     time::Duration,
 };
 
-use askback::client::{CallId, Event};
-use askback_core::protocol::TaskStatus;
+use askback::{
+    client::{CallId, Event},
+    protocol::TaskStatus,
+};
 use tokio::time::Instant;
 
 use crate::{

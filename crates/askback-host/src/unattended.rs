@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use askback_core::limits::Limits;
+use askback::limits::Limits;
 use tokio::time::{Sleep, sleep};
 
 use crate::{

@@ -45,10 +45,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("askback-seams", &["askback"]),
-    (
-        "askback-host",
-        &["askback", "askback-core", "askback-requests"],
-    ),
+    ("askback-host", &["askback", "askback-requests"]),
     (
         "askback-check",
         &[
@@ -63,7 +60,6 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "askback",
             "askback-check",
-            "askback-core",
             "askback-host",
             "askback-oauth",
             "askback-requests",

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use askback::client::{Client, ClientError};
-use askback_core::{
+use askback::{
+    client::{Client, ClientError},
+    internal::revision::Era,
     protocol::{LeftOutEntry, LoggingLevel},
-    revision::Era,
 };
 use askback_host::{
     content,

@@ -2,12 +2,12 @@
 
 use askback::{
     client::{ClientError, List},
+    internal::jsonrpc::METHOD_NOT_FOUND,
     protocol::{
         Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
         ServerCapabilities, Tool,
     },
 };
-use askback_core::jsonrpc::METHOD_NOT_FOUND;
 use askback_host::{
     host::Host,
     model::Asker,

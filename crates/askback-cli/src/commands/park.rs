@@ -12,12 +12,12 @@ use askback::{
     Limits, Revision,
     client::Received,
     forms::FormSchema,
+    internal::{jsonrpc::INVALID_PARAMS, revision::Era},
     protocol::{
         CallToolParams, CallToolResult, ElicitParams, InputRequest, Keyed, Outcome as Came,
         RawJson, RawObject, Tool,
     },
 };
-use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};
 use askback_host::{
     content,
     model::{

@@ -4,9 +4,9 @@ use std::{future::pending, time::Duration};
 
 use askback::{
     client::{Client, ClientError, Event, Subscription},
+    internal::revision::Era,
     protocol::SubscriptionFilter,
 };
-use askback_core::revision::Era;
 use askback_host::{
     page::{Rows, Style, out},
     text::{self, PeerText, Words, given},

@@ -9,9 +9,9 @@ use std::{
 use askback::{
     BoxFuture,
     client::Client,
+    internal::revision::Kind,
     protocol::{Reference, Tool},
 };
-use askback_core::revision::Kind;
 use askback_host::{
     model::{Catalog, Conversation},
     relay::ServerId,

@@ -7,10 +7,10 @@ use std::{
 
 use askback::{
     forms::{Field, FormSchema, TextField},
+    internal::{jsonrpc::INVALID_PARAMS, revision::Era},
     protocol::{Keyed, RawJson},
 };
 use askback_check::probe::{MODERN_CAPABILITIES, Reply as Came, meta};
-use askback_core::{jsonrpc::INVALID_PARAMS, revision::Era};
 use askback_host::{
     diff,
     model::{Ask, Question, Reply},

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, future::poll_fn, task::Poll};
 
 use askback::{
     client::{ClientError, Subscription},
+    internal::uri_template::UriTemplate,
     protocol::SubscriptionFilter,
 };
-use askback_core::uri_template::UriTemplate;
 use askback_host::{model::Presence, page::Style};
 
 use super::{Repl, attend, calls::Call};

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use askback_core::json::without_empty;
+use askback::internal::json::without_empty;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 

@@ -2,11 +2,13 @@
 
 use std::{fs, path::PathBuf};
 
-use askback::authorization::{
-    Scopes, Secret,
-    client::{Authorization, RegisteredClient},
+use askback::{
+    authorization::{
+        Scopes, Secret,
+        client::{Authorization, RegisteredClient},
+    },
+    internal::json,
 };
-use askback_core::json;
 use askback_host::{relay::Relay, text::given, words};
 use serde::Deserialize;
 

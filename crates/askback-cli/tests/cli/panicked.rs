@@ -1,6 +1,6 @@
 //! A fault of the program while it has the terminal: the terminal is as it was before it is told.
 
-use askback_core::{
+use askback::{
     forms::{Field, FieldKind, FormSchema, TextField},
     limits::Limits,
 };

@@ -1,6 +1,6 @@
 //! The options of a field on the screen: side by side, or one below the other.
 
-use askback_core::forms::{Field, FieldKind, Opt};
+use askback::forms::{Field, FieldKind, Opt};
 
 use super::frame::Row;
 use crate::{

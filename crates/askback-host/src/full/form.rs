@@ -2,7 +2,7 @@
 
 mod rows;
 
-use askback_core::forms::{Field, FieldKind, Opt, TextFormat};
+use askback::forms::{Field, FieldKind, Opt, TextFormat};
 use jiff::civil::Date;
 
 use super::{

@@ -465,7 +465,7 @@ pub(super) fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use askback_core::limits::Limits;
+    use askback::limits::Limits;
 
     use super::*;
     use crate::model::{Asker, Change, Desk, Reached, Server};

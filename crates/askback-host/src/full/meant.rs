@@ -54,7 +54,7 @@ fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
 mod tests {
     use std::{future::poll_fn, time::Duration};
 
-    use askback_core::{forms::FormSchema, limits::Limits};
+    use askback::{forms::FormSchema, limits::Limits};
     use tokio::time::{advance, timeout};
 
     use super::*;

@@ -17,7 +17,7 @@ use crate::{
     text::{self, PeerText, Words, given},
     words,
 };
-use askback_core::{forms::Field, protocol::CreateMessageResult};
+use askback::{forms::Field, protocol::CreateMessageResult};
 
 /// How the rest of a message is seen.
 pub(super) const REST: &str = "; F4 shows the whole";

@@ -1,6 +1,6 @@
 //! The values of a form, to be looked over before they are sent.
 
-use askback_core::forms::{Field, FieldKind};
+use askback::forms::{Field, FieldKind};
 
 use super::frame::{LINE_BREAK, Row, wrapped};
 use crate::{

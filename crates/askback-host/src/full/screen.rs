@@ -2,7 +2,7 @@
 
 mod rows;
 
-use askback_core::protocol::CreateMessageResult;
+use askback::protocol::CreateMessageResult;
 use jiff::civil::Date;
 
 use super::{

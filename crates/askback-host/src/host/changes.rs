@@ -1,7 +1,7 @@
 //! The changes of a conversation that come from elsewhere than its questions: a call begins, a list was read, a choice
 //! was made.
 
-use askback_core::protocol::{LoggingLevel, Root};
+use askback::protocol::{LoggingLevel, Root};
 
 use super::Host;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback_core::protocol::{LoggingLevel, Root};
+use askback::protocol::{LoggingLevel, Root};
 
 use super::{
     Call, Catalog, Claims, Completions, Desk, Event, Far, Folders, Happened, How, Offer, Offers,

@@ -4,7 +4,7 @@ mod models;
 
 use std::{collections::VecDeque, mem, time::Duration};
 
-use askback_core::{
+use askback::{
     limits::Limits,
     protocol::{CreateMessageResult, Root},
 };

@@ -1,6 +1,6 @@
 //! A form while it is being filled in: every field of it, in any order.
 
-use askback_core::{
+use askback::{
     forms::{Content, Field, FieldKind, FormSchema, Opt, read_json},
     limits::Limits,
 };

@@ -1,6 +1,6 @@
 //! The answers that a person had begun when their question went away.
 
-use askback_core::{forms::Content, limits::Limits};
+use askback::{forms::Content, limits::Limits};
 
 use super::{Ask, Call, Draft, Question, stage::Stage};
 

@@ -8,7 +8,7 @@ mod leads_on;
 
 use std::{fmt, ops::Range};
 
-use askback_core::address::is_loopback_host;
+use askback::internal::address::is_loopback_host;
 use unicode_security::{MixedScript, confusable_detection::skeleton};
 use url::{Host, Position, Url};
 

@@ -21,7 +21,7 @@ mod stage;
 mod step;
 mod under_way;
 
-use askback_core::{
+use askback::{
     forms::{Content, FormSchema},
     protocol::{CreateMessageParams, CreateMessageResult, Root},
 };

@@ -1,6 +1,6 @@
 //! Objects and lists within a form: their members and items as rows of their own.
 
-use askback_core::{
+use askback::{
     forms::{Field, FieldKind, JsonField},
     limits::Limits,
 };

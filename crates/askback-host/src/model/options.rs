@@ -1,6 +1,6 @@
 //! The options of a field.
 
-use askback_core::forms::{Field, FieldKind, Opt};
+use askback::forms::{Field, FieldKind, Opt};
 
 use crate::{text::Words, words};
 

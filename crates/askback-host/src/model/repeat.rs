@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use askback_core::forms::Content;
+use askback::forms::Content;
 
 use super::{Ask, Question, Reply};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use askback_core::protocol::{
+use askback::protocol::{
     CreateMessageParams, CreateMessageResult, Role, SamplingBlock, SamplingContent,
     SamplingMessage, Tool, ToolChoiceMode, ToolUseContent,
 };

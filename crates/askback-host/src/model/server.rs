@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback_core::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Tool};
+use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Tool};
 
 use super::{Desk, Folders, UnderWay};
 

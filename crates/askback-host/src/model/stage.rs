@@ -2,7 +2,7 @@
 
 mod models;
 
-use askback_core::{
+use askback::{
     forms::{Content, Field, FieldKind, FormSchema, TextField},
     limits::Limits,
     protocol::Root,

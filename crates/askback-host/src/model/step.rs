@@ -1,6 +1,6 @@
 //! The steps of a person, what they say at one, and what follows.
 
-use askback_core::{
+use askback::{
     forms::Content,
     protocol::{CreateMessageParams, Root},
 };

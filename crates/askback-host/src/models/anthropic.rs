@@ -1,7 +1,7 @@
 //! The messages of Anthropic.
 
-use askback_core::{
-    json,
+use askback::{
+    internal::json,
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;

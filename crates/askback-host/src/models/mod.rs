@@ -13,8 +13,8 @@ mod provider;
 #[cfg(feature = "models")]
 mod shape;
 
-use askback_core::{
-    future::BoxFuture,
+use askback::{
+    internal::future::BoxFuture,
     protocol::{CreateMessageParams, CreateMessageResult},
 };
 

@@ -1,7 +1,7 @@
 //! The chat of Ollama, which runs models on this machine.
 
-use askback_core::{
-    json,
+use askback::{
+    internal::json,
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;

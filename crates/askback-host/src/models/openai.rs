@@ -1,7 +1,7 @@
 //! Chat completions, as OpenAI has them and many others speak them.
 
-use askback_core::{
-    json,
+use askback::{
+    internal::json,
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
 };
 use serde::Deserialize;

@@ -2,10 +2,8 @@
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
-use askback_core::{
-    address::is_loopback_host,
-    future::BoxFuture,
-    json,
+use askback::{
+    internal::{address::is_loopback_host, future::BoxFuture, json},
     limits::Limits,
     protocol::{CreateMessageParams, CreateMessageResult},
 };

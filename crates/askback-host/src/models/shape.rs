@@ -1,6 +1,6 @@
 //! Requests and replies, as far as all providers have them alike.
 
-use askback_core::protocol::{
+use askback::protocol::{
     ContentBlock, CreateMessageParams, CreateMessageResult, RawJson, RawObject, Role,
     SamplingBlock, SamplingContent, SamplingMessage, Schema, ToolChoiceMode, ToolResultContent,
     ToolUseContent,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use askback_core::{
+use askback::{
     forms::FormSchema,
     limits::Limits,
     protocol::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},

@@ -1,6 +1,6 @@
 //! The fields of a form in lines on a page.
 
-use askback_core::{
+use askback::{
     forms::{Field, FieldKind, FormSchema, Opt, TextField},
     limits::Limits,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use askback_core::protocol::{
+use askback::protocol::{
     CreateMessageParams, IncludeContext, Role, SamplingBlock, SamplingMessage,
 };
 

@@ -1,6 +1,6 @@
 //! The tools that a request to a model offers, calls of them and their results, in lines on a page.
 
-use askback_core::{
+use askback::{
     forms::{Content, FormSchema},
     limits::Limits,
     protocol::{CreateMessageParams, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent},

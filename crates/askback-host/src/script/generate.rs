@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use askback_core::{
+use askback::{
     forms::{ChoicesField, Field, FieldKind, NumberField, Opt, TextField, TextFormat},
     limits::FormLimits,
 };

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use askback_core::forms::TextFormat;
+use askback::forms::TextFormat;
 use jiff::{Span, SpanFieldwise, Timestamp, civil::DateTime, tz::Offset};
 
 /// A date or time that counts from the day of the run: `today+14d`, `now-2h`.

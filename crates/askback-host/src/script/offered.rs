@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use askback_core::{
+use askback::{
     forms::{Field, FormSchema},
     limits::Limits,
     protocol::{CreateMessageParams, ToolChoiceMode},

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use askback_core::{limits::Limits, protocol::CreateMessageParams};
+use askback::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, Unused},

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use askback_core::protocol::{
+use askback::protocol::{
     CreateMessageParams, CreateMessageResult, RawObject, SamplingBlock, ToolChoiceMode,
     ToolUseContent,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use askback_core::{
+use askback::{
     forms::{Content, Field, FieldKind, FormSchema},
     limits::Limits,
 };

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use askback_core::protocol::{CreateMessageParams, SamplingBlock};
+use askback::protocol::{CreateMessageParams, SamplingBlock};
 use regex::Regex;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use askback_core::forms::TextFormat;
+use askback::forms::TextFormat;
 use jiff::{
     Span, Timestamp, ToSpan as _, Zoned,
     civil::{Date, DateTime, Time},

@@ -4,7 +4,7 @@
 //! words. They are taken out here before the core is asked, so that what is left are words of the
 //! core and numbers.
 
-use askback_core::{
+use askback::{
     forms::{Field, FieldKind, TextFormat},
     limits::Limits,
 };

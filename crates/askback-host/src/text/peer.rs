@@ -1,6 +1,6 @@
 //! Text of a peer.
 
-use askback_core::protocol::RawJson;
+use askback::protocol::RawJson;
 use serde_json::value::RawValue;
 
 use super::head;

@@ -2,7 +2,7 @@
 //! which belong to one call.
 //!
 //! Nothing here reads a clock or a file. Messages are kept as they came, up to
-//! [`limits.host.wire_bytes`](askback_core::limits::HostLimits::wire_bytes); the oldest go first.
+//! [`limits.host.wire_bytes`](askback::limits::HostLimits::wire_bytes); the oldest go first.
 
 mod export;
 mod gist;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use askback_core::{forms::Content, limits::Limits, protocol::Root};
+use askback::{forms::Content, limits::Limits, protocol::Root};
 use askback_host::model::{Ask, Draft, Effect, Event, Front, Question, Reply, Said, Step};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use askback_core::{
+use askback::{
     limits::Limits,
     protocol::{LoggingLevel, Root, Tool},
 };

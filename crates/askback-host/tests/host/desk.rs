@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askback_core::{
+use askback::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
     protocol::{

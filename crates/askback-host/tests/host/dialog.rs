@@ -1,6 +1,6 @@
 //! What a person sees and types, question by question.
 
-use askback_core::{
+use askback::{
     forms::Content,
     limits::Limits,
     protocol::{

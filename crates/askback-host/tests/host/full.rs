@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use askback_core::{
+use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, Root, SamplingMessage},
 };

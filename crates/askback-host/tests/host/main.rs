@@ -16,7 +16,7 @@ mod unattended;
 mod wire;
 mod witness;
 
-use askback_core::{
+use askback::{
     forms::{Content, Field, FormSchema, TextField},
     limits::{FormLimits, Limits},
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},

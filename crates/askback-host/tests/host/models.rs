@@ -1,6 +1,6 @@
 //! Providers of models, as a server on this machine plays them with answers of their own.
 
-use askback_core::{limits::Limits, protocol::CreateMessageParams};
+use askback::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::models::{Key, Model, ModelName, Provider};
 use serde_json::{Value, json};
 use tokio::{

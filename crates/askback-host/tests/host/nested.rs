@@ -1,6 +1,6 @@
 //! Objects and lists in a form, in fields of their own and as JSON.
 
-use askback_core::{
+use askback::{
     forms::{Content, Field, FormSchema},
     limits::Limits,
 };

@@ -1,6 +1,6 @@
 //! Whatever a server says: it cannot move the cursor, and it cannot draw a question of ours.
 
-use askback_core::limits::Limits;
+use askback::limits::Limits;
 use askback_host::{
     model::{Asker, Claims, Desk, Event, Question},
     page::Look,

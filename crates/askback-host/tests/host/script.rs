@@ -13,7 +13,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use askback_core::{limits::Limits, protocol::CreateMessageParams};
+use askback::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::{
     model::{Ask, Asker, By, Call, Question, Reply, Why},
     script::{Answer, Script, ScriptRun},

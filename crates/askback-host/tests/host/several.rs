@@ -6,8 +6,8 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback::client::{CallId, CallTarget, Event, HostQuestion};
-use askback_core::{
+use askback::{
+    client::{CallId, CallTarget, Event, HostQuestion},
     limits::Limits,
     protocol::{ElicitFormParams, Root},
 };

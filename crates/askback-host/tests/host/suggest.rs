@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{forms::Content, future::BoxFuture, limits::Limits};
+use askback::{forms::Content, internal::future::BoxFuture, limits::Limits};
 use askback_host::{
     host::Host,
     leaf::{Did, Leaf},

@@ -11,8 +11,8 @@ use std::{
     time::Duration,
 };
 
-use askback::client::{CallId, CallTarget, Event, HostQuestion, ServerEnd};
-use askback_core::{
+use askback::{
+    client::{CallId, CallTarget, Event, HostQuestion, ServerEnd},
     limits::Limits,
     protocol::{
         CreateMessageParams, ElicitParams, ElicitUrlParams, Implementation, InputRequest,

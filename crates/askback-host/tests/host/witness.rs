@@ -2,8 +2,8 @@
 
 use std::{cell::RefCell, future::ready, io, rc::Rc};
 
-use askback::client::HostQuestion;
-use askback_core::{
+use askback::{
+    client::HostQuestion,
     limits::Limits,
     protocol::{ElicitFormParams, RequestParams, Root},
 };

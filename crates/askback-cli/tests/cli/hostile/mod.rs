@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::revision::Revision;
+use askback::Revision;
 use askback_host::text;
 use pty_process::{Size, blocking::Pty};
 use rustix::termios::{self, LocalModes, OptionalActions};

@@ -8,7 +8,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use askback_core::revision::{Era, Revision};
+use askback::{Revision, internal::revision::Era};
 use serde_json::{Value, json};
 
 use super::strings::{Vocabulary, demanding, hostile, text, twins, with_names};

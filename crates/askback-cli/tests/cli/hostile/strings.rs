@@ -3,8 +3,12 @@
 
 use std::{fs, path::Path};
 
-use askback_core::{
-    jsonrpc::{self, Message, Payload},
+use askback::{
+    Revision,
+    internal::{
+        jsonrpc::{self, Message, Payload},
+        wire,
+    },
     limits::WireLimits,
     protocol::{
         CallToolResult, CompleteResult, DetailedTask, DiscoverResult, EmptyResult, GetPromptResult,
@@ -12,8 +16,6 @@ use askback_core::{
         ListResourcesResult, ListTasksResult, ListToolsResult, ReadResourceResult,
         ServerNotification, ServerRequest, SubscriptionsListenResult, TaskState,
     },
-    revision::Revision,
-    wire,
 };
 use serde_json::{Map, Number, Value, json, value::RawValue};
 

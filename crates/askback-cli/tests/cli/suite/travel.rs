@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use askback_core::revision::Revision;
+use askback::Revision;
 
 use crate::{
     end_to_end::Agency,

@@ -1,6 +1,6 @@
 //! The rows of a form: one for each field, and those below the one that has the focus.
 
-use askback_core::forms::{Field, FieldKind};
+use askback::forms::{Field, FieldKind};
 
 use super::{FormView, is_date};
 use crate::{

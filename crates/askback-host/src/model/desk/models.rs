@@ -1,6 +1,6 @@
 //! Requests for a model at the desk, and how far the person permits them.
 
-use askback_core::protocol::CreateMessageResult;
+use askback::protocol::CreateMessageResult;
 
 use super::{Desk, Open, declined};
 use crate::{

@@ -1,6 +1,6 @@
 //! The steps of a request to a model.
 
-use askback_core::protocol::CreateMessageResult;
+use askback::protocol::CreateMessageResult;
 
 use super::{Stage, Turn};
 use crate::{

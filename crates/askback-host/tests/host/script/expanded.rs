@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
-use askback_core::limits::Limits;
+use askback::limits::Limits;
 use askback_host::{
     model::Reply,
     script::{Answer, Script, ScriptRun, Surroundings, literal},

@@ -1,6 +1,6 @@
 //! Values that are made up.
 
-use askback_core::{forms::FormSchema, limits::FormLimits};
+use askback::{forms::FormSchema, limits::FormLimits};
 use askback_host::{
     model::{Ask, Question, Reply},
     script::Answer,

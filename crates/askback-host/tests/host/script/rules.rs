@@ -1,6 +1,6 @@
 //! Rules: which questions they answer, how often, and one after the other.
 
-use askback_core::{
+use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, Tool},
 };
