@@ -28,7 +28,7 @@ pub use ledger::Measure;
 pub use steps::program::Program;
 
 use self::{
-    probe::{Bounds, Reply, Sent, Wait, Way},
+    probe::{Bounds, ProbeRequest, Reply, Wait, Way},
     report::Report,
     trials::{Trials, asked_everything},
 };
@@ -59,7 +59,7 @@ pub struct Scope {
 
 /// A name from the user that the server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Misnamed {
+pub enum UnknownName {
     /// The server speaks these revisions, and not the one that was wanted.
     Revision(BTreeSet<Revision>),
     /// The server does not list a tool.
@@ -81,7 +81,7 @@ pub async fn check(
     bounds: &Bounds,
     scope: &Scope,
     tell: impl Fn(Words),
-) -> Result<Report, Misnamed> {
+) -> Result<Report, UnknownName> {
     let mut report = Report::new(way.is_http());
     steps::take(way, bounds, scope.only, &mut report).await;
     if scope.is_quick || !report.is_answering {
@@ -93,7 +93,7 @@ pub async fn check(
     }
     let tried = match scope.only {
         Some(only) if spoken.contains(&only) => BTreeSet::from([only]),
-        Some(_) => return Err(Misnamed::Revision(spoken)),
+        Some(_) => return Err(UnknownName::Revision(spoken)),
         None => spoken.clone(),
     };
     let mut trials = Trials {
@@ -149,7 +149,7 @@ pub async fn send(
         true => Wait::For(id.clone()),
         false => Wait::Nothing,
     };
-    let reply = probe.send(Sent::bytes(bytes(&id), wait)).await;
+    let reply = probe.send(ProbeRequest::bytes(bytes(&id), wait)).await;
     probe.close().await;
     Ok(reply)
 }

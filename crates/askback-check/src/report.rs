@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ledger::{Departure, Finding, Ledger, Measure},
-    probe::Lost,
+    probe::GiveUp,
     rules::{Level, Row},
 };
 
@@ -36,7 +36,7 @@ pub struct Report {
     pub(crate) tried: BTreeSet<Revision>,
     pub(crate) ledger: Ledger,
     /// Why it was not tried to the end.
-    pub(crate) lost: Option<Lost>,
+    pub(crate) lost: Option<GiveUp>,
 }
 
 /// A step that a client takes.
@@ -76,7 +76,7 @@ impl Report {
         self.steps.iter().any(|step| step.state == FAILED)
             || is_broken && (!self.tried.is_empty() || measure.is_strict)
             || !self.ledger.departures.is_empty()
-            || matches!(self.lost, Some(Lost::Unresponsive(..)))
+            || matches!(self.lost, Some(GiveUp::Unresponsive(..)))
     }
 
     pub(crate) fn ok(
@@ -300,14 +300,14 @@ fn heading(row: &Row) -> Words {
     words!("{} {}  {}", row.id, row.level.as_str(), row.says)
 }
 
-fn ended(lost: &Lost) -> Words {
+fn ended(lost: &GiveUp) -> Words {
     match lost {
-        Lost::Unresponsive(requests, time) => words!(
+        GiveUp::Unresponsive(requests, time) => words!(
             "The server left {} requests in a row without an answer, each for {} s. The rest was not tried.",
             u64::from(*requests),
             time.as_secs()
         ),
-        Lost::TimedOut(time) => words!(
+        GiveUp::TimedOut(time) => words!(
             "The server was tried for {} s, which is the most. The rest was not tried.",
             time.as_secs()
         ),

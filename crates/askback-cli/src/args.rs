@@ -18,11 +18,11 @@ use crate::{error::Error, misplaced};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     pub key: String,
-    pub given: Given,
+    pub given: ArgumentValue,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Given {
+pub enum ArgumentValue {
     /// `key=value`: a text, to be read as its type wants.
     Text(String),
     Json(Value),
@@ -61,9 +61,9 @@ pub fn for_tool(
 ) -> Result<Map<String, Value>, Error> {
     let read = |Argument { key, given }| {
         let value = match (given, field(schema, &key)) {
-            (Given::Json(value), _) => value,
-            (Given::Text(text), None) => Value::String(text),
-            (Given::Text(text), Some(field)) => {
+            (ArgumentValue::Json(value), _) => value,
+            (ArgumentValue::Text(text), None) => Value::String(text),
+            (ArgumentValue::Text(text), Some(field)) => {
                 let is_null = text == "null" && allows_null(&schema["properties"][&key]);
                 match read_as(&field, text, place) {
                     Err(_) if is_null => Value::Null,
@@ -114,8 +114,8 @@ pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
         .into_iter()
         .map(|Argument { key, given }| {
             let text = match given {
-                Given::Text(text) | Given::Json(Value::String(text)) => text,
-                Given::Json(value) => value.to_string(),
+                ArgumentValue::Text(text) | ArgumentValue::Json(Value::String(text)) => text,
+                ArgumentValue::Json(value) => value.to_string(),
             };
             (key, text)
         })
@@ -141,14 +141,14 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
         });
     };
     let (key, given) = match key.strip_suffix(':') {
-        None => (key, Given::Text(value.to_owned())),
+        None => (key, ArgumentValue::Text(value.to_owned())),
         Some(key) => {
             let json = read_json(value).map_err(|error| {
                 Error::usage(words!("what follows `{}:=` {}", given(key), given(error))).hint(
                     words!("For a plain text write {}={}", given(key), given(value)),
                 )
             })?;
-            (key, Given::Json(json))
+            (key, ArgumentValue::Json(json))
         }
     };
     if key.is_empty() {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn words_are_read() {
         #[track_caller]
-        fn check(line: &[&str], arguments: &[(&str, Given)]) {
+        fn check(line: &[&str], arguments: &[(&str, ArgumentValue)]) {
             let expected: Vec<_> = arguments
                 .iter()
                 .map(|(key, given)| Argument {
@@ -264,7 +264,7 @@ mod tests {
                 .collect();
             assert_eq!(words(line), Ok(expected));
         }
-        let text = |text: &str| Given::Text(text.to_owned());
+        let text = |text: &str| ArgumentValue::Text(text.to_owned());
         check(&[], &[]);
         check(&["a=b"], &[("a", text("b"))]);
         check(&["a="], &[("a", text(""))]);
@@ -272,9 +272,12 @@ mod tests {
         check(&["a=b:=c"], &[("a", text("b:=c"))]);
         check(
             &["a:=1", "b=1"],
-            &[("a", Given::Json(json!(1))), ("b", text("1"))],
+            &[("a", ArgumentValue::Json(json!(1))), ("b", text("1"))],
         );
-        check(&["a:=[1,\"x\"]"], &[("a", Given::Json(json!([1, "x"])))]);
+        check(
+            &["a:=[1,\"x\"]"],
+            &[("a", ArgumentValue::Json(json!([1, "x"])))],
+        );
         check(&["a b=c d"], &[("a b", text("c d"))]);
     }
 

@@ -4,8 +4,8 @@ use std::{fmt, io, path::Path, process::ExitCode};
 
 use askback::{ErrorObject, protocol::RawJson};
 use askback_host::{
-    Interrupted,
-    model::Ended,
+    Interruption,
+    model::WorstEnd,
     page::out::Unwritten,
     text::{PeerText, Words, given},
     words,
@@ -45,7 +45,7 @@ pub struct Outcome {
     /// The tool reported an error, or a case of a suite failed.
     pub tool_error: bool,
     /// How the questions ended, at worst.
-    pub questions: Ended,
+    pub questions: WorstEnd,
     /// A case of a suite could not be run, for which this party is to blame.
     pub broken: Option<Kind>,
     /// The server sent a result of which a part cannot be read. The rest of it was shown.
@@ -97,15 +97,17 @@ impl Exit {
             None if outcome.malformed => Self::Failure,
             None if outcome.parked => Self::Parked,
             kind => match (outcome.questions, kind) {
-                (Ended::Unexpected, _) => Self::Unexpected,
-                (Ended::Unanswered, _) => Self::Unanswered,
-                (Ended::Refused, _) => Self::Refused,
-                (Ended::Expected, _) => Self::Done,
-                (Ended::Answered, Some(Kind::Refused)) => Self::Refused,
-                (Ended::Answered, Some(_)) => Self::ToolError,
-                (Ended::Answered, None) if outcome.tool_error || outcome.faulty => Self::ToolError,
-                (Ended::Answered, None) if outcome.unauthorized => Self::SignIn,
-                (Ended::Answered, None) => Self::Done,
+                (WorstEnd::Unexpected, _) => Self::Unexpected,
+                (WorstEnd::Unanswered, _) => Self::Unanswered,
+                (WorstEnd::Refused, _) => Self::Refused,
+                (WorstEnd::Expected, _) => Self::Done,
+                (WorstEnd::Answered, Some(Kind::Refused)) => Self::Refused,
+                (WorstEnd::Answered, Some(_)) => Self::ToolError,
+                (WorstEnd::Answered, None) if outcome.tool_error || outcome.faulty => {
+                    Self::ToolError
+                }
+                (WorstEnd::Answered, None) if outcome.unauthorized => Self::SignIn,
+                (WorstEnd::Answered, None) => Self::Done,
             },
         }
     }
@@ -165,7 +167,7 @@ impl Error {
     }
 
     /// The end of a call that the person interrupts, of which the server is told.
-    pub fn cancelled(_: Interrupted) -> Self {
+    pub fn cancelled(_: Interruption) -> Self {
         Self::new(
             Kind::Interrupted,
             "cancelled: the server is told to stop, and may have done a part of it",
@@ -179,8 +181,8 @@ impl Error {
     }
 }
 
-impl From<Interrupted> for Error {
-    fn from(_: Interrupted) -> Self {
+impl From<Interruption> for Error {
+    fn from(_: Interruption) -> Self {
         Self::new(Kind::Interrupted, "stopped")
     }
 }
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
         #[track_caller]
-        fn check(tool_error: bool, questions: Ended, kind: Option<Kind>, exit: Exit) {
+        fn check(tool_error: bool, questions: WorstEnd, kind: Option<Kind>, exit: Exit) {
             let error = kind.map(|kind| Error::new(kind, "x"));
             let outcome = Outcome {
                 tool_error,
@@ -226,7 +228,7 @@ mod tests {
             };
             assert_eq!(Exit::of(outcome, None), exit);
         }
-        use Ended::{Answered, Expected, Refused, Unanswered, Unexpected};
+        use WorstEnd::{Answered, Expected, Refused, Unanswered, Unexpected};
         check(false, Answered, None, Exit::Done);
         check(true, Answered, None, Exit::ToolError);
         check(false, Refused, None, Exit::Refused);
@@ -256,10 +258,15 @@ mod tests {
     #[test]
     fn a_question_that_waits_outweighs_a_no_and_a_failure_that() {
         for (questions, tool_error, kind, exit) in [
-            (Ended::Answered, false, None, Exit::Parked),
-            (Ended::Refused, true, None, Exit::Parked),
-            (Ended::Unexpected, false, None, Exit::Parked),
-            (Ended::Answered, false, Some(Kind::Protocol), Exit::Failure),
+            (WorstEnd::Answered, false, None, Exit::Parked),
+            (WorstEnd::Refused, true, None, Exit::Parked),
+            (WorstEnd::Unexpected, false, None, Exit::Parked),
+            (
+                WorstEnd::Answered,
+                false,
+                Some(Kind::Protocol),
+                Exit::Failure,
+            ),
         ] {
             let outcome = Outcome {
                 parked: true,

@@ -67,7 +67,7 @@ pub struct WatchedFiles {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFiles {
     paths: Vec<PathBuf>,
     /// Whether they changed at each of the last starts, so that they start the server no more.
     pub is_aside: bool,
@@ -178,7 +178,7 @@ impl WatchedFiles {
     }
 
     /// Waits until files have changed, and none has for a moment. What this process wrote is no change.
-    pub async fn changed(&mut self) -> Changed {
+    pub async fn changed(&mut self) -> ChangedFiles {
         loop {
             let next = match self.changed.is_empty() {
                 true => Ok(self.paths.recv().await),
@@ -206,7 +206,7 @@ impl WatchedFiles {
         }
     }
 
-    fn report(&mut self, paths: Vec<PathBuf>) -> Changed {
+    fn report(&mut self, paths: Vec<PathBuf>) -> ChangedFiles {
         let is_near = self.started.is_some_and(|at| at.elapsed() <= NEAR);
         self.repeats = match is_near && paths == self.last {
             true => self.repeats.saturating_add(1),
@@ -217,7 +217,7 @@ impl WatchedFiles {
             self.aside.extend(paths.iter().cloned());
         }
         self.last.clone_from(&paths);
-        Changed { paths, is_aside }
+        ChangedFiles { paths, is_aside }
     }
 }
 
@@ -267,7 +267,7 @@ impl Scope {
     }
 }
 
-impl Changed {
+impl ChangedFiles {
     /// The first of them, as it is found from here, and how many more there are.
     pub fn words(&self) -> Words {
         let here = std::env::current_dir().and_then(fs::canonicalize);

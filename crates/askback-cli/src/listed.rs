@@ -26,7 +26,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedServer {
     name: String,
     file: PathBuf,
     folder: PathBuf,
@@ -55,7 +55,7 @@ const TYPES: [(&str, &str); 6] = [
     ("streamableHttp", "url"),
 ];
 
-impl Listed {
+impl ListedServer {
     /// The server of this name. It is started in `folder`, unless the file says otherwise; `workspace` is
     /// the folder of the project that the file belongs to.
     pub fn find(
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::servers::Layout;
 
-    fn listed(server: &str) -> Result<Listed, Error> {
+    fn listed(server: &str) -> Result<ListedServer, Error> {
         let text = format!(
             r#"{{
                 // A comment, and a comma behind the last.
@@ -358,7 +358,7 @@ mod tests {
         );
         let document = Document::read(&text, Layout::Plain, None).expect("it is such a file");
         let folder = Path::new("/project");
-        Listed::find(
+        ListedServer::find(
             document,
             "it",
             Path::new("/project/mcp.json"),
@@ -461,7 +461,7 @@ mod tests {
             let document = Document::read(&text, Layout::Plain, None).expect("it is a file");
             let find = |name: &str| {
                 let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
-                Listed::find(document.clone(), name, file, folder, None)?.target()
+                ListedServer::find(document.clone(), name, file, folder, None)?.target()
             };
             find("plain").expect("it can be used");
             // It may not be handed the secret that the wrong entry names.

@@ -10,7 +10,7 @@ use askback_host::{page::out, settings_file, text::given, words};
 use crate::{
     args,
     error::Error,
-    listed::Listed,
+    listed::ListedServer,
     misplaced,
     servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
     target::Target,
@@ -461,7 +461,7 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
         }
         let found = found.saying(document.to_value().to_string());
         let folder = source.folder(folders, document.is_of_project(name));
-        let listed = Listed::find(
+        let listed = ListedServer::find(
             document,
             name,
             &source.path,
@@ -491,7 +491,7 @@ fn unreadable(Unreadable(why): Unreadable) -> Error {
 }
 
 /// The server that a person uses now.
-fn used(listed: &Listed, file: &Path) -> Result<Target, Error> {
+fn used(listed: &ListedServer, file: &Path) -> Result<Target, Error> {
     listed.remark();
     listed.target().map_err(|error| within(file, error))
 }
@@ -506,7 +506,7 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 /// The folders of clients within that of a project.
 const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
 
-fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed, Error> {
+fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
     // A program is looked for from the folder in which it is started.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
@@ -526,11 +526,11 @@ fn from_file(
     text: &str,
     name: &str,
     folder: &Path,
-) -> Result<Listed, Error> {
+) -> Result<ListedServer, Error> {
     let here = std::env::current_dir().ok();
     let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    Listed::find(document, name, file, folder, workspace)
+    ListedServer::find(document, name, file, folder, workspace)
 }
 
 fn within(file: &Path, error: Error) -> Error {

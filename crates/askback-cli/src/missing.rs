@@ -130,7 +130,7 @@ pub async fn for_prompt(
         description: argument.description.clone(),
         ..text(&argument.name, argument.required == Some(true))
     });
-    let asked = Asked {
+    let asked = MissingArguments {
         call: Call::Prompt(prompt.name.clone()),
         about: prompt.description.clone(),
         reference: Reference::prompt(prompt.name.clone()),
@@ -150,7 +150,7 @@ pub async fn for_uri(
     let Some(template) = template.filter(|template| template.variables().next().is_some()) else {
         return Some((uri.to_owned(), BTreeMap::new()));
     };
-    let asked = Asked {
+    let asked = MissingArguments {
         call: Call::Resource(uri.to_owned()),
         about: None,
         reference: Reference::resource(uri),
@@ -170,14 +170,14 @@ pub fn cancelled() -> Error {
     )
 }
 
-struct Asked {
+struct MissingArguments {
     call: Call,
     about: Option<String>,
     reference: Reference,
     fields: Vec<Field>,
 }
 
-impl Asked {
+impl MissingArguments {
     async fn fill(
         mut self,
         client: &Client,
@@ -205,7 +205,7 @@ impl Asked {
                 suggests: client.capabilities().completions.is_some(),
             },
         };
-        let suggest = Suggested {
+        let suggest = ServerSuggestions {
             client,
             reference: self.reference,
             given: given.clone(),
@@ -218,13 +218,13 @@ impl Asked {
     }
 }
 
-struct Suggested<'a> {
+struct ServerSuggestions<'a> {
     client: &'a Client,
     reference: Reference,
     given: BTreeMap<String, String>,
 }
 
-impl Suggest for Suggested<'_> {
+impl Suggest for ServerSuggestions<'_> {
     fn suggest(
         &self,
         name: String,

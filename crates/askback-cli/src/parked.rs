@@ -34,7 +34,7 @@ const MOST: usize = 256;
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Parked {
+pub struct ParkedCall {
     /// The words behind `askback call` that made it.
     pub line: Vec<String>,
     pub folder: PathBuf,
@@ -60,12 +60,12 @@ pub struct Parking(PathBuf);
 
 pub struct Turn {
     pub id: String,
-    pub call: Parked,
+    pub call: ParkedCall,
     path: PathBuf,
     _turn: File,
 }
 
-impl Parked {
+impl ParkedCall {
     /// Until when it is kept, in seconds since 1970.
     pub fn until(&self) -> u64 {
         self.since.saturating_add(KEPT.as_secs())
@@ -142,7 +142,7 @@ impl Parking {
         }
     }
 
-    pub fn keep(&self, call: &Parked) -> Result<String, Error> {
+    pub fn keep(&self, call: &ParkedCall) -> Result<String, Error> {
         let number = RandomState::new().build_hasher().finish();
         let id = format!("{:08x}", number & 0xffff_ffff);
         let path = self.path(&id);
@@ -186,7 +186,7 @@ impl Parking {
 
     /// The calls that wait, by their ids. Those that waited too long are forgotten; a file that cannot be
     /// read keeps none of the others from it, and is named on the standard error.
-    pub fn all(&self) -> Result<BTreeMap<String, Parked>, Error> {
+    pub fn all(&self) -> Result<BTreeMap<String, ParkedCall>, Error> {
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -236,23 +236,23 @@ pub fn now() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-fn is_kept(call: &Parked) -> bool {
+fn is_kept(call: &ParkedCall) -> bool {
     now() < call.until()
 }
 
 /// Reads a call with questions that can be answered; none where there is no file.
-fn read(path: &Path) -> io::Result<Option<Parked>> {
+fn read(path: &Path) -> io::Result<Option<ParkedCall>> {
     let Some(text) = private_file::read(path)? else {
         return Ok(None);
     };
-    let call: Parked = private_file::parse(path, &text)?;
+    let call: ParkedCall = private_file::parse(path, &text)?;
     match call.asks() {
         Ok(_) => Ok(Some(call)),
         Err(error) => Err(io::Error::other(format!("{}: {error}", path.display()))),
     }
 }
 
-fn write(path: &Path, call: &Parked) -> Result<(), Error> {
+fn write(path: &Path, call: &ParkedCall) -> Result<(), Error> {
     let text = serde_json::to_string(call).map_err(|error| failed(error.into()))?;
     private_file::write(path, &text).map_err(failed)
 }
@@ -282,7 +282,7 @@ mod tests {
         let folder = env::temp_dir().join(format!("askback-parked-{}", std::process::id()));
         let parking = Parking(folder.clone());
         let asked = r#"{"resultType":"input_required","requestState":"s"}"#;
-        let call = Parked {
+        let call = ParkedCall {
             line: Vec::new(),
             folder: PathBuf::new(),
             server: "s".to_owned(),
@@ -299,7 +299,7 @@ mod tests {
         assert!(path.exists());
         assert!(parking.take(&id).is_err());
         let left = path.exists();
-        let in_time = Parked {
+        let in_time = ParkedCall {
             since: now(),
             ..call
         };

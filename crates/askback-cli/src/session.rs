@@ -26,12 +26,12 @@ use askback_host::{
     relay::{ServerId, claims},
     script::Script,
     text::{Clock, Words, given},
-    unattended::Unattended,
+    unattended::UnattendedRun,
     words,
 };
 use tokio::time::sleep;
 
-pub use self::several::{Connection, Opened, Opening, State, of_server};
+pub use self::several::{Connection, OpenedServer, OpeningServers, State, of_server};
 use self::several::{Room, tell_of};
 use crate::{
     client_error::{self, told},
@@ -448,7 +448,7 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
 }
 
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {
-    Box::new(Unattended::new(script, limits.clone(), out::stderr()))
+    Box::new(UnattendedRun::new(script, limits.clone(), out::stderr()))
 }
 
 pub fn failed(error: ClientError) -> Error {

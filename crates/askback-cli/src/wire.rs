@@ -14,7 +14,7 @@ use askback_host::{
     page::{Page, out},
     relay::Relay,
     text::{Words, given},
-    wire::{self, News, Row, Shown, Wire},
+    wire::{self, MessageSelection, News, Row, Wire},
     words,
 };
 use url::Url;
@@ -40,14 +40,14 @@ pub struct WireLog {
     /// The most bytes of a file of the trace.
     trace_bytes: usize,
     /// The file of the trace, once a connection has begun it.
-    traced: Arc<Mutex<Option<Traced>>>,
+    traced: Arc<Mutex<Option<SharedTrace>>>,
     /// Where messages go as they travel, if anywhere.
     sink: Arc<Mutex<Option<Sink>>>,
     shared: Arc<Mutex<Wire>>,
 }
 
 /// A file of a trace that connections share; none where it has ended.
-type Traced = Arc<Mutex<Option<TraceFile>>>;
+type SharedTrace = Arc<Mutex<Option<TraceFile>>>;
 
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
@@ -56,7 +56,7 @@ enum Sink {
     Relay(Relay),
     Stderr,
     /// Into a file, until it is full or cannot be written.
-    File(Traced, Relay),
+    File(SharedTrace, Relay),
 }
 
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl WireLog {
     }
 
     /// The file of the trace, which the first connection begins.
-    fn traced(&self, path: &Path) -> Result<Traced, Error> {
+    fn traced(&self, path: &Path) -> Result<SharedTrace, Error> {
         let mut traced = lock(&self.traced);
         if let Some(traced) = &*traced {
             return Ok(Arc::clone(traced));
@@ -162,7 +162,7 @@ impl WireLog {
     }
 
     /// Returns what puts messages that are kept on a page.
-    pub fn shows(&self) -> impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static {
+    pub fn shows(&self) -> impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static {
         let shared = Arc::clone(&self.shared);
         move |page, shown| wire::put(page, &lock(&shared), shown, SystemTime::now())
     }

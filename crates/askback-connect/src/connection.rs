@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use askback::{Error, Result};
 use askback_core::quote::Quoted;
-use askback_oauth::{Fetched, Secret};
+use askback_oauth::{FetchedAnswer, Secret};
 use http::{HeaderValue, Method, header::CONTENT_TYPE};
 use url::{Origin, Url};
 
@@ -71,7 +71,7 @@ impl Connection {
     ///
     /// As [`Connection::credential`], where the URL is none of its API, where the third party cannot be reached, and
     /// where it no longer takes the account's tokens. Another answer with the status of an error is an answer.
-    pub async fn get(&self, url: &str) -> Result<Fetched> {
+    pub async fn get(&self, url: &str) -> Result<FetchedAnswer> {
         self.send(Method::GET, url, None).await
     }
 
@@ -80,7 +80,7 @@ impl Connection {
     /// # Errors
     ///
     /// As [`Connection::get`].
-    pub async fn post(&self, url: &str, body: &serde_json::Value) -> Result<Fetched> {
+    pub async fn post(&self, url: &str, body: &serde_json::Value) -> Result<FetchedAnswer> {
         let body = Secret::new(body.to_string());
         self.send(Method::POST, url, Some(&body)).await
     }
@@ -101,7 +101,12 @@ impl Connection {
         replaced.map_err(|error| not_had(error, self.party.display_title()))
     }
 
-    async fn send(&self, method: Method, url: &str, body: Option<&Secret>) -> Result<Fetched> {
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<&Secret>,
+    ) -> Result<FetchedAnswer> {
         let url = self.url(url)?;
         let credential = self.credential().await?;
         let answer = self.sent(&method, &url, &credential, body).await?;
@@ -149,7 +154,7 @@ impl Connection {
         url: &Url,
         credential: &Credential,
         body: Option<&Secret>,
-    ) -> Result<Fetched> {
+    ) -> Result<FetchedAnswer> {
         let headers = self.party.headers(&credential.secret);
         let mut headers = headers.ok_or_else(|| {
             Error::internal("the token of the account holds characters that no header takes")

@@ -15,12 +15,12 @@ use crate::vault::{AuditEvent, Grant, Vault, VaultError};
 /// A deed for each page: by the provider, the name of the secret, or the path of a page of the author's.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    deeds: BTreeMap<String, Deed>,
+    deeds: BTreeMap<String, ScriptStep>,
     asked: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Deed {
+pub(crate) enum ScriptStep {
     /// They connect this account, with this token or key.
     Connects(String, Secret),
     Enters(Secret),
@@ -30,7 +30,7 @@ pub(crate) enum Deed {
 }
 
 impl Script {
-    pub(crate) fn add(&mut self, about: String, deed: Deed) {
+    pub(crate) fn add(&mut self, about: String, deed: ScriptStep) {
         self.deeds.insert(about, deed);
     }
 
@@ -64,13 +64,13 @@ impl Script {
         let about = about(&intent.purpose);
         let done = match self.deeds.get(about) {
             None => return Ok(()),
-            Some(Deed::Declines) => decline(vault, intent).await,
-            Some(Deed::Finishes) => finish(vault, intent, None).await,
-            Some(Deed::Enters(secret)) => {
+            Some(ScriptStep::Declines) => decline(vault, intent).await,
+            Some(ScriptStep::Finishes) => finish(vault, intent, None).await,
+            Some(ScriptStep::Enters(secret)) => {
                 let granted = Grant::api_key(secret.clone());
                 finish(vault, intent, Some((OWN_SECRET, granted))).await
             }
-            Some(Deed::Connects(account, token)) => {
+            Some(ScriptStep::Connects(account, token)) => {
                 let party = providers.get(about);
                 let defaults = party.map(|party| party.default_scopes().clone());
                 let defaults = defaults.unwrap_or_default();

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::connections::{BadConnections, Connections, ConnectionsBuilder, Door};
 use crate::providers::Providers;
-use crate::script::{Deed, Script};
+use crate::script::{Script, ScriptStep};
 use crate::vault::{LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, entropy};
 
 /// Connections for the tests of handlers: what the person does on the pages is said beforehand, and nothing is served or
@@ -77,25 +77,25 @@ impl ScriptedPages {
         account: impl Into<String>,
         token: Secret,
     ) -> Self {
-        self.with(provider.into(), Deed::Connects(account.into(), token))
+        self.with(provider.into(), ScriptStep::Connects(account.into(), token))
     }
 
     /// Has the person enter the secret of this name.
     pub fn enters(self, name: impl Into<String>, secret: Secret) -> Self {
-        self.with(name.into(), Deed::Enters(secret))
+        self.with(name.into(), ScriptStep::Enters(secret))
     }
 
     /// Has the person finish the page of the author's at this path, with its query.
     pub fn finishes(self, path: impl Into<String>) -> Self {
-        self.with(path.into(), Deed::Finishes)
+        self.with(path.into(), ScriptStep::Finishes)
     }
 
     /// Has the person decline on the page for this provider, secret or path.
     pub fn declines(self, what: impl Into<String>) -> Self {
-        self.with(what.into(), Deed::Declines)
+        self.with(what.into(), ScriptStep::Declines)
     }
 
-    fn with(mut self, about: String, deed: Deed) -> Self {
+    fn with(mut self, about: String, deed: ScriptStep) -> Self {
         self.script.add(about, deed);
         self
     }

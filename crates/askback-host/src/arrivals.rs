@@ -54,7 +54,7 @@ pub enum Arrival {
 /// The end of the queue from which a front end takes its arrivals, each with the server it is of.
 #[derive(Debug)]
 pub struct Arrivals {
-    received: mpsc::UnboundedReceiver<Queued>,
+    received: mpsc::UnboundedReceiver<QueueEntry>,
     /// The surplus that comes next.
     left_out: Option<(ServerId, Surplus)>,
 }
@@ -62,14 +62,14 @@ pub struct Arrivals {
 /// The end of the queue of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
-    sent: mpsc::UnboundedSender<Queued>,
+    sent: mpsc::UnboundedSender<QueueEntry>,
     events: Places,
     rows: Places,
 }
 
 /// An arrival in the queue, with the place that it takes.
 #[derive(Debug)]
-struct Queued {
+struct QueueEntry {
     server: ServerId,
     arrival: Arrival,
     place: Option<Place>,
@@ -126,7 +126,7 @@ pub(crate) fn queue() -> (Sender, Arrivals) {
 }
 
 impl Sender {
-    fn to(sent: mpsc::UnboundedSender<Queued>) -> Self {
+    fn to(sent: mpsc::UnboundedSender<QueueEntry>) -> Self {
         Self {
             sent,
             events: Places::new(EVENTS),
@@ -155,7 +155,7 @@ impl Sender {
             },
             _ => None,
         };
-        let queued = Queued {
+        let queued = QueueEntry {
             server,
             arrival,
             place,
@@ -193,7 +193,7 @@ impl Arrivals {
         Some((server, Arrival::LeftOut(surplus)))
     }
 
-    fn take(&mut self, queued: Queued) -> (ServerId, Arrival) {
+    fn take(&mut self, queued: QueueEntry) -> (ServerId, Arrival) {
         if let Some(Place { permit, surplus }) = queued.place {
             // First there is room again: what is left out from now on is so for others that wait, with which it is told.
             drop(permit);

@@ -1,8 +1,8 @@
 //! The language of commands: `/word`, everywhere.
 
 use crate::{
-    model::{Part, Permission, Said, Step},
-    wire::Shown,
+    model::{Action, Part, Permission, Step},
+    wire::MessageSelection,
 };
 
 /// How `/wire` is written at a question.
@@ -13,7 +13,7 @@ pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
 
 /// A line that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed<'a> {
+pub enum InputLine<'a> {
     /// A command, without its slash, and what stands behind it.
     Command(&'a str, &'a str),
     /// Anything else. A text that begins with a slash is typed with two.
@@ -32,26 +32,26 @@ pub enum Typed<'a> {
 /// assert_eq!(typed("/home/ada"), Typed::Text("/home/ada".into()));
 /// assert_eq!(typed("//decline"), Typed::Text("/decline".into()));
 /// ```
-pub fn typed(line: &str) -> Typed<'_> {
+pub fn typed(line: &str) -> InputLine<'_> {
     let Some(rest) = line.trim_start().strip_prefix('/') else {
-        return Typed::Text(line.to_owned());
+        return InputLine::Text(line.to_owned());
     };
     if rest.starts_with('/') {
-        return Typed::Text(rest.to_owned());
+        return InputLine::Text(rest.to_owned());
     }
     let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     match !word.is_empty() && word.chars().all(is_word) {
-        true => Typed::Command(word, behind.trim()),
-        false => Typed::Text(line.to_owned()),
+        true => InputLine::Command(word, behind.trim()),
+        false => InputLine::Text(line.to_owned()),
     }
 }
 
 /// The meaning of a line that is typed at a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum LineMeaning {
     /// The person said something about the question.
-    Said(Said),
+    Action(Action),
     /// The person said something about the field that is asked.
     OfField(OfField),
     /// Several lines follow, up to one with only a dot.
@@ -63,7 +63,7 @@ pub(crate) enum Heard {
     /// Show the link as a code for a camera.
     Code,
     /// Show messages that travelled.
-    Wire(Shown),
+    Wire(MessageSelection),
     /// Show what can be typed.
     Help,
     /// Nothing that can be used here; the words say what can.
@@ -92,50 +92,50 @@ pub(crate) enum OfField {
 }
 
 /// Reads a command that is typed at a question.
-pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> Heard {
+pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeaning {
     let in_field = matches!(step, Step::Filling(_));
-    Heard::Said(match name {
+    LineMeaning::Action(match name {
         // Said already: what is wanted now is the reason.
-        "decline" if matches!(step, Step::Reason) => Said::Fill(String::new()),
-        "decline" => Said::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
-        "cancel" => Said::Cancel,
-        "mute" => Said::Mute,
-        "back" if in_field => return Heard::OfField(OfField::Before),
-        "review" if in_field => return Heard::OfField(OfField::Last),
-        "none" if in_field => return Heard::OfField(OfField::Clear),
-        "json" if in_field => return Heard::OfField(OfField::Fold),
-        "back" => Said::Back,
-        "edit" if matches!(step, Step::Reread(_)) => Said::Back,
-        "edit" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::Message),
-        "edit" if matches!(step, Step::Replied(_)) => Said::Rewrite(Part::Reply),
-        "system" if matches!(step, Step::Request(_)) => Said::Rewrite(Part::System),
-        "write" if matches!(step, Step::Request(_)) => Said::WriteMyself,
-        "session" if matches!(step, Step::Request(_)) => Said::Run(Permission::Session),
-        "always" if matches!(step, Step::Request(_)) => Said::Run(Permission::Always),
-        "again" if matches!(step, Step::Replied(_)) => Said::Run(Permission::Ask),
+        "decline" if matches!(step, Step::Reason) => Action::Fill(String::new()),
+        "decline" => Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
+        "cancel" => Action::Cancel,
+        "mute" => Action::Mute,
+        "back" if in_field => return LineMeaning::OfField(OfField::Before),
+        "review" if in_field => return LineMeaning::OfField(OfField::Last),
+        "none" if in_field => return LineMeaning::OfField(OfField::Clear),
+        "json" if in_field => return LineMeaning::OfField(OfField::Fold),
+        "back" => Action::Back,
+        "edit" if matches!(step, Step::Reread(_)) => Action::Back,
+        "edit" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::Message),
+        "edit" if matches!(step, Step::Replied(_)) => Action::Rewrite(Part::Reply),
+        "system" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::System),
+        "write" if matches!(step, Step::Request(_)) => Action::WriteMyself,
+        "session" if matches!(step, Step::Request(_)) => Action::Run(Permission::Session),
+        "always" if matches!(step, Step::Request(_)) => Action::Run(Permission::Always),
+        "again" if matches!(step, Step::Replied(_)) => Action::Run(Permission::Ask),
         "never" if matches!(step, Step::Request(_) | Step::Replied(_) | Step::Write(_)) => {
-            Said::Never
+            Action::Never
         }
-        "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Said::OpenAgain,
-        "lines" if in_field => return Heard::Lines,
+        "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Action::OpenAgain,
+        "lines" if in_field => return LineMeaning::Lines,
         "suggest" if in_field => {
-            return Heard::OfField(OfField::Suggest(rest.trim().to_owned()));
+            return LineMeaning::OfField(OfField::Suggest(rest.trim().to_owned()));
         }
-        "link" if is_link(step) => return Heard::Link,
-        "qr" if is_link(step) => return Heard::Code,
-        "more" => return Heard::More,
+        "link" if is_link(step) => return LineMeaning::Link,
+        "qr" if is_link(step) => return LineMeaning::Code,
+        "more" => return LineMeaning::More,
         "wire" => {
-            return match Shown::typed(rest) {
-                Some(shown) => Heard::Wire(shown),
-                None => Heard::Unclear(WIRE),
+            return match MessageSelection::typed(rest) {
+                Some(shown) => LineMeaning::Wire(shown),
+                None => LineMeaning::Unclear(WIRE),
             };
         }
-        "help" => return Heard::Help,
+        "help" => return LineMeaning::Help,
         "quit" | "exit" => {
-            return Heard::Unclear("a question is open: answer it first, or type /cancel");
+            return LineMeaning::Unclear("a question is open: answer it first, or type /cancel");
         }
         _ => {
-            return Heard::Unclear(
+            return LineMeaning::Unclear(
                 "there is no such command here; /help lists them, and // begins a text with /",
             );
         }

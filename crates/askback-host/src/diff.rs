@@ -26,7 +26,7 @@ const MOST: usize = 64;
 ///
 /// Lists are compared place by place, and texts of several lines by their lines.
 pub fn differences(before: &Value, after: &Value) -> (Vec<Difference>, usize) {
-    let mut found = Found::default();
+    let mut found = Comparison::default();
     found.compare(&mut String::new(), Some(before), Some(after));
     (found.told, found.more)
 }
@@ -75,12 +75,12 @@ fn ends_unseen(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Found {
+struct Comparison {
     told: Vec<Difference>,
     more: usize,
 }
 
-impl Found {
+impl Comparison {
     fn compare(&mut self, path: &mut String, before: Option<&Value>, after: Option<&Value>) {
         match (before, after) {
             (Some(Value::Object(before)), Some(Value::Object(after))) => {

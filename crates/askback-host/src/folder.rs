@@ -6,7 +6,7 @@ use askback::protocol::Root;
 use url::Url;
 
 use crate::{
-    text::{Given, Words, given},
+    text::{LocalText, Words, given},
     words,
 };
 
@@ -33,7 +33,7 @@ pub fn root(path: &Path) -> Result<Root, Words> {
 }
 
 /// A root as a person writes it: the path, or the URI where it is none of a file.
-pub fn shown(uri: &str) -> Given {
+pub fn shown(uri: &str) -> LocalText {
     let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
     given(path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }

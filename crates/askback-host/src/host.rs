@@ -23,22 +23,22 @@ use tokio::{
 };
 
 use crate::{
-    Interrupted,
+    Interruption,
     changed::ChangedLists,
     folder,
     leaf::{Did, Leaf},
     model::{
-        Asker, Change, Conversation, Desk, Effect, Ended, Event, Happened, Permission, Presence,
-        Question, Reply, Said, Server, Step,
+        Action, Asker, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
+        Presence, Question, Reply, Server, Step, WorstEnd,
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
     relay::{Arrivals, ServerId},
     remarks::Remarks,
     server_id::PerServer,
-    suggest::{Complete, Completing, Lookup, Suggest, Wanted},
+    suggest::{Complete, Completing, Lookup, Suggest, SuggestionRequest},
     text::{Words, given},
-    wire::{self, Shown},
+    wire::{self, MessageSelection},
     words,
 };
 
@@ -48,7 +48,7 @@ const OURS: u64 = u64::MAX;
 /// The questions of one server or several, before a front end.
 pub struct Host {
     talk: Conversation,
-    served: PerServer<Served>,
+    served: PerServer<ServerWork>,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     /// Where the replies to open questions go.
@@ -64,7 +64,7 @@ pub struct Host {
     /// The reply to our own question.
     ours: Option<Reply>,
     /// The field of our own question for which values are wanted.
-    wanted: Option<Wanted>,
+    wanted: Option<SuggestionRequest>,
     model: Option<Box<dyn Model>>,
     at_work: AtWork,
 }
@@ -88,7 +88,7 @@ impl Host {
     pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
             talk: Conversation::new(Server::new(desk)),
-            served: PerServer::new(Served::new(limits)),
+            served: PerServer::new(ServerWork::new(limits)),
             leaf,
             arrivals,
             replies: HashMap::new(),
@@ -111,7 +111,7 @@ impl Host {
         if let Some(model) = &self.model {
             desk.ask_model(model.name().to_owned());
         }
-        self.served.add(Served::new(&self.limits));
+        self.served.add(ServerWork::new(&self.limits));
         self.talk.add(Server::new(desk))
     }
 
@@ -126,7 +126,7 @@ impl Host {
     }
 
     /// Takes in a change, at the time that it is.
-    fn change(&mut self, change: Change) -> Option<Happened> {
+    fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
     }
@@ -151,7 +151,7 @@ impl Host {
         self.changed.clone()
     }
 
-    fn served(&mut self) -> &mut Served {
+    fn served(&mut self) -> &mut ServerWork {
         self.served.get_mut(self.talk.chosen_id())
     }
 
@@ -165,7 +165,10 @@ impl Host {
 
     /// Has this show the messages that travelled, where the person wants to see them at a question of
     /// the server that they talk to.
-    pub fn showing_wire(&mut self, show: impl Fn(&mut Page, Shown) -> Result<(), Words> + 'static) {
+    pub fn showing_wire(
+        &mut self,
+        show: impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static,
+    ) {
         self.served().wire = Some(Box::new(show));
     }
 
@@ -175,10 +178,10 @@ impl Host {
     }
 
     /// How the questions of all servers ended so far, at worst.
-    pub fn ended(&self) -> Ended {
+    pub fn ended(&self) -> WorstEnd {
         let servers = self.talk.servers();
         let ended = servers.map(|server| server.desk().ended());
-        ended.fold(self.leaf.ended(), Ended::max)
+        ended.fold(self.leaf.ended(), WorstEnd::max)
     }
 
     /// The page, for what is said outside questions.
@@ -236,7 +239,7 @@ impl Host {
     /// # Errors
     ///
     /// If the person interrupts the work; it is dropped then.
-    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
+    pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
         self.pump(work, Aloud::Later).await
     }
 
@@ -248,7 +251,7 @@ impl Host {
     pub async fn attend_silently<T>(
         &mut self,
         work: impl Future<Output = T>,
-    ) -> Result<T, Interrupted> {
+    ) -> Result<T, Interruption> {
         self.pump(work, Aloud::Never).await
     }
 
@@ -262,7 +265,7 @@ impl Host {
         &mut self,
         work: impl Future<Output = T>,
         waiting: Words,
-    ) -> Result<T, Interrupted> {
+    ) -> Result<T, Interruption> {
         self.pump(work, Aloud::First(waiting)).await
     }
 
@@ -270,7 +273,7 @@ impl Host {
         &mut self,
         work: impl Future<Output = T>,
         mut aloud: Aloud,
-    ) -> Result<T, Interrupted> {
+    ) -> Result<T, Interruption> {
         let mut work = std::pin::pin!(work);
         let mut silence = std::pin::pin!(sleep(aloud.after()));
         let mut so_far = Duration::ZERO;
@@ -289,15 +292,15 @@ impl Host {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
-                        Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interrupted),
+                        Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interruption),
                         Did::Interrupt
                             if has_cancelled && self.is_of_call() || self.is_signing_in() =>
                         {
-                            self.happen(self.talk.seen_id(), Event::Said(Said::Cancel));
-                            return Err(Interrupted);
+                            self.happen(self.talk.seen_id(), Event::Action(Action::Cancel));
+                            return Err(Interruption);
                         }
                         // The leaf is drawn again, and nobody did anything.
-                        Did::Said(said) if said.is_empty() => {}
+                        Did::Action(said) if said.is_empty() => {}
                         did => {
                             has_cancelled = did == Did::Interrupt && self.is_of_call();
                             self.did(did);
@@ -367,7 +370,7 @@ impl Host {
                     Did::Begun(line) => completing.want(source, &self.talk, line),
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
-                    Did::Said(_) | Did::Answered(_) | Did::Wire(_) => {}
+                    Did::Action(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
                 Some(found) = completing.found() => {
                     self.change(Change::Completed(found));
@@ -423,9 +426,9 @@ impl Host {
     fn did(&mut self, did: Did) {
         let server = self.talk.seen_id();
         match did {
-            Did::Said(all) => {
+            Did::Action(all) => {
                 for said in all {
-                    self.happen(server, Event::Said(said));
+                    self.happen(server, Event::Action(said));
                 }
             }
             Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
@@ -437,7 +440,7 @@ impl Host {
                 }
                 self.served.get_mut(server).put_wire(page, shown);
             }
-            Did::Interrupt => self.happen(server, Event::Said(Said::Cancel)),
+            Did::Interrupt => self.happen(server, Event::Action(Action::Cancel)),
             Did::End => self.happen(server, Event::EndOfInput),
             // Typed when it was not wanted.
             Did::Line(_) | Did::Begun(_) => {}
@@ -518,7 +521,7 @@ impl Host {
                     text,
                     others,
                 } => {
-                    self.wanted = Some(Wanted {
+                    self.wanted = Some(SuggestionRequest {
                         field,
                         name,
                         text,
@@ -536,13 +539,13 @@ async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
 }
 
 /// Puts what is wanted of the messages that travelled on a page, or says why not.
-pub(crate) type ShowWire = dyn Fn(&mut Page, Shown) -> Result<(), Words>;
+pub(crate) type ShowWire = dyn Fn(&mut Page, MessageSelection) -> Result<(), Words>;
 
 /// Keeps a permission beyond the session, or says why it does not.
 pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 
 /// The doings of one server.
-pub(crate) struct Served {
+pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
     /// Keeps what the person said of models and this server.
     pub(crate) keep: Option<Box<Keep>>,
@@ -550,7 +553,7 @@ pub(crate) struct Served {
     pub(crate) wire: Option<Box<ShowWire>>,
 }
 
-impl Served {
+impl ServerWork {
     /// Those of a server that has said nothing yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
@@ -561,7 +564,7 @@ impl Served {
     }
 
     /// Puts what is wanted of the messages that travelled on a page, or why it is not there.
-    pub(crate) fn put_wire(&self, page: &mut Page, shown: Shown) {
+    pub(crate) fn put_wire(&self, page: &mut Page, shown: MessageSelection) {
         let put = match &self.wire {
             Some(show) => show(page, shown),
             None => Err("the messages of this session are not kept".into()),

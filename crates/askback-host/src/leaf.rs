@@ -3,11 +3,11 @@
 use std::task::{Context, Poll};
 
 use crate::{
-    model::{Conversation, Desk, Ended, Happened, Reply, Said},
+    model::{Action, Conversation, Desk, EventOutcome, Reply, WorstEnd},
     page::{Page, Rows, out, out::Unwritten},
     remarks::Remark,
     text::Words,
-    wire::Shown,
+    wire::MessageSelection,
 };
 
 /// A front end: it shows the conversation, and says what the person does.
@@ -16,7 +16,7 @@ pub trait Leaf {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did>;
 
     /// Shows what came of an event.
-    fn happened(&mut self, desk: &Desk, happened: &Happened);
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome);
 
     /// Shows something that the server said, now or when there is room for it. Returns an older
     /// remark that it leaves out for this one.
@@ -65,8 +65,8 @@ pub trait Leaf {
     fn is_person(&self) -> bool;
 
     /// How the questions ended by what this front end expects of them.
-    fn ended(&self) -> Ended {
-        Ended::Answered
+    fn ended(&self) -> WorstEnd {
+        WorstEnd::Answered
     }
 
     /// Tells what is known only when the run is over.
@@ -77,11 +77,11 @@ pub trait Leaf {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Did {
     /// Said this about the question in front; or nothing, but wants to see it again.
-    Said(Vec<Said>),
+    Action(Vec<Action>),
     /// Had the question in front answered by a file of theirs.
     Answered(Reply),
     /// Wants to see messages that travelled, before the question is answered.
-    Wire(Shown),
+    Wire(MessageSelection),
     /// Wrote a line at the prompt.
     Line(String),
     /// Has written this much of a line at the prompt.

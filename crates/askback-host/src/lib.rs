@@ -41,4 +41,4 @@ pub mod wire;
 
 /// The person stopped what was going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interrupted;
+pub struct Interruption;

@@ -14,16 +14,16 @@ pub use link::{destination, warnings};
 use crate::{
     folder,
     model::{
-        Ask, Asker, Call, Front, Notice, Question, Reached, Reply, Stance, Step, Suggestions,
-        Wants, Why, link::Refusal,
+        Ask, Asker, Call, Front, Notice, Origin, Question, Reply, Stance, Step, Suggestions, Wants,
+        Why, link::Refusal,
     },
     page::{Excerpt, Page, Style},
-    text::{self, Given, PeerText, Words, given},
+    text::{self, LocalText, PeerText, Words, given},
     words,
 };
 
 /// The title of a question: who wants what.
-pub(crate) fn wants(question: &Question, name: Given) -> Words {
+pub(crate) fn wants(question: &Question, name: LocalText) -> Words {
     match &question.ask {
         Ask::Form { .. } => words!("{} asks", name),
         Ask::Link { .. } => words!("{} wants to open a page", name),
@@ -431,7 +431,7 @@ pub(crate) fn because(why: Why) -> &'static str {
 }
 
 /// The name that the person gave the server.
-fn name(asker: &Asker) -> Given {
+fn name(asker: &Asker) -> LocalText {
     given(&asker.name).short()
 }
 
@@ -460,8 +460,8 @@ pub(crate) fn verb(call: Option<&Call>) -> &'static str {
 /// Where a server comes from: the command that started it or its address, then how it identifies itself.
 pub(crate) fn origin(page: &mut Page, asker: &Asker) {
     match &asker.reached {
-        Reached::Typed(reached) => page.note(Style::Dim, given(reached)),
-        Reached::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
+        Origin::Typed(reached) => page.note(Style::Dim, given(reached)),
+        Origin::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
     }
     if let Some(claims) = &asker.claims {
         let cut = |claim: &str| match text::head(claim, CLAIMED) {

@@ -270,10 +270,10 @@ impl Relay {
         &self,
         claims: Option<Claims>,
         question: Question,
-    ) -> (Waiting<'_>, oneshot::Receiver<Reply>) {
+    ) -> (WaitingQuestion<'_>, oneshot::Receiver<Reply>) {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
-        let waiting = Waiting { id, relay: self };
+        let waiting = WaitingQuestion { id, relay: self };
         // If the front end is gone, nobody replies, which is seen by whoever waits.
         self.send(Arrival::Asked {
             id,
@@ -286,12 +286,12 @@ impl Relay {
 }
 
 /// A question that is waited for: the front end is told when it is not any more.
-struct Waiting<'a> {
+struct WaitingQuestion<'a> {
     id: u64,
     relay: &'a Relay,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingQuestion<'_> {
     fn drop(&mut self) {
         self.relay.send(Arrival::Withdrawn(self.id));
     }
@@ -300,7 +300,7 @@ impl Drop for Waiting<'_> {
 /// Returns the question of an [`Event::Refused`].
 pub(crate) fn refused(question: RefusedQuestion) -> Refused {
     #[derive(Deserialize)]
-    struct Asked {
+    struct RefusedParams {
         message: Option<String>,
     }
     let asked = question.params.and_then(|params| params.decode().ok());
@@ -311,7 +311,7 @@ pub(crate) fn refused(question: RefusedQuestion) -> Refused {
             "sampling/createMessage" => Wants::Sample,
             _ => Wants::Answer,
         },
-        message: asked.and_then(|asked: Asked| asked.message),
+        message: asked.and_then(|asked: RefusedParams| asked.message),
         // Of a flood, and of what is too long, the client tells by itself.
         is_told: question.error.code == USER_REJECTED,
         reason: question.error.message,

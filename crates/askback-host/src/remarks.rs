@@ -13,7 +13,7 @@ use crate::{
     arrivals::Surplus,
     model::Far,
     page::{Page, Style},
-    text::{Given, PeerText, Words},
+    text::{LocalText, PeerText, Words},
     wire::Row,
     words,
 };
@@ -121,7 +121,7 @@ impl From<Row> for Remark {
 
 impl Remark {
     /// The same behind the name of its server, for a person who has several.
-    pub(crate) fn named(self, name: &Given) -> Self {
+    pub(crate) fn named(self, name: &LocalText) -> Self {
         Self(match self.0 {
             What::Far(far) => What::Far(words!("{}: {}", name.clone(), far)),
             What::Quote(mark, text, more) => {
@@ -328,7 +328,7 @@ impl Remarks {
     }
 
     /// Puts a remark on the page, of a server that the person calls by that name.
-    pub fn put(page: &mut Page, name: &Given, remark: Remark) {
+    pub fn put(page: &mut Page, name: &LocalText, remark: Remark) {
         match remark.0 {
             What::Far(far) => page.say(Style::Plain, far),
             What::Quote(mark, text, more) => {

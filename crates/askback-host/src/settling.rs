@@ -169,7 +169,7 @@ mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::model::{Asker, Event, Permission, Question, Reached, Said};
+    use crate::model::{Action, Asker, Event, Origin, Permission, Question};
 
     fn asks(id: u64, ask: Ask) -> Event {
         let question = Question {
@@ -188,7 +188,7 @@ mod tests {
     fn seat() -> (Desk, Settling) {
         let asker = Asker {
             name: "travel".to_owned(),
-            reached: Reached::Typed("askback serve travel".to_owned()),
+            reached: Origin::Typed("askback serve travel".to_owned()),
             claims: None,
         };
         let desk = Desk::new(asker, None, None, Limits::default());
@@ -293,7 +293,7 @@ mod tests {
         desk.update(asks(2, sample()));
         settling.show(&desk, false);
         assert!(is_over(&mut settling, SILENCE * 2).await);
-        let happened = desk.update(Event::Said(Said::Cancel));
+        let happened = desk.update(Event::Action(Action::Cancel));
         settling.happened(&desk, happened.cause);
         settling.show(&desk, false);
         assert!(!settling.is_for_what_is_gone());
@@ -315,7 +315,7 @@ mod tests {
         happen(&mut desk, &mut settling, asks(1, sample()));
         check(&desk, &mut settling, true);
         assert!(is_over(&mut settling, SILENCE * 2).await);
-        let run = Event::Said(Said::Run(Permission::Ask));
+        let run = Event::Action(Action::Run(Permission::Ask));
         happen(&mut desk, &mut settling, run);
         check(&desk, &mut settling, false);
         let reply = CreateMessageResult::text("qwen3", "The 08:10.");
@@ -328,7 +328,7 @@ mod tests {
         assert!(is_over(&mut settling, SILENCE * 2).await);
         happen(&mut desk, &mut settling, asks(2, sample()));
         check(&desk, &mut settling, false);
-        happen(&mut desk, &mut settling, Event::Said(Said::Send));
+        happen(&mut desk, &mut settling, Event::Action(Action::Send));
         check(&desk, &mut settling, true);
         happen(&mut desk, &mut settling, Event::Withdrawn(2));
         check(&desk, &mut settling, false);

@@ -100,7 +100,7 @@ pub async fn pause() {
 
 /// A field for which values are wanted, the text that they begin with, and the values beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct SuggestionRequest {
     pub(crate) field: usize,
     pub(crate) name: String,
     pub(crate) text: String,
@@ -111,12 +111,12 @@ pub(crate) struct Wanted {
 pub(crate) struct Lookup<'a> {
     suggest: &'a dyn Suggest,
     /// The values that were had, newest first: who goes back by a letter waits for nothing.
-    known: VecDeque<(Wanted, Suggestions)>,
-    running: Option<Running<'a>>,
+    known: VecDeque<(SuggestionRequest, Suggestions)>,
+    running: Option<SourceWork<'a>>,
 }
 
 /// The work of the source: the field, and the values for it, or none where they could not be had.
-type Running<'a> = Pin<Box<dyn Future<Output = (Wanted, Option<Suggestions>)> + 'a>>;
+type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<Suggestions>)> + 'a>>;
 
 impl<'a> Lookup<'a> {
     /// A lookup that has asked for nothing yet.
@@ -130,7 +130,7 @@ impl<'a> Lookup<'a> {
 
     /// Returns the values for a field if they are known, and has them looked up otherwise, in place of
     /// what was wanted before.
-    pub(crate) fn want(&mut self, wanted: Wanted) -> Option<Suggestions> {
+    pub(crate) fn want(&mut self, wanted: SuggestionRequest) -> Option<Suggestions> {
         let known = self.known.iter().find(|(known, _)| *known == wanted);
         if let Some((_, found)) = known {
             self.running = None;
@@ -161,9 +161,12 @@ impl<'a> Lookup<'a> {
 }
 
 /// Looks up values once the person pauses.
-async fn look_up(suggest: &dyn Suggest, wanted: Wanted) -> (Wanted, Option<Suggestions>) {
+async fn look_up(
+    suggest: &dyn Suggest,
+    wanted: SuggestionRequest,
+) -> (SuggestionRequest, Option<Suggestions>) {
     pause().await;
-    let Wanted {
+    let SuggestionRequest {
         name, text, others, ..
     } = wanted.clone();
     let found = suggest.suggest(name, text, others).await;
@@ -171,7 +174,7 @@ async fn look_up(suggest: &dyn Suggest, wanted: Wanted) -> (Wanted, Option<Sugge
     (wanted, found)
 }
 
-fn suggestions(wanted: Wanted, (values, has_more): (Vec<String>, bool)) -> Suggestions {
+fn suggestions(wanted: SuggestionRequest, (values, has_more): (Vec<String>, bool)) -> Suggestions {
     Suggestions {
         field: wanted.field,
         text: wanted.text,

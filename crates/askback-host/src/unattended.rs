@@ -14,8 +14,8 @@ use tokio::time::{Sleep, sleep};
 use crate::{
     leaf::{Did, Leaf},
     model::{
-        Ask, Asker, Conversation, Desk, Effect, Ended, Happened, Notice, Question, Reply, Said,
-        Step, Why,
+        Action, Ask, Asker, Conversation, Desk, Effect, EventOutcome, Notice, Question, Reply,
+        Step, Why, WorstEnd,
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// A run without a person.
-pub struct Unattended {
+pub struct UnattendedRun {
     script: Option<ScriptRun>,
     /// The file that its rules are from.
     rules: RulesOf,
@@ -35,7 +35,7 @@ pub struct Unattended {
     answered: Option<u64>,
     /// The answer that is given to it later.
     later: Option<Later>,
-    unmatched: Unmatched,
+    unmatched: UnmatchedQuestions,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     _held: Interrupts,
     page: Page,
@@ -45,7 +45,7 @@ pub struct Unattended {
 
 /// The questions that nothing answered: the first are shown whole, and a flood of them is counted.
 #[derive(Debug, Default)]
-struct Unmatched {
+struct UnmatchedQuestions {
     /// The rules that were suggested.
     rules: BTreeSet<String>,
     /// The number of questions.
@@ -72,18 +72,18 @@ const SHOWN: usize = 16;
 struct Later {
     due: Pin<Box<Sleep>>,
     reply: Reply,
-    told: Told,
+    told: DelayNote,
 }
 
 /// The words about an answer that is given after a while.
-enum Told {
+enum DelayNote {
     /// This rule wanted it so, which is told when it is given.
     Then(Words),
     /// The link was agreed to, and the server should have said by then that its page is done.
     Overdue,
 }
 
-impl Unattended {
+impl UnattendedRun {
     /// A run that takes its answers from `script`, or has none, and tells of it on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Unattended {
             rules: RulesOf::default(),
             answered: None,
             later: None,
-            unmatched: Unmatched::default(),
+            unmatched: UnmatchedQuestions::default(),
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             _held: Interrupts::hold(),
             page: out::stderr_page(),
@@ -142,7 +142,7 @@ impl Unattended {
                 return Err(Later {
                     due: Box::pin(sleep(after)),
                     reply,
-                    told: Told::Then(rule),
+                    told: DelayNote::Then(rule),
                 });
             }
             Answer::Unwanted(reply, rule) => {
@@ -199,8 +199,8 @@ impl Unattended {
         }
         let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
         match later.told {
-            Told::Then(rule) => tell(&mut excerpt, question, &later.reply, Some(rule)),
-            Told::Overdue => {
+            DelayNote::Then(rule) => tell(&mut excerpt, question, &later.reply, Some(rule)),
+            DelayNote::Overdue => {
                 let minutes = self.limits.host.link.as_secs_f64() / 60.0;
                 let words = words!(
                     "the server did not say within {} min that the page is done; it is called again",
@@ -214,7 +214,7 @@ impl Unattended {
     }
 }
 
-impl Leaf for Unattended {
+impl Leaf for UnattendedRun {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
         if let Poll::Ready(Ok(())) = self.interrupted.as_mut().poll(context) {
@@ -236,10 +236,10 @@ impl Leaf for Unattended {
                         self.later = Some(Later {
                             due: Box::pin(sleep(self.limits.host.link)),
                             reply: Reply::Link,
-                            told: Told::Overdue,
+                            told: DelayNote::Overdue,
                         });
                         // Once more where the link is warned of.
-                        Poll::Ready(Did::Said(vec![Said::Yes, Said::Yes]))
+                        Poll::Ready(Did::Action(vec![Action::Yes, Action::Yes]))
                     }
                     Ok(reply) => Poll::Ready(Did::Answered(reply)),
                     Err(later) => {
@@ -253,7 +253,7 @@ impl Leaf for Unattended {
         }
     }
 
-    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         for effect in &happened.effects {
             if let Effect::Answer(_, Reply::Cancelled(Why::Person)) = effect {
                 self.page.note(Style::Dim, "cancelled by Ctrl-C");
@@ -309,7 +309,7 @@ impl Leaf for Unattended {
         false
     }
 
-    fn ended(&self) -> Ended {
+    fn ended(&self) -> WorstEnd {
         self.report().ended()
     }
 
@@ -331,7 +331,7 @@ impl Leaf for Unattended {
     }
 }
 
-impl Unmatched {
+impl UnmatchedQuestions {
     /// Counts a question, and says how much of it is shown. What looks like one that was shown whole is answered by the
     /// same rule.
     fn telling(&mut self, rule: Option<&str>) -> Telling {
@@ -443,7 +443,7 @@ fn place(question: &Question, number: usize) -> Place {
 fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<Words>) {
     let by = rule.map_or_else(Words::default, |rule| words!(" by {}", rule));
     let expected = match reply.ended() {
-        Ended::Expected => ", as expected",
+        WorstEnd::Expected => ", as expected",
         _ => "",
     };
     if let Ask::Link { again: true, .. } = question.ask {

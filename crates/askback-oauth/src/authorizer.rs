@@ -23,13 +23,13 @@ use http::{
 use tokio::sync::{Mutex, oneshot};
 use url::Url;
 
-use self::renewal::Refreshed;
+use self::renewal::RenewalOutcome;
 use super::{
     AuthorizationError, Config, CredentialKey, How, SignInError,
     code::Random,
     drive::Means,
     fetch::Fetcher,
-    flow::{Plan, Wanted, Way},
+    flow::{Demands, Plan, Way},
     key::SigningKey,
     pins,
     proof::{Nonces, prove},
@@ -60,7 +60,7 @@ pub struct Authorizer {
     /// The authorization context of the credentials; see [`Authorizer::set`].
     context: AuthorizationContext,
     /// Held by the one request that changes it.
-    held: Mutex<Held>,
+    held: Mutex<HeldTokens>,
     /// How often something was done about a refusal, in vain or not.
     rounds: AtomicU64,
 }
@@ -89,18 +89,18 @@ pub struct Attempt {
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldTokens {
     /// The scopes that were asked for because a server wanted more.
     stepped: Vec<Scopes>,
     /// The last failed attempt, for all requests that waited for it.
-    failed: Option<Failed>,
+    failed: Option<FailedAttempt>,
 }
 
 /// A failed attempt to answer a refusal.
-struct Failed {
+struct FailedAttempt {
     /// Which time it was.
     round: u64,
-    wanted: Wanted,
+    wanted: Demands,
     more: bool,
     error: AuthorizationError,
 }
@@ -112,7 +112,7 @@ enum Cause {
     /// One was refused that was sent with this.
     Refused {
         used: Option<Arc<Pass>>,
-        wanted: Wanted,
+        wanted: Demands,
         /// Whether more scopes are wanted; else the token is not taken.
         more: bool,
         may_refresh: bool,
@@ -120,7 +120,7 @@ enum Cause {
 }
 
 /// A successful attempt to answer a refusal.
-struct Renewed {
+struct Renewal {
     pass: Option<Arc<Pass>>,
     /// Whether an authorization took place, and not only a renewal.
     authorized: bool,
@@ -129,7 +129,7 @@ struct Renewed {
 }
 
 /// Hears that nobody waits any more.
-type Waiting = oneshot::Sender<Result<Renewed, AuthorizationError>>;
+type Waiter = oneshot::Sender<Result<Renewal, AuthorizationError>>;
 
 impl Authorizer {
     pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
@@ -245,7 +245,7 @@ impl Authorizer {
             attempt.nonces += 1;
             return Ok(true);
         }
-        let wanted = Wanted::of(&challenges);
+        let wanted = Demands::of(&challenges);
         let more = status == StatusCode::FORBIDDEN;
         if more && (!says("insufficient_scope") || wanted.scopes.is_none()) {
             return Ok(false);
@@ -277,7 +277,7 @@ impl Authorizer {
 
     /// Does it on a task of its own, so that a caller who goes away loses no token that was just
     /// given out. Only the person is not asked on for nobody.
-    async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewed, AuthorizationError> {
+    async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewal, AuthorizationError> {
         let (mut waiting, outcome) = oneshot::channel();
         let this = Arc::clone(self);
         let came = self.rounds.load(Ordering::Relaxed);
@@ -294,8 +294,8 @@ impl Authorizer {
         &self,
         cause: Cause,
         came: u64,
-        waiting: &mut Waiting,
-    ) -> Result<Renewed, AuthorizationError> {
+        waiting: &mut Waiter,
+    ) -> Result<Renewal, AuthorizationError> {
         let mut held = tokio::select! {
             held = self.held.lock() => held,
             () = waiting.closed() => return Err(given_up()),
@@ -309,7 +309,7 @@ impl Authorizer {
             }
         };
         let done = |pass| {
-            Ok(Renewed {
+            Ok(Renewal {
                 pass,
                 authorized: false,
                 found: false,
@@ -340,14 +340,14 @@ impl Authorizer {
                 if current.is_none()
                     && let Some(kept) = self.load().await?
                 {
-                    return Ok(Renewed {
+                    return Ok(Renewal {
                         pass: Some(kept),
                         authorized: false,
                         found: true,
                     });
                 }
                 // Who waited while it was done in vain does not have it done again.
-                let is_same = |it: &&Failed| it.more == more && it.wanted == wanted;
+                let is_same = |it: &&FailedAttempt| it.more == more && it.wanted == wanted;
                 let failed = held.failed.as_ref().filter(is_same);
                 if let Some(failed) = failed.filter(|it| it.round > came) {
                     return Err(failed.error.clone());
@@ -358,7 +358,7 @@ impl Authorizer {
                 let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
                 // One that was given up is nobody else's.
                 let error = renewed.as_ref().err().filter(|_| !waiting.is_closed());
-                held.failed = error.map(|error| Failed {
+                held.failed = error.map(|error| FailedAttempt {
                     round,
                     wanted,
                     more,
@@ -372,17 +372,17 @@ impl Authorizer {
     /// Gets other tokens than these, by themselves or from the person.
     async fn renew(
         &self,
-        held: &mut Held,
+        held: &mut HeldTokens,
         current: Option<&Pass>,
-        wanted: &Wanted,
+        wanted: &Demands,
         more: bool,
         may_refresh: bool,
-        waiting: &mut Waiting,
-    ) -> Result<Renewed, AuthorizationError> {
+        waiting: &mut Waiter,
+    ) -> Result<Renewal, AuthorizationError> {
         if let Some(pass) = current.filter(|_| may_refresh)
-            && let Refreshed::Tokens(renewed) = self.refresh(pass).await?
+            && let RenewalOutcome::Tokens(renewed) = self.refresh(pass).await?
         {
-            return Ok(Renewed {
+            return Ok(Renewal {
                 pass: Some(renewed),
                 authorized: false,
                 found: false,
@@ -390,7 +390,7 @@ impl Authorizer {
         }
         let before = current.map(|pass| &pass.grant);
         let authorizing = self.authorize(held, wanted.clone(), before, more, waiting);
-        Ok(Renewed {
+        Ok(Renewal {
             pass: Some(authorizing.await?),
             authorized: true,
             found: false,
@@ -399,11 +399,11 @@ impl Authorizer {
 
     async fn authorize(
         &self,
-        held: &mut Held,
-        mut wanted: Wanted,
+        held: &mut HeldTokens,
+        mut wanted: Demands,
         before: Option<&Grant>,
         more: bool,
-        waiting: &mut Waiting,
+        waiting: &mut Waiter,
     ) -> Result<Arc<Pass>, AuthorizationError> {
         let scopes = wanted.scopes.clone().unwrap_or_default();
         if !more {
@@ -429,8 +429,8 @@ impl Authorizer {
     /// Runs an authorization; twice where an issuer has forgotten the client.
     async fn run(
         &self,
-        wanted: &Wanted,
-        waiting: &mut Waiting,
+        wanted: &Demands,
+        waiting: &mut Waiter,
     ) -> Result<Grant, AuthorizationError> {
         for _ in 0..2 {
             let (way, redirect) = match &self.config.how {
@@ -451,7 +451,7 @@ impl Authorizer {
         Err(not_accepted("a registration it has just given"))
     }
 
-    async fn plan(&self, wanted: Wanted, way: Way) -> Result<Plan, AuthorizationError> {
+    async fn plan(&self, wanted: Demands, way: Way) -> Result<Plan, AuthorizationError> {
         let config = &self.config;
         let mut clients = config.clients.clone();
         for client in &mut clients {

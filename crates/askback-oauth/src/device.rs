@@ -64,7 +64,7 @@ pub enum DevicePoll {
 
 /// The answer of a device authorization endpoint (RFC 8628, 3.2).
 #[derive(Deserialize)]
-struct Given {
+struct DeviceAnswer {
     device_code: String,
     user_code: String,
     verification_uri: String,
@@ -151,7 +151,8 @@ impl TokenEndpoint {
             what: WHAT,
             why: "the answer holds no codes that can be shown".to_owned(),
         };
-        let given: Given = json::document(answer.json.unwrap_or_default()).map_err(|_| wrong())?;
+        let given: DeviceAnswer =
+            json::document(answer.json.unwrap_or_default()).map_err(|_| wrong())?;
         let expires_in = given.expires_in.ok_or_else(wrong)?;
         let may_be_shown = |code: &str| {
             let is_ascii = code

@@ -63,7 +63,7 @@ pub enum Redirects {
 /// An answer, whatever its status.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Fetched {
+pub struct FetchedAnswer {
     /// The status.
     pub status: u16,
     /// The whole body.
@@ -140,7 +140,7 @@ impl Fetcher {
     /// # Errors
     ///
     /// [`FetchError`]; an answer with the status of an error is an answer.
-    pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<Fetched, FetchError> {
+    pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<FetchedAnswer, FetchError> {
         let fetching = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTIONS {
@@ -171,7 +171,11 @@ impl Fetcher {
     /// # Errors
     ///
     /// [`FetchError`]; an answer with the status of an error is an answer.
-    pub async fn get_with(&self, url: &Url, mut headers: HeaderMap) -> Result<Fetched, FetchError> {
+    pub async fn get_with(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+    ) -> Result<FetchedAnswer, FetchError> {
         headers.entry(ACCEPT).or_insert(JSON);
         self.in_time(self.once(Method::GET, url, headers, Bytes::new()))
             .await
@@ -182,7 +186,7 @@ impl Fetcher {
     /// # Errors
     ///
     /// [`FetchError`]; an answer with the status of an error is an answer.
-    pub async fn post(&self, url: &Url, body: &Value) -> Result<Fetched, FetchError> {
+    pub async fn post(&self, url: &Url, body: &Value) -> Result<FetchedAnswer, FetchError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
         self.in_time(self.send_body(url, headers, body.to_string().into()))
@@ -199,7 +203,7 @@ impl Fetcher {
         url: &Url,
         mut headers: HeaderMap,
         form: Vec<u8>,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedAnswer, FetchError> {
         const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, FORM);
         self.in_time(self.send_body(url, headers, form.into()))
@@ -218,7 +222,7 @@ impl Fetcher {
         url: &Url,
         mut headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedAnswer, FetchError> {
         headers.entry(ACCEPT).or_insert(JSON);
         self.in_time(self.once(method, url, headers, body.into()))
             .await
@@ -229,7 +233,7 @@ impl Fetcher {
         url: &Url,
         mut headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedAnswer, FetchError> {
         headers.insert(ACCEPT, JSON);
         // A code, a refresh token and a registration are spent with the first request that is read.
         let request = self.request_to(Method::POST, url, headers, body)?;
@@ -243,13 +247,13 @@ impl Fetcher {
         url: &Url,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedAnswer, FetchError> {
         let response = self.send(method, url, headers, body).await?;
         self.read_here(response).await
     }
 
     /// Reads an answer that is none from elsewhere.
-    async fn read_here(&self, response: Response<Incoming>) -> Result<Fetched, FetchError> {
+    async fn read_here(&self, response: Response<Incoming>) -> Result<FetchedAnswer, FetchError> {
         // What is sent here is meant for nobody else.
         if response.status().is_redirection() {
             return Err(FetchError::Redirected);
@@ -307,7 +311,7 @@ impl Fetcher {
         target.filter(is_sound).ok_or(FetchError::Redirected)
     }
 
-    async fn read(&self, mut response: Response<Incoming>) -> Result<Fetched, FetchError> {
+    async fn read(&self, mut response: Response<Incoming>) -> Result<FetchedAnswer, FetchError> {
         let status = response.status().as_u16();
         let header = |name: &str| {
             let value = response.headers().get(name)?;
@@ -322,7 +326,7 @@ impl Fetcher {
         while let Some(piece) = next_piece(response.body_mut()).await.map_err(broken)? {
             body.push(&piece).map_err(|_| FetchError::TooLarge)?;
         }
-        Ok(Fetched {
+        Ok(FetchedAnswer {
             status,
             body: body.into_bytes(),
             retry_after,
@@ -339,7 +343,7 @@ impl Fetcher {
     }
 }
 
-impl Fetched {
+impl FetchedAnswer {
     /// The body, if it is JSON, whatever its content type: issuers send documents as `text/plain`, too.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
@@ -347,8 +351,8 @@ impl Fetched {
     }
 }
 
-impl From<Fetched> for Answer {
-    fn from(fetched: Fetched) -> Self {
+impl From<FetchedAnswer> for Answer {
+    fn from(fetched: FetchedAnswer) -> Self {
         Self {
             status: fetched.status,
             json: fetched.json(),
@@ -374,10 +378,10 @@ impl FetchError {
     }
 }
 
-impl fmt::Debug for Fetched {
+impl fmt::Debug for FetchedAnswer {
     /// Without the body, which may hold tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fetched")
+        f.debug_struct("FetchedAnswer")
             .field("status", &self.status)
             .finish_non_exhaustive()
     }
@@ -454,7 +458,7 @@ mod tests {
     };
     use url::Url;
 
-    use super::{FetchError, Fetched, Fetcher, Reach, Redirects, guarded};
+    use super::{FetchError, FetchedAnswer, Fetcher, Reach, Redirects, guarded};
 
     fn reach(server: &str) -> Reach {
         Reach::of(&Url::parse(server).expect("a URL"), false)
@@ -534,7 +538,7 @@ mod tests {
             ] {
                 for scheme in ["http", "https"] {
                     let url = Url::parse(&format!("{scheme}://{host}:{port}/")).expect("a URL");
-                    let is_unreachable = |fetched: Result<Fetched, FetchError>| {
+                    let is_unreachable = |fetched: Result<FetchedAnswer, FetchError>| {
                         matches!(fetched, Err(FetchError::Unreachable { .. }))
                     };
                     let got = fetcher.get(&url, Redirects::Any).await;

@@ -110,7 +110,7 @@ pub use assertion::{AssertionSource, IdentityProvider};
 pub use authorizer::{Attempt, Authorizer, Pass};
 pub use code::{AuthorizationCode, AuthorizationRequest, PendingAuthorization};
 pub use device::{DeviceAuthorization, DevicePoll};
-pub use fetch::{FetchError, Fetched, Fetcher, Redirects};
+pub use fetch::{FetchError, FetchedAnswer, Fetcher, Redirects};
 pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
 pub use provider::Provider;

@@ -67,7 +67,7 @@ pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 
 /// The tokens of a token endpoint.
 #[derive(Deserialize)]
-pub(crate) struct Given {
+pub(crate) struct TokenAnswer {
     pub(crate) access_token: String,
     token_type: String,
     #[serde(default, deserialize_with = "json::seconds")]
@@ -211,7 +211,7 @@ pub(crate) fn granted(
 pub(crate) fn given(
     what: &'static str,
     answer: Result<Answer, FetchError>,
-) -> Result<Given, AuthorizationError> {
+) -> Result<TokenAnswer, AuthorizationError> {
     let answer = answer.map_err(|error| AuthorizationError::Fetch {
         what,
         why: error.to_string(),
@@ -241,11 +241,11 @@ pub(crate) fn given(
     let json = answer.json.unwrap_or_default();
     // An absent `scope` means the scopes that were asked for (RFC 6749, 5.1), an empty one means none.
     let grants_nothing = json["scope"] == "";
-    let mut given: Given = json::document(json).map_err(unreadable)?;
+    let mut given: TokenAnswer = json::document(json).map_err(unreadable)?;
     if grants_nothing {
         given.scope = Some(Vec::new());
     }
-    let is_usable = |given: &Given| {
+    let is_usable = |given: &TokenAnswer| {
         may_be_sent(&given.access_token) && given.refresh_token.as_deref().is_none_or(may_be_sent)
     };
     match is_usable(&given) {

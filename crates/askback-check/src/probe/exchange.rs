@@ -7,7 +7,7 @@ use http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::{Value, json, value::RawValue};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub(crate) struct ProbeRequest {
     /// The bytes: a message, or something that is none.
     pub(crate) body: Vec<u8>,
     pub(crate) wait: Wait,
@@ -71,7 +71,7 @@ pub(crate) enum End {
 /// The most characters of an exchange that are shown.
 const SHOWN: usize = 1_000;
 
-impl Sent {
+impl ProbeRequest {
     pub(crate) fn message(message: &Value, wait: Wait) -> Self {
         Self::bytes(message.to_string().into_bytes(), wait)
     }
@@ -122,7 +122,7 @@ impl Sent {
 
 impl Reply {
     /// The reply to what could not be sent since the server is gone.
-    pub(super) fn unsent(sent: &Sent) -> Self {
+    pub(super) fn unsent(sent: &ProbeRequest) -> Self {
         let why = "the server was gone before".to_owned();
         Self {
             sent: sent.shown(),

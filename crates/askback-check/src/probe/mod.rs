@@ -22,10 +22,10 @@ use askback_host::text::head;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-pub(crate) use self::exchange::{End, Fault, Sent, Wait};
+pub(crate) use self::exchange::{End, Fault, ProbeRequest, Wait};
 pub use self::{
     exchange::Reply,
-    patience::{Lost, Patience},
+    patience::{GiveUp, Patience},
     wire::{Address, Site},
 };
 
@@ -101,7 +101,7 @@ pub(crate) struct Probe {
     pub(crate) asked: Vec<ServerRequest>,
     /// The lines of the standard error, the last ones.
     stderr: Vec<String>,
-    closed: Closed,
+    closed: Closing,
 }
 
 /// The client that a probe is.
@@ -124,7 +124,7 @@ pub(crate) struct ServerRequest {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Closed {
+pub(crate) struct Closing {
     /// Whether the process ended when its input did; none over HTTP.
     pub(crate) is_by_itself: Option<bool>,
     /// How long it was waited for.
@@ -169,7 +169,7 @@ impl Way {
             slowest: Duration::ZERO,
             asked: Vec::new(),
             stderr: Vec::new(),
-            closed: Closed::default(),
+            closed: Closing::default(),
         })
     }
 }
@@ -204,7 +204,7 @@ impl Probe {
             "clientInfo": client_info(),
         });
         let message = request(&self.next_id(), "initialize", params);
-        let reply = self.send(Sent::request(&message)).await;
+        let reply = self.send(ProbeRequest::request(&message)).await;
         self.speaker.session = reply.header(SESSION_ID).map(Cow::into_owned);
         self.speaker.is_open = !reply.result().is_null();
         reply
@@ -212,13 +212,14 @@ impl Probe {
 
     pub(crate) async fn initialized(&mut self) {
         let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.send(Sent::message(&message, Wait::Nothing)).await;
+        self.send(ProbeRequest::message(&message, Wait::Nothing))
+            .await;
     }
 
     /// Sends a request as this revision writes it.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.request(method, params);
-        self.send(Sent::request(&message)).await
+        self.send(ProbeRequest::request(&message)).await
     }
 
     /// Returns a request as this revision writes it. Members of `_meta` that are there stay.
@@ -241,7 +242,7 @@ impl Probe {
     }
 
     /// Sends anything, and waits for what is wanted.
-    pub(crate) async fn send(&mut self, sent: Sent) -> Reply {
+    pub(crate) async fn send(&mut self, sent: ProbeRequest) -> Reply {
         if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
             return Reply::unsent(&sent);
         }
@@ -301,11 +302,11 @@ impl Probe {
     }
 
     /// Ends the connection, and with it the process.
-    pub(crate) async fn close(mut self) -> Closed {
+    pub(crate) async fn close(mut self) -> Closing {
         if let (Wire::Address(_), Some(_)) = (&self.wire, &self.speaker.session) {
             self.speaker.is_open = false;
             // A server that keeps its sessions may.
-            let (sent, mut reply) = (Sent::bare(Method::DELETE), Reply::default());
+            let (sent, mut reply) = (ProbeRequest::bare(Method::DELETE), Reply::default());
             let exchange = self
                 .wire
                 .exchange(&sent, &self.speaker, &self.bounds, &mut reply);
@@ -343,7 +344,7 @@ impl Probe {
 
 impl Speaker {
     /// Answers a request of the server: nothing is agreed to.
-    fn answer(&self, asked: &Value) -> Sent {
+    fn answer(&self, asked: &Value) -> ProbeRequest {
         let can = |capability: &str| self.capabilities.get(capability).is_some();
         let result = match asked["method"].as_str() {
             Some("ping") => Some(json!({})),
@@ -358,11 +359,11 @@ impl Speaker {
             None => ("error", refusal),
         };
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
-        Sent::message(&answer, Wait::Nothing)
+        ProbeRequest::message(&answer, Wait::Nothing)
     }
 
     /// The headers of the protocol, over HTTP, as a message changes them.
-    fn headers(&self, sent: &Sent) -> HeaderMap {
+    fn headers(&self, sent: &ProbeRequest) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let mut set = |name: &str, value: Option<&str>| {
             let Ok(name) = name.parse::<HeaderName>() else {

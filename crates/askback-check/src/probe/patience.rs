@@ -22,12 +22,12 @@ struct State {
     lingers: bool,
     whole: Duration,
     until: Option<Instant>,
-    lost: Option<Lost>,
+    lost: Option<GiveUp>,
 }
 
 /// Why a server is tried no further.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lost {
+pub enum GiveUp {
     /// So many requests in a row were not answered, each within this time.
     Unresponsive(u32, Duration),
     /// The time for all of it is over.
@@ -53,10 +53,10 @@ impl Patience {
     }
 
     /// Why the server is tried no further, if so.
-    pub fn lost(&self) -> Option<Lost> {
+    pub fn lost(&self) -> Option<GiveUp> {
         let mut state = self.lock();
         if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {
-            state.lost = Some(Lost::TimedOut(state.whole));
+            state.lost = Some(GiveUp::TimedOut(state.whole));
         }
         state.lost.clone()
     }
@@ -68,7 +68,7 @@ impl Patience {
             End::Silent(time) if !is_first => {
                 state.silent = state.silent.saturating_add(1);
                 if state.silent >= DEAF && state.lost.is_none() {
-                    state.lost = Some(Lost::Unresponsive(state.silent, *time));
+                    state.lost = Some(GiveUp::Unresponsive(state.silent, *time));
                 }
             }
             _ if reply.answer.is_some() && !is_first => state.silent = 0,
@@ -118,7 +118,7 @@ mod tests {
         silences(DEAF - 1, false);
         assert_eq!(patience.lost(), None);
         silences(1, false);
-        assert_eq!(patience.lost(), Some(Lost::Unresponsive(DEAF, SECOND)));
+        assert_eq!(patience.lost(), Some(GiveUp::Unresponsive(DEAF, SECOND)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -126,7 +126,7 @@ mod tests {
         let patience = Patience::new(SECOND);
         assert_eq!(patience.lost(), None);
         tokio::time::advance(SECOND).await;
-        assert_eq!(patience.lost(), Some(Lost::TimedOut(SECOND)));
+        assert_eq!(patience.lost(), Some(GiveUp::TimedOut(SECOND)));
     }
 
     #[tokio::test]

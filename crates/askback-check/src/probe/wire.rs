@@ -17,7 +17,7 @@ use http::{
 use hyper::body::Incoming;
 use url::Url;
 
-use super::{Bounds, End, Reply, Sent, Speaker, Wait, keep};
+use super::{Bounds, End, ProbeRequest, Reply, Speaker, Wait, keep};
 
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -62,7 +62,7 @@ impl Wire {
     /// Sends something, and reads until what is waited for has come. What the server asks meanwhile is answered at once.
     pub(super) async fn exchange(
         &mut self,
-        sent: &Sent,
+        sent: &ProbeRequest,
         speaker: &Speaker,
         bounds: &Bounds,
         reply: &mut Reply,
@@ -233,7 +233,7 @@ impl Address {
 
     async fn send(
         &self,
-        sent: &Sent,
+        sent: &ProbeRequest,
         speaker: &Speaker,
         bounds: &Bounds,
     ) -> Result<Response<Incoming>, End> {
@@ -247,7 +247,11 @@ impl Address {
         })
     }
 
-    async fn request(&self, sent: &Sent, speaker: &Speaker) -> Result<Request<Bytes>, String> {
+    async fn request(
+        &self,
+        sent: &ProbeRequest,
+        speaker: &Speaker,
+    ) -> Result<Request<Bytes>, String> {
         let mut all = self.0.site.headers.clone();
         let mut accept = HeaderValue::from_static("text/event-stream");
         if sent.method == Method::POST {

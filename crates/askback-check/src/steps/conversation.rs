@@ -35,7 +35,7 @@ const MAX_LEFT_OUT: usize = 10;
 
 /// What travelled between the client and the server.
 #[derive(Debug, Default)]
-struct Heard {
+struct Exchange {
     /// The id of the last request.
     awaited: Option<Value>,
     fault: Option<(Fault, String)>,
@@ -49,7 +49,7 @@ struct Heard {
 
 /// Begins a conversation and reads the lists, both with our client, so that what it cannot use fails a step.
 pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let heard = Arc::new(Mutex::new(Exchange::default()));
     let (on_wire, on_event) = (Arc::clone(&heard), Arc::clone(&heard));
     let mut limits = bounds.limits.clone();
     limits.wire.request = limits.wire.request.max(bounds.start);
@@ -66,7 +66,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         .on_event(move |event| match event {
             Event::ServerStderr(line) => keep(&mut lock(&on_event).stderr, line),
             // It repeats its output.
-            Event::StartedOver(_) => *lock(&on_event) = Heard::default(),
+            Event::StartedOver(_) => *lock(&on_event) = Exchange::default(),
             _ => {}
         });
     let began = Instant::now();
@@ -127,7 +127,7 @@ fn spoken(client: &Client) -> Words {
 }
 
 /// Says why no conversation was begun.
-fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report: &mut Report) {
+fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, report: &mut Report) {
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();
     lines.extend(heard.stderr.iter().cloned());
@@ -181,7 +181,7 @@ fn failed(error: &ClientError, heard: &Heard, way: &Way, took: Duration, report:
 }
 
 /// Reads the lists as a client does, and judges the entries as they came.
-async fn lists(client: &Client, heard: &Mutex<Heard>, report: &mut Report) {
+async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     let began = Instant::now();
     let mut left_out = Vec::new();
     let can = client.capabilities();
@@ -250,7 +250,7 @@ fn take<T>(
     Ok(listed.len())
 }
 
-impl Heard {
+impl Exchange {
     fn send(&mut self, message: &[u8]) {
         if let Ok(message) = serde_json::from_slice::<Value>(message)
             && message.get("method").is_some()
@@ -279,6 +279,6 @@ impl Heard {
     }
 }
 
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+fn lock(heard: &Mutex<Exchange>) -> MutexGuard<'_, Exchange> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }

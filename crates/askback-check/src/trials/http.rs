@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Conversation, NOBODY, Trials, UNKNOWN};
 use crate::{
-    probe::{End, Reply, SESSION_ID as SESSION, Sent, Way},
+    probe::{End, ProbeRequest, Reply, SESSION_ID as SESSION, Way},
     rules::*,
 };
 
@@ -44,7 +44,8 @@ impl Conversation<'_> {
     async fn changed(&mut self, name: &str, value: Option<&str>) -> Reply {
         let method = self.harmless_method();
         let message = self.probe.request(method, json!({}));
-        self.send(Sent::request(&message).header(name, value)).await
+        self.send(ProbeRequest::request(&message).header(name, value))
+            .await
     }
 
     /// Headers that do not say what the body says, and headers of sessions.
@@ -66,12 +67,12 @@ impl Conversation<'_> {
         if self.has("tools") {
             let params = json!({"name": NOBODY, "arguments": {}});
             let message = self.probe.request("tools/call", params);
-            let sent = Sent::request(&message).header("mcp-name", Some("askback-other"));
+            let sent = ProbeRequest::request(&message).header("mcp-name", Some("askback-other"));
             let seen = self.send(sent).await;
             self.judge(&seen, [(NAME_HEADER, refused(&seen))]);
         }
         if !is_of_both {
-            let seen = self.probe.send(Sent::bare(Method::GET)).await;
+            let seen = self.probe.send(ProbeRequest::bare(Method::GET)).await;
             self.judge(&seen, [(MODERN_GET, seen.has_status(405))]);
             let seen = self.changed(SESSION, Some("askback")).await;
             self.judge(&seen, [(MODERN_SESSION, seen.header(SESSION).is_none())]);
@@ -80,7 +81,7 @@ impl Conversation<'_> {
     }
 
     async fn session(mut self) {
-        let seen = self.probe.send(Sent::bare(Method::GET)).await;
+        let seen = self.probe.send(ProbeRequest::bare(Method::GET)).await;
         let is_stream = seen.has_status(200) && seen.media().starts_with("text/event-stream");
         let is_right = is_stream || seen.has_status(405);
         self.judge(&seen, [(GET_STREAM, is_right)]);
@@ -94,7 +95,7 @@ impl Conversation<'_> {
         self.trials.judge(&self.greeting, visible);
         let seen = self.changed(SESSION, None).await;
         self.judge(&seen, [(SESSION_MISSING, seen.has_status(400))]);
-        let ended = self.probe.send(Sent::bare(Method::DELETE)).await;
+        let ended = self.probe.send(ProbeRequest::bare(Method::DELETE)).await;
         let is_accepted = ended.status.is_some_and(|it| (200..300).contains(&it));
         if is_accepted && ended.end == End::Done {
             let seen = self.ask(self.harmless_method(), json!({})).await;

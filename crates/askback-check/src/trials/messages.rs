@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Conversation, Trials, UNKNOWN};
 use crate::{
-    probe::{End, Reply, Sent, Wait, client_info, meta},
+    probe::{End, ProbeRequest, Reply, Wait, client_info, meta},
     rules::*,
 };
 
@@ -105,7 +105,7 @@ impl Trials<'_> {
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
         let mut probe = self.open()?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let sent = Sent::request(&message).header("mcp-protocol-version", Some(version));
+        let sent = ProbeRequest::request(&message).header("mcp-protocol-version", Some(version));
         let seen = probe.send(sent).await;
         self.general(&seen);
         probe.close().await;
@@ -129,7 +129,7 @@ impl Trials<'_> {
         };
         let broken = br#"{"jsonrpc": "2.0", "id": "#.to_vec();
         let (is_right, seen, wanted) = if talk.way.is_http() {
-            let sent = Sent::bytes(broken, Wait::Any);
+            let sent = ProbeRequest::bytes(broken, Wait::Any);
             let method = talk.is_modern().then_some("server/discover");
             let seen = talk.probe.send(sent.header("mcp-method", method)).await;
             let is_refused = seen.is_refused() || seen.has_code(PARSE_ERROR);
@@ -137,7 +137,10 @@ impl Trials<'_> {
             (is_refused, seen, wanted)
         } else {
             let harmless = talk.harmless_method();
-            let broken = talk.probe.send(Sent::bytes(broken, Wait::Nothing)).await;
+            let broken = talk
+                .probe
+                .send(ProbeRequest::bytes(broken, Wait::Nothing))
+                .await;
             let mut seen = talk.probe.ask(harmless, json!({})).await;
             // The error to the first line, if one comes, has no id.
             let first = seen.answer.clone().filter(|it| it["id"].is_null());
@@ -166,7 +169,10 @@ impl Conversation<'_> {
             let ids = ["askback-batch-1", "askback-batch-2"];
             let batch = ids.map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
             let wait = Wait::Each(ids.map(Value::from).into());
-            let seen = self.probe.send(Sent::message(&json!(batch), wait)).await;
+            let seen = self
+                .probe
+                .send(ProbeRequest::message(&json!(batch), wait))
+                .await;
             let is_answered = |id: &&str| seen.strays.iter().any(|answer| answer["id"] == *id);
             self.judge(&seen, [(BATCHES, ids.iter().all(is_answered))]);
         }
@@ -178,7 +184,7 @@ impl Conversation<'_> {
         for id in [json!(7_001), json!("7001"), text, json!(-3), largest] {
             let mut message = self.probe.request(self.trials.harmless_method(), json!({}));
             message["id"] = id.clone();
-            let seen = self.send(Sent::request(&message)).await;
+            let seen = self.send(ProbeRequest::request(&message)).await;
             let answer = seen.answer.as_ref();
             let is_same = answer.is_some_and(|answer| answer["id"] == id);
             self.judge(&seen, [(RESULT_ID, is_same)]);
@@ -230,7 +236,7 @@ impl Conversation<'_> {
                 continue;
             }
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
-            let sent = Sent::message(&message, Wait::Nothing);
+            let sent = ProbeRequest::message(&message, Wait::Nothing);
             let seen = self.probe.send(sent).await;
             let is_taken = seen.has_status(202) && seen.bytes == 0;
             self.judge(&seen, [(ACCEPTED, is_taken || seen.is_refused())]);

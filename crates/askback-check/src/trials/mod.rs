@@ -24,7 +24,8 @@ use crate::{
     Scope,
     ledger::Ledger,
     probe::{
-        Bounds, Fault, MODERN_CAPABILITIES, Probe, Reply, Sent, ServerRequest, Way, is_question,
+        Bounds, Fault, MODERN_CAPABILITIES, Probe, ProbeRequest, Reply, ServerRequest, Way,
+        is_question,
     },
     rules::*,
 };
@@ -230,11 +231,11 @@ impl Conversation<'_> {
     /// Sends a request, and looks at the answer for what holds of all.
     async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.probe.request(method, params);
-        self.send(Sent::request(&message)).await
+        self.send(ProbeRequest::request(&message)).await
     }
 
     /// Sends anything, and looks at the answer for what holds of all.
-    async fn send(&mut self, sent: Sent) -> Reply {
+    async fn send(&mut self, sent: ProbeRequest) -> Reply {
         let seen = self.probe.send(sent).await;
         self.general(&seen);
         let mut messages = seen.notifications.iter();

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Conversation, LOG_LEVEL_KEY, NOBODY, Trials, asked_everything};
 use crate::{
-    Misnamed, NamedTool,
+    NamedTool, UnknownName,
     listed::{Lists, MEMBERS, mirrored},
-    probe::{ENTRIES, PAGES, Reply, Sent, Wait, is_question},
+    probe::{ENTRIES, PAGES, ProbeRequest, Reply, Wait, is_question},
     rules::*,
 };
 
@@ -36,14 +36,14 @@ impl Trials<'_> {
     pub(crate) async fn find_tools(
         &mut self,
         revisions: &BTreeSet<Revision>,
-    ) -> Result<(), Misnamed> {
+    ) -> Result<(), UnknownName> {
         let mut listed = BTreeSet::new();
         let mut revisions = revisions.iter().rev();
         let tools = self.scope.tools.iter();
         while let Some(missing) = tools.clone().find(|tool| !listed.contains(&tool.name)) {
             let Some(&revision) = revisions.next() else {
                 let name = missing.name.clone();
-                return Err(Misnamed::Tool { name, listed });
+                return Err(UnknownName::Tool { name, listed });
             };
             self.turn_to(revision);
             // Some servers list a tool that asks only to a client that can be asked.
@@ -74,7 +74,7 @@ impl Trials<'_> {
         if let Some(kind) = kinds.find(|kind| talk.offered[kind]["listChanged"] == true) {
             let params = json!({"notifications": {format!("{kind}ListChanged"): true}});
             let message = talk.probe.request("subscriptions/listen", params);
-            let seen = talk.send(Sent::message(&message, Wait::Any)).await;
+            let seen = talk.send(ProbeRequest::message(&message, Wait::Any)).await;
             let is_first = seen.notifications.first().is_some_and(|first| {
                 let meta = &first["params"]["_meta"];
                 first["method"] == ACKNOWLEDGEMENT
@@ -287,7 +287,7 @@ impl Conversation<'_> {
         if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
             params.extend(more);
         }
-        let mut sent = Sent::request(&self.probe.request("tools/call", params));
+        let mut sent = ProbeRequest::request(&self.probe.request("tools/call", params));
         if let Some(Ok(annotations)) = mirrored(self.tool(&tool.name))
             && self.is_modern()
             && self.way.is_http()

@@ -23,13 +23,13 @@ use serde_json::Value;
 
 use super::{
     call::CallArgs,
-    park::{self, Shown},
+    park::{self, ParkedCallReport},
     print_as_json,
 };
 use crate::{
-    args::{self, Argument, Given, Place},
+    args::{self, Argument, ArgumentValue, Place},
     error::{Error, Outcome},
-    parked::{Parked, Parking},
+    parked::{ParkedCall, Parking},
     session::{Answers, Session},
 };
 
@@ -124,7 +124,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
-    fn question(&self, call: &Parked) -> Result<(String, InputRequest), Error> {
+    fn question(&self, call: &ParkedCall) -> Result<(String, InputRequest), Error> {
         let (mut questions, _) = call.asks()?;
         let meant = match &self.key {
             Some(key) => Some(key.clone()),
@@ -185,7 +185,7 @@ fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
                 Some(field),
                 Argument {
                     key,
-                    given: Given::Text(text),
+                    given: ArgumentValue::Text(text),
                 },
             ) => {
                 let value = read_field(field, &text, clock);
@@ -224,7 +224,7 @@ fn take_secrets<'a>(
             continue;
         };
         match &mut argument.given {
-            Given::Text(text) if text == "-" => {
+            ArgumentValue::Text(text) if text == "-" => {
                 if read {
                     let error = "only one field can be read from the standard input";
                     return Err(Error::usage(error).hint("Give the others with --secret."));
@@ -284,7 +284,7 @@ fn agree(url: &str) -> Result<ElicitResult, Error> {
     Ok(ElicitResult::agree())
 }
 
-async fn reopen(call: &Parked) -> Result<Session, Error> {
+async fn reopen(call: &ParkedCall) -> Result<Session, Error> {
     env::set_current_dir(&call.folder).map_err(|error| {
         let folder = given(call.folder.display());
         Error::usage(words!("{} cannot be entered: {}", folder, given(error)))
@@ -296,9 +296,9 @@ async fn reopen(call: &Parked) -> Result<Session, Error> {
     Session::open(session.target()?, &session, Answers::Nobody).await
 }
 
-fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
+fn list(all: &BTreeMap<String, ParkedCall>, is_json: bool) -> Result<(), Error> {
     if is_json {
-        let parked = all.iter().map(|(id, call)| Shown::of(id, call));
+        let parked = all.iter().map(|(id, call)| ParkedCallReport::of(id, call));
         let parked = parked.collect::<Result<Vec<_>, _>>()?;
         return print_as_json(&BTreeMap::from([("parked", parked)]));
     }
@@ -318,7 +318,7 @@ fn list(all: &BTreeMap<String, Parked>, is_json: bool) -> Result<(), Error> {
 }
 
 /// Puts on the page which questions have an answer, and whether it was sent.
-fn tell_answered(page: &mut Page, call: &Parked) -> Result<(), Error> {
+fn tell_answered(page: &mut Page, call: &ParkedCall) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, _) in questions.iter() {
         if let Some(delivery) = call.delivery(key) {

@@ -22,7 +22,7 @@ use crate::{
     error::{Error, Outcome},
     lookup, missing, older,
     session::{Answers, Session, SessionArgs, failed},
-    suite::record::{Recorded, Recorder, Request},
+    suite::record::{RecordedResult, Recorder, Request},
 };
 
 pub const ANSWERS: &str = "\
@@ -204,7 +204,7 @@ async fn call(
         let end = result.as_ref();
         let end = end.map(|result| {
             let told = (content::tool_result(&result.value), result.failed());
-            Recorded::of(&result.raw, told)
+            RecordedResult::of(&result.raw, told)
         });
         recorder.record(Request::Call(&tool.name, &arguments), end)?;
         recorder.tell(host.page());

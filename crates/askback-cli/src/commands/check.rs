@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback::Revision;
-use askback_check::{Measure, Misnamed, NamedTool, Scope, report::listed, rules};
+use askback_check::{Measure, NamedTool, Scope, UnknownName, report::listed, rules};
 use askback_host::{
     page::{Style, out},
     text::{Words, given},
@@ -153,8 +153,8 @@ pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         }
         let arguments = args::parse(arguments)?.into_iter().map(|argument| {
             let value = match argument.given {
-                args::Given::Json(value) => value,
-                args::Given::Text(text) => Value::String(text),
+                args::ArgumentValue::Json(value) => value,
+                args::ArgumentValue::Text(text) => Value::String(text),
             };
             (argument.key, value)
         });
@@ -176,16 +176,16 @@ fn given_up() -> Error {
     )
 }
 
-pub fn misnamed(misnamed: Misnamed) -> Error {
+pub fn misnamed(misnamed: UnknownName) -> Error {
     match misnamed {
-        Misnamed::Revision(spoken) => {
+        UnknownName::Revision(spoken) => {
             let words = words!(
                 "the server does not speak that revision, but {}",
                 listed(&spoken)
             );
             Error::new(Kind::Protocol, words)
         }
-        Misnamed::Tool { name, listed } => {
+        UnknownName::Tool { name, listed } => {
             lookup::no_tool(&name, listed.iter().map(String::as_str))
         }
     }

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{answers, print_as_json};
 use crate::{
-    args::{self, Given},
+    args::{self, ArgumentValue},
     error::Error,
     session::{Session, SessionArgs, failed},
 };
@@ -73,7 +73,7 @@ pub async fn run(mut args: ListArgs) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let offers = Offers::list(&mut session, &kinds).await;
-    let described = offers.map(|offers| Described::new(args.all, &session, offers));
+    let described = offers.map(|offers| Description::new(args.all, &session, offers));
     let asker = session.host.desk().asker().clone();
     session.close().await;
     let described = described?;
@@ -91,8 +91,8 @@ async fn complete(owner: &str, args: &ListArgs) -> Result<(), Error> {
     }
     let argument = known.remove(0);
     let start = match argument.given {
-        Given::Text(start) => start,
-        Given::Json(_) => {
+        ArgumentValue::Text(start) => start,
+        ArgumentValue::Json(_) => {
             return Err(Error::usage(
                 "the beginning of a value is a text: key=value",
             ));
@@ -225,7 +225,7 @@ async fn list<T>(
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Described {
+struct Description {
     #[serde(flatten)]
     greeting: Option<Greeting>,
     #[serde(flatten)]
@@ -242,7 +242,7 @@ struct Greeting {
     instructions: Option<String>,
 }
 
-impl Described {
+impl Description {
     fn new(is_all: bool, session: &Session, offers: Offers) -> Self {
         let client = &session.client;
         let greeting = is_all.then(|| Greeting {

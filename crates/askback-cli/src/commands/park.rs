@@ -21,7 +21,7 @@ use askback::{
 use askback_host::{
     content,
     model::{
-        Ended,
+        WorstEnd,
         link::{self, Warning},
     },
     page::{Style, out},
@@ -34,22 +34,22 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{call::left_out, print_as_json};
 use crate::{
     error::{Error, Kind, OTHER_PROCESS, Outcome},
-    parked::{Parked, Parking, Turn, now},
+    parked::{ParkedCall, Parking, Turn, now},
     session::{Session, failed},
 };
 
 #[derive(Serialize)]
-pub(super) struct Shown<'a> {
+pub(super) struct ParkedCallReport<'a> {
     id: &'a str,
     server: &'a str,
     tool: &'a str,
     expires: String,
-    questions: Vec<Asked>,
+    questions: Vec<QuestionReport>,
     answer: String,
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct QuestionReport {
     key: String,
     kind: &'static str,
     message: String,
@@ -75,8 +75,8 @@ struct Asked {
     sent: Option<bool>,
 }
 
-impl<'a> Shown<'a> {
-    pub(super) fn of(id: &'a str, call: &'a Parked) -> Result<Self, Error> {
+impl<'a> ParkedCallReport<'a> {
+    pub(super) fn of(id: &'a str, call: &'a ParkedCall) -> Result<Self, Error> {
         let (questions, _) = call.asks()?;
         let key = match call.meant(&questions) {
             Some(_) => "",
@@ -95,15 +95,15 @@ impl<'a> Shown<'a> {
             expires: wire::time(SystemTime::UNIX_EPOCH, Duration::from_secs(call.until())),
             questions: questions
                 .into_iter()
-                .map(|(key, request)| Asked::of(call, key, request))
+                .map(|(key, request)| QuestionReport::of(call, key, request))
                 .collect(),
             answer: format!("askback answer {id}{key} {ways}"),
         })
     }
 }
 
-impl Asked {
-    fn of(call: &Parked, key: String, request: InputRequest) -> Self {
+impl QuestionReport {
+    fn of(call: &ParkedCall, key: String, request: InputRequest) -> Self {
         let answered = call.answer(&key).map(str::to_owned);
         let mut asked = Self {
             sent: answered.is_some().then_some(call.sent),
@@ -167,7 +167,7 @@ pub(super) async fn begin(
     }
     let folder = env::current_dir()
         .map_err(|error| Error::usage(words!("this folder cannot be read: {}", given(error))))?;
-    let call = Parked {
+    let call = ParkedCall {
         line: env::args().skip(2).collect(),
         folder,
         server: session.host.desk().asker().name.clone(),
@@ -219,7 +219,7 @@ async fn deliver(
     // Links that are refused are answered by nobody, so that a server could ask for ever.
     for _ in 0..Limits::default().asking.rounds {
         if turn.call.refuses() {
-            outcome.questions = Ended::Refused;
+            outcome.questions = WorstEnd::Refused;
         }
         let (_, state) = turn.call.asks()?;
         let has_state = state.is_some();
@@ -280,15 +280,15 @@ pub(super) fn tries_again(id: &str) -> Words {
 
 /// Whether a call that was just asked waits for somebody: for an answer, or, without a question, for the
 /// time to go on.
-fn waits(call: &Parked) -> Result<bool, Error> {
+fn waits(call: &ParkedCall) -> Result<bool, Error> {
     let (questions, _) = call.asks()?;
     Ok(questions.is_empty() || !call.is_answered()?)
 }
 
 /// A call with the questions of its next round. A link that is never opened is declined, as it is where a
 /// person is asked, and the reason told.
-fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
-    let mut next = Parked {
+fn asking(call: &ParkedCall, asked: Box<RawValue>) -> Result<ParkedCall, Error> {
+    let mut next = ParkedCall {
         asked,
         answers: BTreeMap::new(),
         sent: false,
@@ -314,13 +314,13 @@ fn asking(call: &Parked, asked: Box<RawValue>) -> Result<Parked, Error> {
 
 pub(super) fn print(
     id: &str,
-    call: &Parked,
+    call: &ParkedCall,
     is_json: bool,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     outcome.parked = true;
     if is_json || !out::is_seen() {
-        let parked = Shown::of(id, call)?;
+        let parked = ParkedCallReport::of(id, call)?;
         return print_as_json(&BTreeMap::from([("parked", parked)]));
     }
     let mut page = out::stdout_page();
@@ -335,7 +335,7 @@ enum RoundEnd {
 
 async fn round(
     session: &mut Session,
-    call: &Parked,
+    call: &ParkedCall,
     state: Option<String>,
 ) -> Result<RoundEnd, Error> {
     let unwritten = |error: serde_json::Error| Error::usage(given(error));

@@ -37,12 +37,15 @@ pub(super) struct Protecting {
 }
 
 /// Tokens that were drawn, each with whom it is for.
-pub(super) type Drawn = Vec<(String, String)>;
+pub(super) type DrawnTokens = Vec<(String, String)>;
 
 impl Protecting {
     /// Returns the protection of the server at this URL, if it has one.
-    pub(super) fn protection(&self, resource: &str) -> Result<(Option<Protection>, Drawn), Error> {
-        let mut drawn = Drawn::new();
+    pub(super) fn protection(
+        &self,
+        resource: &str,
+    ) -> Result<(Option<Protection>, DrawnTokens), Error> {
+        let mut drawn = DrawnTokens::new();
         let protection = if let Some(issuer) = &self.authorization_server {
             let tokens = JwtVerifier::discover(issuer.as_str());
             let tokens = tokens.map_err(|bad| wrong("--authorization-server", &bad))?;
@@ -65,7 +68,7 @@ impl Protecting {
         !self.development_token.is_empty()
     }
 
-    fn development_tokens(&self, drawn: &mut Drawn) -> Result<DevelopmentTokens, Error> {
+    fn development_tokens(&self, drawn: &mut DrawnTokens) -> Result<DevelopmentTokens, Error> {
         let scopes = || self.development_scopes.split_whitespace();
         let mut tokens = DevelopmentTokens::new();
         for given in &self.development_token {

@@ -27,12 +27,12 @@ const MOST_ITEMS: i64 = 1000;
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
     #[command(subcommand)]
-    server: Served,
+    server: DemoServer,
 }
 
 /// The servers there are.
 #[derive(Debug, Clone, clap::Subcommand)]
-enum Served {
+enum DemoServer {
     /// The travel agency, on the standard input and output or over HTTP
     Travel {
         /// Serve over HTTP at this address of this machine itself, path /mcp, until interrupted
@@ -61,7 +61,7 @@ enum Served {
 
 /// Runs the command: serves until the standard input ends or, over HTTP, until interrupted.
 pub async fn run(args: ServeArgs) -> Result<(), Error> {
-    let Served::Travel {
+    let DemoServer::Travel {
         http,
         page_size,
         protocol,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{print_as_json, sign_ins};
 use crate::{
     error::Error,
-    listed::Listed,
+    listed::ListedServer,
     locate::{find_upward, folders},
     servers::{
         Document, Folders, KnownClient, Layout, Source, Unreadable, add_to_json, anchor, conceal,
@@ -162,7 +162,7 @@ impl FoundFile {
     /// How a server of the file is reached, in the words of the file, or why it cannot be used.
     fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
         let project = self.project.as_deref();
-        let listed = Listed::find(document.clone(), name, &self.path, &self.folder, project);
+        let listed = ListedServer::find(document.clone(), name, &self.path, &self.folder, project);
         let target = listed.and_then(|listed| listed.written());
         let target = target.map_err(|error| error.reason())?;
         Ok(match target.reach {
@@ -376,7 +376,7 @@ fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
     let document =
         Document::read(&text, Layout::Plain, None).map_err(|error| malformed(path, error))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let listed = Listed::find(document, name, path, folder, None);
+    let listed = ListedServer::find(document, name, path, folder, None);
     listed.and_then(|listed| listed.written()).map(drop)
 }
 

@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::private_file;
 
-pub(super) type All = BTreeMap<String, Kept>;
+pub(super) type All = BTreeMap<String, SecretPlace>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum SecretPlace {
     Here(Secret),
     /// In the keyring, under the same key.
     InKeyring,
@@ -29,7 +29,7 @@ pub enum Records {
 }
 
 /// A secret in the file is a text, one in the keyring is `null`.
-impl Serialize for Kept {
+impl Serialize for SecretPlace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Here(secret) => secret.expose().serialize(serializer),
@@ -38,14 +38,14 @@ impl Serialize for Kept {
     }
 }
 
-impl<'de> Deserialize<'de> for Kept {
+impl<'de> Deserialize<'de> for SecretPlace {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let secret = Option::<String>::deserialize(deserializer)?;
         Ok(secret.map_or(Self::InKeyring, |it| Self::Here(Secret::new(it))))
     }
 }
 
-impl Kept {
+impl SecretPlace {
     /// Whether another is kept in the same place.
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

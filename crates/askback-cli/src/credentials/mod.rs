@@ -17,7 +17,7 @@ use askback::{
     keys::state_dir,
 };
 
-pub use file::{Kept, Records};
+pub use file::{Records, SecretPlace};
 
 use crate::error::Error;
 
@@ -77,8 +77,8 @@ impl Vault {
         let mut all = Vec::new();
         for (key, kept) in self.records.read()? {
             let place = match kept {
-                Kept::Here(_) => "a file",
-                Kept::InKeyring => "the keyring",
+                SecretPlace::Here(_) => "a file",
+                SecretPlace::InKeyring => "the keyring",
             };
             if !key.starts_with(TOKENS) {
                 continue;
@@ -108,8 +108,8 @@ impl Vault {
     fn load(&self, key: &str) -> io::Result<Option<Secret>> {
         match self.records.read()?.remove(key) {
             None => Ok(None),
-            Some(Kept::Here(secret)) => Ok(Some(secret)),
-            Some(Kept::InKeyring) => in_keyring::load(key),
+            Some(SecretPlace::Here(secret)) => Ok(Some(secret)),
+            Some(SecretPlace::InKeyring) => in_keyring::load(key),
         }
     }
 
@@ -117,8 +117,8 @@ impl Vault {
         let may_be_there = self.place == Place::Auto && self.records.path().is_some();
         let in_keyring = may_be_there && in_keyring::save(key, secret).is_ok();
         let kept = match in_keyring {
-            true => Kept::InKeyring,
-            false => Kept::Here(secret.clone()),
+            true => SecretPlace::InKeyring,
+            false => SecretPlace::Here(secret.clone()),
         };
         let first = self.records.change(|all| {
             let mut others = all.iter().filter(|(other, _)| other.starts_with(TOKENS));
@@ -158,7 +158,7 @@ impl Vault {
     fn remove(&self, key: &str) -> io::Result<()> {
         let kept = self.records.change(|all| all.remove(key))?;
         match kept {
-            Some(Kept::InKeyring) => in_keyring::remove(key),
+            Some(SecretPlace::InKeyring) => in_keyring::remove(key),
             _ => Ok(()),
         }
     }
@@ -298,7 +298,7 @@ mod tests {
         let draft = path.with_file_name(".credentials.json.askback-new");
         fs::write(&draft, "").expect("the folder is ours");
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o666)).expect("the file is ours");
-        let secret = || Kept::Here(Secret::new("hush"));
+        let secret = || SecretPlace::Here(Secret::new("hush"));
         records
             .change(|all| all.insert("tokens a".to_owned(), secret()))
             .expect("it can be written");
@@ -328,7 +328,7 @@ mod tests {
                 thread::spawn(move || {
                     for entry in 0..8 {
                         let key = format!("tokens {thread} {entry}");
-                        let changed = records.change(|all| all.insert(key, Kept::InKeyring));
+                        let changed = records.change(|all| all.insert(key, SecretPlace::InKeyring));
                         assert!(changed.is_ok_and(|before| before.is_none()));
                     }
                 })

@@ -16,13 +16,15 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use super::{Repl, attend, grammar, history::History, line, resources::Resource, results::Shown};
+use super::{
+    Repl, attend, grammar, history::History, line, resources::Resource, results::ShownResult,
+};
 use crate::{
     args::{self, Place},
     error::{Error, Kind},
     lookup, missing, older, secret,
     session::{Session, failed},
-    suite::record::{Recorded, Recorder, Request},
+    suite::record::{RecordedResult, Recorder, Request},
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +43,7 @@ pub(super) struct LastCall {
 }
 
 #[derive(Clone)]
-pub(super) struct Received {
+pub(super) struct CallEnd {
     text: PeerText,
     /// The structured content, where it says more than the text.
     structured: Option<String>,
@@ -233,7 +235,7 @@ impl Repl<'_> {
 
     pub(super) fn present(
         &mut self,
-        received: Received,
+        received: CallEnd,
         before: Option<Arc<Value>>,
     ) -> Result<(), Error> {
         let result = Arc::new(received.json);
@@ -244,7 +246,7 @@ impl Repl<'_> {
             page.say(Style::Warning, "The tool reports an error:");
         }
         let json = Some(Arc::clone(&result));
-        let mut shown = Shown::new(received.text, received.structured, json);
+        let mut shown = ShownResult::new(received.text, received.structured, json);
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
@@ -281,7 +283,7 @@ impl Call {
         &self,
         session: &mut Session,
         recorder: Option<&mut Recorder>,
-    ) -> Result<Received, Error> {
+    ) -> Result<CallEnd, Error> {
         let Session { client, host, .. } = session;
         match self {
             Self::Tool(tool, arguments) => {
@@ -383,13 +385,13 @@ fn of_server(mut result: Value) -> Value {
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
-) -> Result<Received, Error> {
+) -> Result<CallEnd, Error> {
     let structured = end.as_ref().ok();
     let structured = structured.and_then(|end| content::structured(&end.value));
     let received = received(end, recorder, |result| {
         (content::tool_result(result), result.failed())
     })?;
-    Ok(Received {
+    Ok(CallEnd {
         structured,
         ..received
     })
@@ -399,14 +401,14 @@ fn received<T>(
     end: Result<client::Received<T>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
     read: impl Fn(&T) -> (PeerText, bool),
-) -> Result<Received, Error> {
+) -> Result<CallEnd, Error> {
     if let Some((recorder, request)) = recorder {
-        let recorded = |end: &client::Received<T>| Recorded::of(&end.raw, read(&end.value));
+        let recorded = |end: &client::Received<T>| RecordedResult::of(&end.raw, read(&end.value));
         recorder.record(request, end.as_ref().map(recorded))?;
     }
     let end = end.map_err(failed)?;
     let (text, failed) = read(&end.value);
-    Ok(Received {
+    Ok(CallEnd {
         text,
         structured: None,
         // It was read before, so that it is JSON.

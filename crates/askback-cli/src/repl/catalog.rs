@@ -153,11 +153,11 @@ impl Repl<'_> {
 
     /// Puts on the page what all servers have of what is wanted, the one that the person talks to
     /// first. Of the others each is named, and so is what is written before its names.
-    pub(super) async fn list_all(&mut self, wanted: Wanted) -> Result<(), Error> {
+    pub(super) async fn list_all(&mut self, wanted: CatalogPart) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, read(client, wanted)).await?;
-        if wanted == Wanted::Tools {
+        if wanted == CatalogPart::Tools {
             self.known.tools = Some(own.tools.clone());
         }
         self.list(|page| put(page, &own, wanted))?;
@@ -181,9 +181,9 @@ impl Repl<'_> {
     /// Puts on the page the lines that can be typed for what has a text in its name or in the words
     /// on it, of all servers.
     pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
-        let others = self.ask_others(Wanted::All);
+        let others = self.ask_others(CatalogPart::All);
         let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, read(client, Wanted::All)).await?;
+        let own = attend(host, read(client, CatalogPart::All)).await?;
         let home = self.session.host.desk().asker().name.clone();
         let mut found = self.offers(&home, &own);
         let others = self.session.host.attend(others).await?;
@@ -222,7 +222,7 @@ impl Repl<'_> {
     /// is started for it.
     fn ask_others(
         &self,
-        wanted: Wanted,
+        wanted: CatalogPart,
     ) -> impl Future<Output = Vec<(String, Result<Catalog, ClientError>)>> + use<> {
         let mut asking = JoinSet::new();
         for server in self.servers().skip(1) {
@@ -333,20 +333,20 @@ fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-fn put(page: &mut Page, lists: &Catalog, wanted: Wanted) {
-    if matches!(wanted, Wanted::All | Wanted::Tools) {
+fn put(page: &mut Page, lists: &Catalog, wanted: CatalogPart) {
+    if matches!(wanted, CatalogPart::All | CatalogPart::Tools) {
         plain::catalog::tools(page, &lists.tools);
     }
-    if matches!(wanted, Wanted::All | Wanted::Prompts) {
+    if matches!(wanted, CatalogPart::All | CatalogPart::Prompts) {
         plain::catalog::prompts(page, &lists.prompts);
     }
-    if matches!(wanted, Wanted::All | Wanted::Resources) {
+    if matches!(wanted, CatalogPart::All | CatalogPart::Resources) {
         plain::catalog::resources(page, &lists.resources, &lists.templates);
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CatalogPart {
     All,
     Tools,
     Prompts,
@@ -356,19 +356,20 @@ pub(super) enum Wanted {
 /// The most changes that are told.
 const NAMES: usize = 20;
 
-pub(super) async fn read(client: &Client, wanted: Wanted) -> Result<Catalog, ClientError> {
+pub(super) async fn read(client: &Client, wanted: CatalogPart) -> Result<Catalog, ClientError> {
     let mut catalog = Catalog::default();
-    if matches!(wanted, Wanted::All | Wanted::Tools) {
+    if matches!(wanted, CatalogPart::All | CatalogPart::Tools) {
         catalog.tools = client.tools().await?.items;
     }
     // Prompts and resources that are not declared are looked for only if the person wants them.
     let can = client.capabilities();
-    let is_wanted =
-        |kind: Wanted, is_declared| wanted == kind || wanted == Wanted::All && is_declared;
-    if is_wanted(Wanted::Prompts, can.prompts.is_some()) {
+    let is_wanted = |kind: CatalogPart, is_declared| {
+        wanted == kind || wanted == CatalogPart::All && is_declared
+    };
+    if is_wanted(CatalogPart::Prompts, can.prompts.is_some()) {
         catalog.prompts = client.prompts().await?.items;
     }
-    if is_wanted(Wanted::Resources, can.resources.is_some()) {
+    if is_wanted(CatalogPart::Resources, can.resources.is_some()) {
         catalog.resources = client.resources().await?.items;
         catalog.templates = client.resource_templates().await?.items;
     }

@@ -37,21 +37,21 @@ pub(super) struct Source {
 }
 
 /// A line that is begun: the words before the last, and that, which may be empty.
-struct Begun<'a> {
+struct LineStart<'a> {
     head: &'a str,
     words: Vec<String>,
     last: &'a str,
 }
 
 /// The ways in which the last word may go on.
-enum Wanted {
+enum Continuation {
     Words(Vec<String>),
     Lines(Vec<String>),
     /// The values that the server suggests.
-    Values(Box<Asked>),
+    Values(Box<ValueRequest>),
 }
 
-struct Asked {
+struct ValueRequest {
     client: Client,
     reference: Reference,
     /// The name of the argument, and the text that its value begins with.
@@ -72,14 +72,14 @@ impl Complete for Source {
         talk: &Conversation,
         begun: &str,
     ) -> BoxFuture<'static, Option<(Vec<String>, bool)>> {
-        let found = Begun::read(begun)
+        let found = LineStart::read(begun)
             .and_then(|it| Some((it.head.to_owned(), self.look(talk, begun, &it)?)));
         Box::pin(async move {
             let (head, wanted) = found?;
             Some(match wanted {
-                Wanted::Lines(lines) => (lines, false),
-                Wanted::Words(words) => (lines(&head, words), false),
-                Wanted::Values(asked) => {
+                Continuation::Lines(lines) => (lines, false),
+                Continuation::Words(words) => (lines(&head, words), false),
+                Continuation::Values(asked) => {
                     pause().await;
                     let (mut words, has_more) = asked.ask().await;
                     words.extend(asked.also);
@@ -90,7 +90,7 @@ impl Complete for Source {
     }
 }
 
-impl<'a> Begun<'a> {
+impl<'a> LineStart<'a> {
     /// Reads a line of which a word is begun; none where it is not clear which one that is.
     fn read(line: &'a str) -> Option<Self> {
         let (at, blank) = line.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
@@ -105,7 +105,7 @@ impl<'a> Begun<'a> {
 
 impl Source {
     /// Says what the last word may become.
-    fn look(&self, talk: &Conversation, line: &str, begun: &Begun<'_>) -> Option<Wanted> {
+    fn look(&self, talk: &Conversation, line: &str, begun: &LineStart<'_>) -> Option<Continuation> {
         let (first, rest) = begun.words.split_first()?;
         let name = first.strip_prefix('/')?;
         let last = begun.last;
@@ -208,7 +208,7 @@ impl Source {
         tool: &str,
         given: &[String],
         last: &str,
-    ) -> Option<Wanted> {
+    ) -> Option<Continuation> {
         let (_, catalog, name) = self.find(talk, tool)?;
         let tool = catalog.tools.iter().find(|tool| tool.name == name)?;
         let found = match last.split_once('=') {
@@ -233,7 +233,7 @@ impl Source {
         prompt: &str,
         given: &[String],
         last: &str,
-    ) -> Option<Wanted> {
+    ) -> Option<Continuation> {
         let (client, catalog, name) = self.find(talk, prompt)?;
         let prompt = catalog.prompts.iter().find(|prompt| prompt.name == name)?;
         let arguments = prompt.arguments.iter().flatten();
@@ -254,11 +254,11 @@ impl Source {
         };
         // What seems to be a secret is not sent before the line is entered.
         if client.capabilities().completions.is_none() || secret::is_name(&argument) {
-            return Some(Wanted::Words(also));
+            return Some(Continuation::Words(also));
         }
         let others = given.iter().filter_map(|word| word.split_once('='));
         let others = others.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        Some(Wanted::Values(Box::new(Asked {
+        Some(Continuation::Values(Box::new(ValueRequest {
             client: client.clone(),
             reference: Reference::prompt(prompt.name.clone()),
             about: (argument.clone(), text),
@@ -269,7 +269,7 @@ impl Source {
     }
 }
 
-impl Asked {
+impl ValueRequest {
     async fn ask(&self) -> (Vec<String>, bool) {
         let (name, text) = &self.about;
         let about = (name.as_str(), text.as_str());
@@ -287,7 +287,7 @@ impl Asked {
 
 /// The lines that can be typed for what servers have which begin so; `first` is the command, and `known` the one that
 /// they are offered by.
-fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Wanted {
+fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Continuation {
     let rest = line.strip_prefix(first).unwrap_or_default().trim_start();
     let fitting = talk.offers().fitting(&format!("{known} {rest}"));
     let lines = fitting.into_iter().filter_map(|offer| {
@@ -295,13 +295,13 @@ fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Wanted 
         let goes_on = if offer.goes_on { " " } else { "" };
         Some(format!("{first} {behind}{goes_on}"))
     });
-    Wanted::Lines(lines.collect())
+    Continuation::Lines(lines.collect())
 }
 
 /// Those of these words that begin so.
-fn words(all: impl IntoIterator<Item = String>, last: &str) -> Wanted {
+fn words(all: impl IntoIterator<Item = String>, last: &str) -> Continuation {
     let all = all.into_iter();
-    Wanted::Words(all.filter(|word| word.starts_with(last)).collect())
+    Continuation::Words(all.filter(|word| word.starts_with(last)).collect())
 }
 
 /// The lines with these words at their end, each written so that it is read as that very word.
@@ -375,7 +375,7 @@ mod tests {
         protocol::{Prompt, PromptArgument, Schema},
         transport,
     };
-    use askback_host::model::{Asker, Change, Desk, Reached, Server};
+    use askback_host::model::{Asker, Change, Desk, Origin, Server};
     use askback_travel::Itineraries;
     use serde_json::json;
 
@@ -391,7 +391,7 @@ mod tests {
         let client = client.expect("it answers");
         let asker = Asker {
             name: "zoo".to_owned(),
-            reached: Reached::Typed("zoo".to_owned()),
+            reached: Origin::Typed("zoo".to_owned()),
             claims: None,
         };
         let desk = Desk::new(asker, None, None, Limits::default());
@@ -439,9 +439,9 @@ mod tests {
         ])
         .await;
         let check = |line: &str, expected: Option<&str>| {
-            let begun = Begun::read(line).expect("a word is begun");
+            let begun = LineStart::read(line).expect("a word is begun");
             let asked = match source.look(&talk, line, &begun) {
-                Some(Wanted::Values(asked)) => Some(asked.about.1),
+                Some(Continuation::Values(asked)) => Some(asked.about.1),
                 _ => None,
             };
             assert_eq!(asked.as_deref(), expected, "{line}");
@@ -459,10 +459,10 @@ mod tests {
     async fn each_word_goes_on_as_it_is_known() {
         let (talk, source) = source(&[("p", &["days", "to"]), ("plan", &[])]).await;
         let check = |line: &str, expected: &[&str]| {
-            let begun = Begun::read(line).expect("a word is begun");
+            let begun = LineStart::read(line).expect("a word is begun");
             let words = match source.look(&talk, line, &begun) {
-                Some(Wanted::Words(words) | Wanted::Lines(words)) => words,
-                Some(Wanted::Values(asked)) => asked.also,
+                Some(Continuation::Words(words) | Continuation::Lines(words)) => words,
+                Some(Continuation::Values(asked)) => asked.also,
                 None => Vec::new(),
             };
             assert_eq!(words, expected, "{line}");
@@ -492,8 +492,8 @@ mod tests {
         check("/p days=3 ", &["to="]);
         check("/p days=3 t", &["to="]);
         let line = "/p days=3 to=R";
-        let begun = Begun::read(line).expect("a word is begun");
-        let Some(Wanted::Values(asked)) = source.look(&talk, line, &begun) else {
+        let begun = LineStart::read(line).expect("a word is begun");
+        let Some(Continuation::Values(asked)) = source.look(&talk, line, &begun) else {
             panic!("a value is asked for");
         };
         let others = BTreeMap::from([("days".to_owned(), "3".to_owned())]);
@@ -507,7 +507,7 @@ mod tests {
     fn the_last_word_is_completed() {
         #[track_caller]
         fn check(line: &str, expected: Option<(&str, &[&str], &str)>) {
-            let begun = Begun::read(line);
+            let begun = LineStart::read(line);
             let words: Vec<_> = begun.iter().flat_map(|it| &it.words).collect();
             let found = begun.as_ref().map(|it| (it.head, it.last));
             assert_eq!(

@@ -16,7 +16,7 @@ use askback_host::{
     model::{Ask, Question, Reply},
     page::{Style, out},
     text::{self, PeerText, given},
-    wire::{self, Shown as ShownMessages, indented},
+    wire::{self, MessageSelection as ShownMessages, indented},
     words,
 };
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Repl,
     grammar::{self, WireAction},
-    results::Shown,
+    results::ShownResult,
 };
 use crate::{
     error::{Error, Kind, OTHER_PROCESS},
@@ -246,7 +246,7 @@ impl Repl<'_> {
         }
         self.session.host.print(page.take().trimmed())?;
         if is_shown {
-            let mut shown = Shown::new(came(&seen), None, None);
+            let mut shown = ShownResult::new(came(&seen), None, None);
             self.show_result(&mut shown)?;
             self.known.shown = Some(shown);
         }

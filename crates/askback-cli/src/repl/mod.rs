@@ -29,23 +29,23 @@ use askback_host::{
     model::Presence,
     page::{Page, Style, out},
     relay::ServerId,
-    text::{Given, PeerText, Words, given},
+    text::{LocalText, PeerText, Words, given},
     words,
 };
 use tokio::task::{JoinError, JoinSet};
 
 use self::{
-    catalog::Wanted,
+    catalog::CatalogPart,
     grammar::{Command, HELP},
     history::History,
     resources::Silent,
-    servers::{Known, Learned, Other},
-    tasks::{Background, Ended},
+    servers::{LearnedCatalog, Other, ServerState},
+    tasks::{Background, BackgroundEnd},
 };
 use crate::{
     error::{Error, Kind, Outcome},
-    files::{Changed, WatchedFiles},
-    session::{Opened, Opening, Session, failed},
+    files::{ChangedFiles, WatchedFiles},
+    session::{OpenedServer, OpeningServers, Session, failed},
     suite::record::Recorder,
 };
 
@@ -57,7 +57,7 @@ pub struct Repl<'a> {
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
     /// The part that belongs to the server.
-    known: Known,
+    known: ServerState,
     /// The server that the person talks to, also while another is called.
     home: ServerId,
     /// The server that was called last, where the person named it.
@@ -65,9 +65,9 @@ pub struct Repl<'a> {
     /// The servers that the person does not talk to now.
     others: Vec<Other>,
     /// Those of them that are being connected to.
-    opening: Opening,
+    opening: OpeningServers,
     /// Those of them whose lists are being read.
-    learning: JoinSet<Learned>,
+    learning: JoinSet<LearnedCatalog>,
     /// The latest reading of each of those that are being read, and the latest of all.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
@@ -81,19 +81,19 @@ pub struct Repl<'a> {
 }
 
 enum News {
-    Opened(Opened),
+    Opened(OpenedServer),
     Changed(BTreeSet<ServerId>),
     /// The lists of a server are there, or what read them panicked.
-    Learned(Result<Learned, JoinError>),
-    Ended(Ended),
-    Files(Changed),
+    Learned(Result<LearnedCatalog, JoinError>),
+    Ended(BackgroundEnd),
+    Files(ChangedFiles),
     Folders(Vec<(Root, bool)>),
     /// The server tells of some changes no more.
     Silent(Silent),
 }
 
 /// Files have changed, for which the server may be started again.
-struct FilesChanged(Changed);
+struct FileChange(ChangedFiles);
 
 impl<'a> Repl<'a> {
     pub fn new(session: &'a mut Session) -> Self {
@@ -101,7 +101,7 @@ impl<'a> Repl<'a> {
         Self {
             home: session.server(),
             called: None,
-            opening: Opening::default(),
+            opening: OpeningServers::default(),
             learning: JoinSet::new(),
             reading: BTreeMap::new(),
             last_reading: 0,
@@ -111,7 +111,7 @@ impl<'a> Repl<'a> {
             session,
             recorder: None,
             tool_error: false,
-            known: Known::default(),
+            known: ServerState::default(),
             others: Vec::new(),
             files: None,
         }
@@ -185,7 +185,7 @@ impl<'a> Repl<'a> {
                     continue;
                 }
                 Ok(Input::End | Input::Interrupt) => Command::Quit,
-                Err(FilesChanged(changed)) => {
+                Err(FileChange(changed)) => {
                     let ran = self.rebuilt(&changed).await;
                     self.heed(ran)?;
                     continue;
@@ -214,7 +214,7 @@ impl<'a> Repl<'a> {
         before == Some(self.session.host.answering())
     }
 
-    async fn next_line(&mut self) -> Result<Input, FilesChanged> {
+    async fn next_line(&mut self) -> Result<Input, FileChange> {
         loop {
             if !mem::replace(&mut self.is_offered, true) {
                 self.offer();
@@ -224,7 +224,7 @@ impl<'a> Repl<'a> {
             let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
-            let Known {
+            let ServerState {
                 there,
                 changes,
                 watched,
@@ -251,7 +251,7 @@ impl<'a> Repl<'a> {
                 // Without the lists there is only less to pick from.
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
-                Err(News::Files(changed)) => return Err(FilesChanged(changed)),
+                Err(News::Files(changed)) => return Err(FileChange(changed)),
                 Err(News::Folders(changed)) => self.folders_changed(&changed),
                 Err(News::Silent(silent)) => self.fell_silent(silent),
             }
@@ -274,7 +274,7 @@ impl<'a> Repl<'a> {
         if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
             // Without the lists there is only less to pick from, and to compare with.
-            if let Ok(lists) = attend(host, catalog::read(client, Wanted::All)).await {
+            if let Ok(lists) = attend(host, catalog::read(client, CatalogPart::All)).await {
                 host.list(server, lists);
             }
             self.is_offered = false;
@@ -309,13 +309,13 @@ impl<'a> Repl<'a> {
         }
         match command {
             Command::Find { text } => self.find(&text.join(" ")).await,
-            Command::Tools => self.list_all(Wanted::Tools).await,
+            Command::Tools => self.list_all(CatalogPart::Tools).await,
             Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
             Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
             Command::Tasks { number, action } => self.tasks(number, action).await,
-            Command::Prompts => self.list_all(Wanted::Prompts).await,
+            Command::Prompts => self.list_all(CatalogPart::Prompts).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
-            Command::Resources => self.list_all(Wanted::Resources).await,
+            Command::Resources => self.list_all(CatalogPart::Resources).await,
             Command::Read { uri } => self.read_resource(uri).await,
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),
@@ -392,11 +392,11 @@ impl<'a> Repl<'a> {
         self.session.host.page()
     }
 
-    fn name(&self) -> Given {
+    fn name(&self) -> LocalText {
         self.name_of(self.session.server())
     }
 
-    fn name_of(&self, server: ServerId) -> Given {
+    fn name_of(&self, server: ServerId) -> LocalText {
         given(&self.session.host.asker(server).name).short()
     }
 

@@ -24,7 +24,7 @@ const COUNTED: usize = 1 << 20;
 const FEWEST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ShownResult {
     text: PeerText,
     structured: Option<String>,
     /// The result of a call. The response to `/send` has only its text.
@@ -33,7 +33,7 @@ pub(super) struct Shown {
     rows: usize,
 }
 
-impl Shown {
+impl ShownResult {
     pub(super) fn new(
         text: PeerText,
         structured: Option<String>,
@@ -51,7 +51,7 @@ impl Shown {
 impl Repl<'_> {
     /// Writes a result to the standard output. A person sees as much of it as fits the screen, and what
     /// shows the rest; a program reads all of the text.
-    pub(super) fn show_result(&mut self, shown: &mut Shown) -> Result<(), Error> {
+    pub(super) fn show_result(&mut self, shown: &mut ShownResult) -> Result<(), Error> {
         if !out::is_seen() {
             return self.show(shown.text.clone());
         }

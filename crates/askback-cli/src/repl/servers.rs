@@ -15,45 +15,45 @@ use askback_host::{
     model::{Catalog, Presence},
     page::{Style, out},
     relay::ServerId,
-    text::{Given, given},
+    text::{LocalText, given},
     words,
 };
 
 use super::{
     Repl, attend,
     calls::LastCall,
-    catalog::{self, Wanted},
+    catalog::{self, CatalogPart},
     completion::Source,
     grammar::{Command, TaskAction},
-    results::Shown,
+    results::ShownResult,
 };
 use crate::{
     commands::check::{PATIENCE, TRIED, misnamed, named},
     error::{Error, Kind},
-    files::{Changed, WatchedFiles},
+    files::{ChangedFiles, WatchedFiles},
     probe_args::ProbeArgs,
-    session::{Connection, Opened, Opening, Session, State, of_server},
+    session::{Connection, OpenedServer, OpeningServers, Session, State, of_server},
 };
 
 /// A server that the person does not talk to now.
 pub(super) struct Other {
     pub(super) connection: Connection,
-    pub(super) known: Known,
+    pub(super) known: ServerState,
 }
 
 /// The lists of a server as a reading of this number found them, or why they are not known.
-pub(super) type Learned = (ServerId, u64, Result<Catalog, ClientError>);
+pub(super) type LearnedCatalog = (ServerId, u64, Result<Catalog, ClientError>);
 
 impl Repl<'_> {
     /// Has these servers beside the one that the person talks to; some are being connected to.
     #[must_use]
-    pub fn beside(mut self, others: Vec<Connection>, opening: Opening) -> Self {
+    pub fn beside(mut self, others: Vec<Connection>, opening: OpeningServers) -> Self {
         self.opening = opening;
         self.others = others
             .into_iter()
             .map(|connection| Other {
                 connection,
-                known: Known::default(),
+                known: ServerState::default(),
             })
             .collect();
         for server in self.servers().skip(1).collect::<Vec<_>>() {
@@ -166,7 +166,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    pub(super) fn opened(&mut self, (server, opened): Opened) {
+    pub(super) fn opened(&mut self, (server, opened): OpenedServer) {
         let is_it = |other: &Other| other.connection.server == server;
         let Some(at) = self.others.iter().position(is_it) else {
             return;
@@ -217,7 +217,7 @@ impl Repl<'_> {
         let number = self.last_reading;
         self.reading.insert(server, number);
         self.learning.spawn(async move {
-            let lists = catalog::read(&client, Wanted::All).await;
+            let lists = catalog::read(&client, CatalogPart::All).await;
             (server, number, lists)
         });
     }
@@ -236,7 +236,7 @@ impl Repl<'_> {
     }
 
     /// Takes in the lists of a server. Without them there is only less to pick from.
-    pub(super) fn learned(&mut self, (server, number, lists): Learned) {
+    pub(super) fn learned(&mut self, (server, number, lists): LearnedCatalog) {
         if self.reading.get(&server) != Some(&number) {
             return;
         }
@@ -274,7 +274,7 @@ impl Repl<'_> {
     }
 
     /// The name of the current server, if there are others.
-    pub(super) fn one_of_several(&self) -> Option<Given> {
+    pub(super) fn one_of_several(&self) -> Option<LocalText> {
         (!self.others.is_empty()).then(|| self.name())
     }
 
@@ -422,11 +422,11 @@ impl Addresses {
 
 /// The part of a conversation that belongs to one server, beside what the host knows of it.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct ServerState {
     pub(super) last: Option<LastCall>,
     /// The tools, since a call needed the list.
     pub(super) tools: Option<Vec<Tool>>,
-    pub(super) shown: Option<Shown>,
+    pub(super) shown: Option<ShownResult>,
     /// Has the server tell of changed lists, for as long as it lives.
     pub(super) changes: Option<Subscription>,
     /// The resources whose changes the server tells of, by their URIs.
@@ -463,7 +463,7 @@ impl Repl<'_> {
         self.known.is_met = true;
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
-        let now = attend(host, catalog::read(client, Wanted::All)).await?;
+        let now = attend(host, catalog::read(client, CatalogPart::All)).await?;
         host.hold_stderr(server, false);
         let before = host.server().catalog().cloned();
         let page = host.page();
@@ -477,7 +477,7 @@ impl Repl<'_> {
     }
 
     /// Starts the server again after files have changed, and makes the last call again.
-    pub(super) async fn rebuilt(&mut self, changed: &Changed) -> Result<(), Error> {
+    pub(super) async fn rebuilt(&mut self, changed: &ChangedFiles) -> Result<(), Error> {
         let page = self.page();
         page.blank();
         if changed.is_aside {
@@ -510,7 +510,7 @@ impl Repl<'_> {
     }
 }
 
-pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> Changed {
+pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> ChangedFiles {
     match files {
         Some(files) => files.changed().await,
         None => pending().await,

@@ -23,21 +23,21 @@ use crate::error::Error;
 
 /// The calls that go on, and the ends of those before.
 #[derive(Default)]
-pub(super) struct Background(pub(super) BTreeMap<u32, Begun>);
+pub(super) struct Background(pub(super) BTreeMap<u32, BackgroundCall>);
 
-pub(super) struct Begun {
+pub(super) struct BackgroundCall {
     pub(super) call: LastCall,
     /// The call on its way; none once it has ended. Without it the server is told to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
-    pub(super) end: Option<Result<calls::Received, Error>>,
+    pub(super) end: Option<Result<calls::CallEnd, Error>>,
 }
 
-pub(super) type Ended = (u32, Result<Received<CallToolResult>, ClientError>);
+pub(super) type BackgroundEnd = (u32, Result<Received<CallToolResult>, ClientError>);
 
 impl Background {
     /// Waits until one of the calls has ended; for ever where none goes on. Nothing is lost where that
     /// is not waited for to the end.
-    pub(super) async fn next(&mut self) -> Ended {
+    pub(super) async fn next(&mut self) -> BackgroundEnd {
         poll_fn(|context| {
             for (number, begun) in &mut self.0 {
                 let Some(calling) = &mut begun.calling else {
@@ -80,7 +80,7 @@ impl Repl<'_> {
         let page = self.page();
         page.quote_line(words!("Task {} began: ", number), call.name());
         page.note(Style::Dim, "/tasks shows how it stands.");
-        let begun = Begun {
+        let begun = BackgroundCall {
             call: LastCall::new(call),
             calling: sent.is_pending().then_some(calling),
             end: None,
@@ -93,14 +93,14 @@ impl Repl<'_> {
     }
 
     /// Has a call among those that go on.
-    pub(super) fn enlist(&mut self, number: u32, begun: Begun) {
+    pub(super) fn enlist(&mut self, number: u32, begun: BackgroundCall) {
         let tasks = self.session.tasks();
-        let known = |number: &u32, _: &mut Begun| tasks.get(*number).is_some();
+        let known = |number: &u32, _: &mut BackgroundCall| tasks.get(*number).is_some();
         self.background.0.retain(known);
         self.background.0.insert(number, begun);
     }
 
-    pub(super) fn ended(&mut self, (number, end): Ended) {
+    pub(super) fn ended(&mut self, (number, end): BackgroundEnd) {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };

@@ -7,7 +7,7 @@ use crate::secret::{after_scheme, holds, is_in, is_plain_header, is_setting};
 
 /// A secret in whose place a variable stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Concealed {
+pub struct ConcealedSecret {
     /// The place: `env`, `headers`, `args`, `url`, `oauth` or `other members`.
     pub member: &'static str,
     pub variable: String,
@@ -35,7 +35,7 @@ const PLAIN_VARIABLES: [&str; 16] = [
 
 /// Puts variables in the place of what may be a secret in the entry of a server: each value of `env` and
 /// `headers` that is not known to be none, and elsewhere what looks like one.
-pub fn conceal(name: &str, server: &mut Value) -> Vec<Concealed> {
+pub fn conceal(name: &str, server: &mut Value) -> Vec<ConcealedSecret> {
     let mut concealing = Concealing {
         server: name,
         concealed: Vec::new(),
@@ -76,7 +76,7 @@ pub fn conceal_args(name: &str, args: &[String]) -> Vec<String> {
 
 struct Concealing<'a> {
     server: &'a str,
-    concealed: Vec<Concealed>,
+    concealed: Vec<ConcealedSecret>,
 }
 
 impl Concealing<'_> {
@@ -206,7 +206,7 @@ impl Concealing<'_> {
         {
             let variable = joined(self.server, "client_secret");
             settings.insert("clientSecretEnv".to_owned(), variable.clone().into());
-            self.concealed.push(Concealed {
+            self.concealed.push(ConcealedSecret {
                 member: "oauth",
                 variable,
             });
@@ -237,7 +237,7 @@ impl Concealing<'_> {
             variable = format!("{wanted}_{number}");
         }
         let written = format!("${{{variable}}}");
-        self.concealed.push(Concealed { member, variable });
+        self.concealed.push(ConcealedSecret { member, variable });
         written
     }
 }

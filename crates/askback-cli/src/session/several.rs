@@ -9,12 +9,12 @@ use askback::{
 };
 use askback_host::{
     host::Host,
-    model::{Asker, Desk, Presence, Reached},
+    model::{Asker, Desk, Origin, Presence},
     page::{Style, out},
     relay::{Relay, ServerId, claims},
     remarks::StderrMode,
     tasks::Tasks,
-    text::{Clock, Given, Words, given, told_apart},
+    text::{Clock, LocalText, Words, given, told_apart},
     words,
 };
 use tokio::task::JoinSet;
@@ -48,9 +48,9 @@ pub enum State {
 
 /// The servers that are being connected to. They go on while nobody waits.
 #[derive(Default)]
-pub struct Opening(JoinSet<(ServerId, Result<Client, Error>)>);
+pub struct OpeningServers(JoinSet<(ServerId, Result<Client, Error>)>);
 
-pub type Opened = (ServerId, Result<Client, Error>);
+pub type OpenedServer = (ServerId, Result<Client, Error>);
 
 /// The things that the connections of a session have in common.
 pub(super) struct Room<'a> {
@@ -103,8 +103,8 @@ impl<'a> Room<'a> {
         let asker = Asker {
             name,
             reached: match target.file {
-                Some(_) => Reached::Listed(reached.into()),
-                None => Reached::Typed(reached),
+                Some(_) => Origin::Listed(reached.into()),
+                None => Origin::Typed(reached),
             },
             claims: None,
         };
@@ -250,14 +250,14 @@ fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Wor
     words!("Waiting for {} to answer…", given(names).short())
 }
 
-pub fn of_server(name: Given, error: &Error) -> Error {
+pub fn of_server(name: LocalText, error: &Error) -> Error {
     Error {
         message: words!("{}: {}", name, error.message.clone()),
         ..error.clone()
     }
 }
 
-impl Opening {
+impl OpeningServers {
     pub fn begin(&mut self, connection: &mut Connection) {
         let server = connection.server;
         connection.state = match connection.opener.connect() {
@@ -274,7 +274,7 @@ impl Opening {
 
     /// Waits until one of them has answered or failed; none where nothing is awaited. Nothing is lost
     /// where that is not waited for to the end.
-    pub async fn next(&mut self) -> Option<Opened> {
+    pub async fn next(&mut self) -> Option<OpenedServer> {
         loop {
             // One that panicked has no end.
             if let Ok(opened) = self.0.join_next().await? {
@@ -292,7 +292,7 @@ impl Session {
         first: Target,
         others: Vec<Target>,
         args: &SessionArgs,
-    ) -> Result<(Self, Vec<Connection>, Opening), Error> {
+    ) -> Result<(Self, Vec<Connection>, OpeningServers), Error> {
         // A front end takes the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
         let (name, names) = names_apart(&first, &others);
@@ -302,7 +302,7 @@ impl Session {
             host.add(room.desk(&target, name));
             connections.push(room.connection(&mut host, target)?);
         }
-        let mut opening = Opening::default();
+        let mut opening = OpeningServers::default();
         for connection in &mut connections {
             opening.begin(connection);
         }

@@ -39,7 +39,7 @@ pub(super) async fn returned(
     uri: &str,
     is_answer: impl Fn(&str) -> bool + Send + Sync + 'static,
 ) -> String {
-    let wanted = Arc::new(Wanted {
+    let wanted = Arc::new(AwaitedRequest {
         origin: origin(uri).to_owned(),
         uri: uri.to_owned(),
         is_answer: Box::new(is_answer),
@@ -77,7 +77,7 @@ pub(super) async fn returned(
     }
 }
 
-struct Wanted {
+struct AwaitedRequest {
     /// `http://127.0.0.1:…`.
     origin: String,
     uri: String,
@@ -85,7 +85,11 @@ struct Wanted {
 }
 
 /// Answers one request; gives the address it asked for, if that is what is waited for.
-async fn serve(mut stream: TcpStream, place: &ConnectionPlace, wanted: &Wanted) -> Option<String> {
+async fn serve(
+    mut stream: TcpStream,
+    place: &ConnectionPlace,
+    wanted: &AwaitedRequest,
+) -> Option<String> {
     let (read, mut write) = stream.split();
     let head = head(read).await?;
     place.work();
@@ -121,7 +125,7 @@ async fn head(read: impl tokio::io::AsyncRead + Unpin) -> Option<Vec<String>> {
     }
 }
 
-impl Wanted {
+impl AwaitedRequest {
     /// The address that a request is for, if it is the answer.
     fn by(&self, head: &[String]) -> Option<String> {
         let (line, headers) = head.split_first()?;

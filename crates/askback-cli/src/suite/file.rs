@@ -7,7 +7,7 @@ use std::{
 
 use askback::Revision;
 use askback_host::{
-    script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, Unused},
+    script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, UnusedRules},
     settings_file::{self, Shape},
     text::{Words, given},
     words,
@@ -56,27 +56,27 @@ pub enum Action {
     Read(String),
     /// The suggestions for an argument, with those that are known already.
     Complete(Complete, Map<String, Value>),
-    List(Listed),
+    List(ListKind),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "CompleteText")]
 pub struct Complete {
-    pub of: Completed,
+    pub of: CompletionTarget,
     pub argument: String,
     /// The beginning of its value.
     pub start: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Completed {
+pub enum CompletionTarget {
     Prompt(String),
     Template(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Listed {
+pub enum ListKind {
     Tools,
     Prompts,
     Resources,
@@ -179,7 +179,7 @@ struct SuiteText {
     sampling: Vec<Rule<SamplingReply>>,
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
-    unused: Unused,
+    unused: UnusedRules,
     #[serde(default)]
     seed: u64,
 }
@@ -227,7 +227,7 @@ struct CaseText {
     prompt: Option<String>,
     read: Option<String>,
     complete: Option<Complete>,
-    list: Option<Listed>,
+    list: Option<ListKind>,
     arguments: Option<Map<String, Value>>,
     #[serde(default)]
     revisions: Revisions,
@@ -238,7 +238,7 @@ struct CaseText {
     sampling: Vec<Rule<SamplingReply>>,
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
-    unused: Unused,
+    unused: UnusedRules,
     #[serde(default)]
     seed: u64,
     #[serde(default, deserialize_with = "expect::read")]
@@ -303,8 +303,8 @@ impl TryFrom<CompleteText> for Complete {
 
     fn try_from(text: CompleteText) -> Result<Self, Self::Error> {
         let of = match (text.prompt, text.template) {
-            (Some(prompt), None) => Completed::Prompt(prompt),
-            (None, Some(template)) => Completed::Template(template),
+            (Some(prompt), None) => CompletionTarget::Prompt(prompt),
+            (None, Some(template)) => CompletionTarget::Template(template),
             _ => return Err("`complete` names a `prompt` or a `template`"),
         };
         Ok(Self {
@@ -404,7 +404,7 @@ cases:
         assert_eq!(two.script.roots, Some(vec![PathBuf::from("/suites/mine")]));
         assert!(two.is_fresh(), "its folders are its own");
         assert_eq!(two.revisions, Revisions::Each(Revision::ALL.into()));
-        assert!(three.is_fresh() && three.action == Action::List(Listed::Tools));
+        assert!(three.is_fresh() && three.action == Action::List(ListKind::Tools));
         assert!(matches!(&four.action, Action::Complete(..)), "{four:?}");
     }
 

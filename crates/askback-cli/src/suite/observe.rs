@@ -24,10 +24,10 @@ const MOST: usize = 1_000;
 const MOST_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Observed {
-    pub ended: Ended,
+pub struct Observation {
+    pub ended: CaseEnd,
     /// The questions that were asked, in their order, those for folders left out.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<ObservedQuestion>,
     /// The kinds of questions that the client that was played does not declare.
     pub undeclared: Option<text::Words>,
     /// The words of progress, empty where there were none.
@@ -37,7 +37,7 @@ pub struct Observed {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
+pub enum CaseEnd {
     Result {
         json: Value,
         text: PeerText,
@@ -52,21 +52,21 @@ pub enum Ended {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Asked {
-    pub mode: AskedMode,
+pub struct ObservedQuestion {
+    pub mode: QuestionMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    pub reply: Replied,
+    pub reply: ReplyKind,
     #[serde(skip)]
     pub is_expected_no: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AskedMode {
+pub enum QuestionMode {
     Form,
     Url,
     Sampling,
@@ -74,7 +74,7 @@ pub enum AskedMode {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Replied {
+pub enum ReplyKind {
     Accept,
     Decline,
     Cancel,
@@ -91,22 +91,22 @@ pub struct LogLine {
 
 /// The words of a server beside results and questions. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Heard(Arc<Mutex<Words>>);
+pub struct ServerWords(Arc<Mutex<Words>>);
 
 #[derive(Debug, Default)]
 struct Words {
-    progress: Kept<String>,
-    log: Kept<LogLine>,
+    progress: BoundedList<String>,
+    log: BoundedList<LogLine>,
 }
 
 /// A list that is kept as far as there is room.
 #[derive(Debug)]
-pub(super) struct Kept<T> {
+pub(super) struct BoundedList<T> {
     all: Vec<T>,
     bytes: usize,
 }
 
-impl Heard {
+impl ServerWords {
     pub fn hear(&self, event: &Event) {
         match event {
             Event::Progress { message, .. } | Event::Task { message, .. } => {
@@ -136,7 +136,7 @@ impl Heard {
     }
 }
 
-impl<T> Kept<T> {
+impl<T> BoundedList<T> {
     /// Keeps one more, of this length, as long as there is room.
     pub(super) fn push(&mut self, one: T, bytes: usize) {
         let bytes = self.bytes.saturating_add(bytes);
@@ -151,7 +151,7 @@ impl<T> Kept<T> {
     }
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for BoundedList<T> {
     fn default() -> Self {
         Self {
             all: Vec::new(),
@@ -160,15 +160,15 @@ impl<T> Default for Kept<T> {
     }
 }
 
-impl Asked {
+impl ObservedQuestion {
     /// The question as an expectation sees it; none for folders, and for what the client asks itself.
     pub fn of(question: &Question, reply: &Reply) -> Option<Self> {
         let (mode, message, fields) = match &question.ask {
             Ask::Form { message, schema } => {
                 let fields = schema.fields.iter().map(|field| field.name.clone());
-                (AskedMode::Form, message.clone(), fields.collect())
+                (QuestionMode::Form, message.clone(), fields.collect())
             }
-            Ask::Link { message, .. } => (AskedMode::Url, message.clone(), Vec::new()),
+            Ask::Link { message, .. } => (QuestionMode::Url, message.clone(), Vec::new()),
             Ask::Sample(request) => {
                 let blocks = request
                     .messages
@@ -176,7 +176,7 @@ impl Asked {
                     .flat_map(|said| said.content.blocks());
                 let texts = blocks.map(|block| content::sampling_block(block).raw().to_owned());
                 let message = texts.collect::<Vec<_>>().join("\n");
-                (AskedMode::Sampling, message, Vec::new())
+                (QuestionMode::Sampling, message, Vec::new())
             }
             Ask::Roots
             | Ask::Arguments { .. }
@@ -186,12 +186,12 @@ impl Asked {
             | Ask::Client { .. }
             | Ask::SignIn { .. } => return None,
         };
-        let is_expected_no = reply.ended() == model::Ended::Expected;
+        let is_expected_no = reply.ended() == model::WorstEnd::Expected;
         let reply = match reply {
-            Reply::Declined { .. } => Replied::Decline,
-            Reply::Cancelled(Why::Person | Why::Rule { .. }) => Replied::Cancel,
-            Reply::Cancelled(_) => Replied::Unanswered,
-            _ => Replied::Accept,
+            Reply::Declined { .. } => ReplyKind::Decline,
+            Reply::Cancelled(Why::Person | Why::Rule { .. }) => ReplyKind::Cancel,
+            Reply::Cancelled(_) => ReplyKind::Unanswered,
+            _ => ReplyKind::Accept,
         };
         Some(Self {
             mode,

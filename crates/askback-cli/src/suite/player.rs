@@ -10,12 +10,12 @@ use std::{
 use askback::Limits;
 use askback_host::{
     leaf::{Did, Leaf},
-    model::{Conversation, Desk, Happened},
+    model::{Conversation, Desk, EventOutcome},
     page::{Look, Page, Rows},
     remarks::Remark,
     script::Report,
     text::Words,
-    unattended::Unattended,
+    unattended::UnattendedRun,
 };
 
 use super::file::Case;
@@ -42,7 +42,7 @@ pub(super) struct Player {
 pub(super) struct PlayerHandle(Rc<RefCell<Playing>>);
 
 struct Playing {
-    leaf: Unattended,
+    leaf: UnattendedRun,
     limits: Limits,
     /// The pages of the case so far.
     pages: Vec<Rows>,
@@ -80,9 +80,9 @@ impl PlayerHandle {
     }
 }
 
-fn leaf(case: &Case, limits: &Limits) -> Unattended {
+fn leaf(case: &Case, limits: &Limits) -> UnattendedRun {
     let script = Some(case.script.clone());
-    let leaf = Unattended::new(script, limits.clone(), Box::new(io::sink()));
+    let leaf = UnattendedRun::new(script, limits.clone(), Box::new(io::sink()));
     let mut leaf = leaf.naming(case.rules);
     *leaf.page() = Page::new(LOOK);
     leaf
@@ -101,7 +101,7 @@ impl Leaf for Player {
         self.playing.0.borrow_mut().leaf.poll_did(talk, context)
     }
 
-    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.playing.0.borrow_mut().leaf.happened(desk, happened);
     }
 

@@ -32,7 +32,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use url::Url;
 
 use self::secrets::Secrets;
-use super::observe::{Asked, AskedMode, Replied};
+use super::observe::{ObservedQuestion, QuestionMode, ReplyKind};
 use crate::{
     error::Error,
     private_file,
@@ -78,15 +78,15 @@ pub enum Request<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedResult {
     pub text: PeerText,
     pub failed: bool,
     pub structured: Option<Value>,
 }
 
-pub type RecordedEnd<'a> = Result<Recorded, &'a ClientError>;
+pub type RecordedEnd<'a> = Result<RecordedResult, &'a ClientError>;
 
-impl Recorded {
+impl RecordedResult {
     /// The result of this JSON, whose text and whether the tool reported an error are known.
     pub fn of(raw: &RawValue, (text, failed): (PeerText, bool)) -> Self {
         let result: Option<Value> = serde_json::from_str(raw.get()).ok();
@@ -153,10 +153,10 @@ struct RecordedExpect {
 struct RecordedQuestion {
     #[serde(skip_serializing_if = "is_default")]
     key: Option<String>,
-    mode: AskedMode,
+    mode: QuestionMode,
     #[serde(skip_serializing_if = "is_default")]
     fields: Vec<String>,
-    reply: Replied,
+    reply: ReplyKind,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -339,13 +339,13 @@ impl Recorder {
                 case.roots = Some(paths.collect());
                 continue;
             }
-            let Some(asked) = Asked::of(question, reply) else {
+            let Some(asked) = ObservedQuestion::of(question, reply) else {
                 continue;
             };
             let rule = self.rule(question, &asked, reply);
             let list = match asked.mode {
-                AskedMode::Sampling => &mut case.sampling,
-                AskedMode::Form | AskedMode::Url => &mut case.answers,
+                QuestionMode::Sampling => &mut case.sampling,
+                QuestionMode::Form | QuestionMode::Url => &mut case.answers,
             };
             if let Some(at) = list.iter().position(|other| other.when == rule.when) {
                 // The first rule that fits answers: the last of two answers is the one that led on.
@@ -361,7 +361,12 @@ impl Recorder {
         case
     }
 
-    fn rule(&mut self, question: &Question, asked: &Asked, reply: &Reply) -> RecordedRule {
+    fn rule(
+        &mut self,
+        question: &Question,
+        asked: &ObservedQuestion,
+        reply: &Reply,
+    ) -> RecordedRule {
         let mut act = Map::new();
         let mut put = |member: &str, value: Value| drop(act.insert(member.to_owned(), value));
         match (&question.ask, reply) {
@@ -555,11 +560,11 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
     }
 }
 
-fn expected_question(asked: Asked) -> RecordedQuestion {
+fn expected_question(asked: ObservedQuestion) -> RecordedQuestion {
     let reply = match (asked.reply, asked.mode) {
         // A model that is not asked is declined.
-        (Replied::Cancel | Replied::Unanswered, AskedMode::Sampling) => Replied::Decline,
-        (Replied::Unanswered, _) => Replied::Cancel,
+        (ReplyKind::Cancel | ReplyKind::Unanswered, QuestionMode::Sampling) => ReplyKind::Decline,
+        (ReplyKind::Unanswered, _) => ReplyKind::Cancel,
         (reply, _) => reply,
     };
     RecordedQuestion {
@@ -571,7 +576,7 @@ fn expected_question(asked: Asked) -> RecordedQuestion {
 }
 
 /// How a rule knows a question: a message by the beginning of its first line.
-fn when(question: &Question, asked: &Asked) -> Map<String, Value> {
+fn when(question: &Question, asked: &ObservedQuestion) -> Map<String, Value> {
     let mut when = Map::new();
     let mut put = |member: &str, text: String| drop(when.insert(member.to_owned(), text.into()));
     if let Ask::Link { url, .. } = &question.ask
@@ -719,7 +724,7 @@ mod tests {
     }
 
     fn ended(text: &str) -> RecordedEnd<'static> {
-        Ok(Recorded {
+        Ok(RecordedResult {
             text: PeerText::from(text),
             failed: false,
             structured: None,
@@ -734,7 +739,7 @@ mod tests {
             assert_eq!(case(&[], end)["expect"], expected);
         }
         check(ended("done"), json!({"text": "done"}));
-        let failed = ended("sold out").map(|end| Recorded {
+        let failed = ended("sold out").map(|end| RecordedResult {
             failed: true,
             ..end
         });
@@ -757,7 +762,7 @@ mod tests {
         fn check(structured: Value, expected: Value) {
             let raw = json!({"content": [], "structuredContent": structured}).to_string();
             let raw = RawValue::from_string(raw).expect("it is JSON");
-            let end = Recorded::of(&raw, ("done".into(), false));
+            let end = RecordedResult::of(&raw, ("done".into(), false));
             let login = form("Who?", &["password"]);
             let typed = filled(json!({"password": "typed"}));
             let case = case(&[(login, typed)], Ok(end));
@@ -800,7 +805,7 @@ mod tests {
             let target = Target::address("https://a.test/mcp").expect("it is a URL");
             let file = Path::new("nowhere/suite.yaml");
             let mut recorder = Recorder::new(file, &target).expect("nothing is there");
-            let end = ended("it is hush").map(|end| Recorded {
+            let end = ended("it is hush").map(|end| RecordedResult {
                 structured: Some(structured),
                 ..end
             });

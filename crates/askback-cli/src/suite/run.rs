@@ -20,12 +20,12 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     expect::{Came, Mismatch},
-    file::{Action, Case, Complete, Completed, Listed, Revisions},
-    observe::{Asked, Ended, Heard, Kept, Observed},
+    file::{Action, Case, Complete, CompletionTarget, ListKind, Revisions},
+    observe::{BoundedList, CaseEnd, Observation, ObservedQuestion, ServerWords},
     player::{Player, PlayerHandle},
 };
 use crate::{
-    args::{self, Argument, Given},
+    args::{self, Argument, ArgumentValue},
     error::{Error, Kind},
     session::{Answers, Session, SessionArgs, failed},
     target::Target,
@@ -39,17 +39,17 @@ pub struct Runner<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Planned<'a> {
+pub struct PlannedRun<'a> {
     pub case: &'a Case,
     pub revision: Option<Revision>,
 }
 
 #[derive(Debug, Clone)]
 pub struct CaseRun<'a> {
-    pub planned: Planned<'a>,
+    pub planned: PlannedRun<'a>,
     pub verdict: Verdict,
     pub took: Duration,
-    pub asked: Vec<Asked>,
+    pub asked: Vec<ObservedQuestion>,
     pub shown: Vec<Rows>,
 }
 
@@ -63,7 +63,7 @@ pub enum Verdict {
 
 /// Plans which cases are run, in the order in which they are: those whose name holds `filter`, in the
 /// revisions of `only` where it names any.
-pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Planned<'a>> {
+pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<PlannedRun<'a>> {
     let mut all = Vec::new();
     let mut order = Vec::new();
     for case in cases.iter().filter(|case| case.name.contains(filter)) {
@@ -79,7 +79,7 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
             if !order.contains(&revision) {
                 order.push(revision);
             }
-            all.push(Planned { case, revision });
+            all.push(PlannedRun { case, revision });
         }
     }
     // The cases of a revision share a connection.
@@ -87,7 +87,7 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
     all
 }
 
-impl Planned<'_> {
+impl PlannedRun<'_> {
     /// Returns the name of the case, with the revision where one is named.
     pub fn name(&self) -> String {
         match self.revision {
@@ -100,20 +100,20 @@ impl Planned<'_> {
 struct Stage {
     session: Session,
     playing: PlayerHandle,
-    heard: Heard,
-    asked: Rc<RefCell<Kept<Asked>>>,
+    heard: ServerWords,
+    asked: Rc<RefCell<BoundedList<ObservedQuestion>>>,
     revision: Option<Revision>,
     logs: bool,
 }
 
 /// No connection came about.
-struct Unopened {
+struct OpeningError {
     error: Error,
     /// The pages that a person would have been shown.
     shown: Vec<Rows>,
 }
 
-impl From<Error> for Unopened {
+impl From<Error> for OpeningError {
     fn from(error: Error) -> Self {
         Self {
             error,
@@ -136,7 +136,7 @@ impl<'b> Runner<'b> {
 
     pub async fn run<'a>(
         &self,
-        planned: &[Planned<'a>],
+        planned: &[PlannedRun<'a>],
         mut done: impl FnMut(&CaseRun<'a>),
     ) -> Result<Vec<CaseRun<'a>>, Error> {
         let mut runs = Vec::with_capacity(planned.len());
@@ -155,12 +155,12 @@ impl<'b> Runner<'b> {
             } else {
                 match self.run_case(planned, &mut shared).await {
                     Ok(run) => run,
-                    Err(Unopened { error, .. })
+                    Err(OpeningError { error, .. })
                         if matches!(error.kind, Kind::Interrupted | Kind::Usage) =>
                     {
                         return Err(error);
                     }
-                    Err(Unopened { error, shown }) => {
+                    Err(OpeningError { error, shown }) => {
                         unreachable = Some((planned.revision, error.clone()));
                         CaseRun {
                             shown,
@@ -181,9 +181,9 @@ impl<'b> Runner<'b> {
     /// Runs a case on the shared connection, if there is one and the case has none of its own.
     async fn run_case<'a>(
         &self,
-        planned: Planned<'a>,
+        planned: PlannedRun<'a>,
         shared: &mut Option<Stage>,
-    ) -> Result<CaseRun<'a>, Unopened> {
+    ) -> Result<CaseRun<'a>, OpeningError> {
         if let Some(stage) = shared.take_if(|stage| stage.revision != planned.revision) {
             stage.session.close().await;
         }
@@ -211,10 +211,10 @@ impl<'b> Runner<'b> {
     async fn set_up<'a>(
         &self,
         stage: &mut Stage,
-        planned: Planned<'a>,
-    ) -> Result<Option<CaseRun<'a>>, Unopened> {
+        planned: PlannedRun<'a>,
+    ) -> Result<Option<CaseRun<'a>>, OpeningError> {
         for case in self.before {
-            let run = stage.run(Planned { case, ..planned }).await?;
+            let run = stage.run(PlannedRun { case, ..planned }).await?;
             let verdict = match run.verdict {
                 Verdict::Passed | Verdict::LeftOut => continue,
                 Verdict::Broken(error) => Verdict::Broken(error),
@@ -233,10 +233,10 @@ impl<'b> Runner<'b> {
         Ok(None)
     }
 
-    async fn open(&self, planned: Planned<'_>) -> Result<Stage, Unopened> {
+    async fn open(&self, planned: PlannedRun<'_>) -> Result<Stage, OpeningError> {
         let (player, playing) = Player::new(planned.case, self.args.limits());
         let opened = self.open_before(planned, player, playing.clone()).await;
-        opened.map_err(|error| Unopened {
+        opened.map_err(|error| OpeningError {
             error,
             shown: playing.shown(),
         })
@@ -244,7 +244,7 @@ impl<'b> Runner<'b> {
 
     async fn open_before(
         &self,
-        planned: Planned<'_>,
+        planned: PlannedRun<'_>,
         player: Player,
         playing: PlayerHandle,
     ) -> Result<Stage, Error> {
@@ -257,7 +257,7 @@ impl<'b> Runner<'b> {
         if let Some(revision) = planned.revision {
             args = args.speaking(revision);
         }
-        let heard = Heard::default();
+        let heard = ServerWords::default();
         let ears = heard.clone();
         let take = move |event| {
             ears.hear(&event);
@@ -271,10 +271,10 @@ impl<'b> Runner<'b> {
         if let Some(roots) = roots {
             session.host.share(Folders::default(), roots);
         }
-        let asked = Rc::new(RefCell::new(Kept::default()));
+        let asked = Rc::new(RefCell::new(BoundedList::default()));
         let noted = Rc::clone(&asked);
         session.host.note(move |question, reply| {
-            if let Some(asked) = Asked::of(question, reply) {
+            if let Some(asked) = ObservedQuestion::of(question, reply) {
                 let bytes = asked.message.len();
                 noted.borrow_mut().push(asked, bytes);
             }
@@ -296,7 +296,7 @@ impl<'b> Runner<'b> {
 }
 
 impl<'a> CaseRun<'a> {
-    fn without(planned: Planned<'a>, verdict: Verdict) -> Self {
+    fn without(planned: PlannedRun<'a>, verdict: Verdict) -> Self {
         Self {
             planned,
             verdict,
@@ -308,7 +308,7 @@ impl<'a> CaseRun<'a> {
 }
 
 impl Stage {
-    async fn run<'a>(&mut self, planned: Planned<'a>) -> Result<CaseRun<'a>, Error> {
+    async fn run<'a>(&mut self, planned: PlannedRun<'a>) -> Result<CaseRun<'a>, Error> {
         let case = planned.case;
         self.playing.play(case);
         let undeclared = self.session.role().undeclared();
@@ -331,13 +331,13 @@ impl Stage {
         let took = began.elapsed();
         let ended = match (acted, under) {
             (Ok(Ok(ended)), _) => ended,
-            (Ok(Err(error)), _) => Ended::Error(failed(error)),
-            (Err(_), under) => Ended::Late(under.unwrap_or(took)),
+            (Ok(Err(error)), _) => CaseEnd::Error(failed(error)),
+            (Err(_), under) => CaseEnd::Late(under.unwrap_or(took)),
         };
         let (progress, log) = self.heard.take();
         let asked = self.asked.borrow_mut().take();
         let verdict = match &ended {
-            Ended::Error(error)
+            CaseEnd::Error(error)
                 if matches!(
                     error.kind,
                     Kind::Connection | Kind::OutcomeUnknown | Kind::SignIn
@@ -346,7 +346,7 @@ impl Stage {
                 Verdict::Broken(error.clone())
             }
             _ => {
-                let observed = Observed {
+                let observed = Observation {
                     ended,
                     asked: asked.clone(),
                     undeclared,
@@ -390,14 +390,14 @@ fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
         .collect()
 }
 
-async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
+async fn act(client: &Client, action: &Action) -> Result<CaseEnd, ClientError> {
     Ok(match action {
         Action::Call(tool, arguments) => {
             let result = match tool_of_tasks(client, tool).await? {
                 Some(tool) => client.call_listed(&tool, arguments).await?,
                 None => client.call_tool(tool, arguments).await?,
             };
-            Ended::Result {
+            CaseEnd::Result {
                 json: json(&result.raw),
                 text: content::tool_result(&result.value),
                 failed: result.failed(),
@@ -421,8 +421,8 @@ async fn act(client: &Client, action: &Action) -> Result<Ended, ClientError> {
                 start,
             } = complete;
             let reference = match of {
-                Completed::Prompt(name) => Reference::prompt(name),
-                Completed::Template(uri) => Reference::resource(uri),
+                CompletionTarget::Prompt(name) => Reference::prompt(name),
+                CompletionTarget::Template(uri) => Reference::resource(uri),
             };
             let completing = client.complete(reference, (argument, start), texts(known));
             let completion = completing.await?;
@@ -443,8 +443,8 @@ async fn tool_of_tasks(client: &Client, name: &str) -> Result<Option<Tool>, Clie
     Ok(tools.find(|tool| tool.name == name))
 }
 
-async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {
-    fn entries<T: Serialize>(member: &str, all: &List<T>, name: impl Fn(&T) -> &str) -> Ended {
+async fn list(client: &Client, listed: ListKind) -> Result<CaseEnd, ClientError> {
+    fn entries<T: Serialize>(member: &str, all: &List<T>, name: impl Fn(&T) -> &str) -> CaseEnd {
         let mut object = Map::new();
         object.insert(member.to_owned(), json(&**all));
         let names: Vec<_> = all.iter().map(name).collect();
@@ -455,10 +455,10 @@ async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {
         )
     }
     Ok(match listed {
-        Listed::Tools => entries("tools", &client.tools().await?, |tool| &tool.name),
-        Listed::Prompts => entries("prompts", &client.prompts().await?, |prompt| &prompt.name),
-        Listed::Resources => entries("resources", &client.resources().await?, |one| &one.uri),
-        Listed::Templates => {
+        ListKind::Tools => entries("tools", &client.tools().await?, |tool| &tool.name),
+        ListKind::Prompts => entries("prompts", &client.prompts().await?, |prompt| &prompt.name),
+        ListKind::Resources => entries("resources", &client.resources().await?, |one| &one.uri),
+        ListKind::Templates => {
             let templates = client.resource_templates().await?;
             entries("resourceTemplates", &templates, |one| &one.uri_template)
         }
@@ -466,8 +466,8 @@ async fn list(client: &Client, listed: Listed) -> Result<Ended, ClientError> {
 }
 
 /// A result that is not of a tool.
-fn read(json: Value, text: PeerText, left_out: &[LeftOutEntry]) -> Ended {
-    Ended::Result {
+fn read(json: Value, text: PeerText, left_out: &[LeftOutEntry]) -> CaseEnd {
+    CaseEnd::Result {
         json,
         text,
         failed: false,
@@ -488,7 +488,7 @@ fn json(value: &(impl Serialize + ?Sized)) -> Value {
 fn texts(arguments: &Map<String, Value>) -> BTreeMap<String, String> {
     let arguments = arguments.iter().map(|(key, value)| Argument {
         key: key.clone(),
-        given: Given::Json(value.clone()),
+        given: ArgumentValue::Json(value.clone()),
     });
     args::for_prompt(arguments.collect())
 }

@@ -7,7 +7,7 @@ use askback::{
 use askback_host::{
     full::Full,
     leaf::Leaf as _,
-    model::{Ask, Asker, Change, Conversation, Desk, Event, Question, Reached, Server},
+    model::{Ask, Asker, Change, Conversation, Desk, Event, Origin, Question, Server},
     relay::ServerId,
     text::Clock,
 };
@@ -21,7 +21,7 @@ use crate::full::Terminal;
 async fn a_program_that_panics() {
     let asker = Asker {
         name: "travel".to_owned(),
-        reached: Reached::Typed("travel".to_owned()),
+        reached: Origin::Typed("travel".to_owned()),
         claims: None,
     };
     let desk = Desk::new(asker, None, None, Limits::default());

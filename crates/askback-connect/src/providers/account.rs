@@ -3,7 +3,7 @@
 use std::fmt;
 
 use askback_core::json;
-use askback_oauth::{FetchError, Fetched, Fetcher, Secret, Tokens};
+use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Secret, Tokens};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{
     HeaderMap, HeaderValue, Method,
@@ -223,7 +223,7 @@ impl AccountSource {
         &self,
         fetcher: &Fetcher,
         mut headers: HeaderMap,
-    ) -> Result<Option<Fetched>, FetchError> {
+    ) -> Result<Option<FetchedAnswer>, FetchError> {
         let Place::Document { url, body, .. } = &self.0 else {
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! How third parties take tokens back.
 
 use askback_oauth::{
-    AuthorizationError, FetchError, Fetched, Fetcher, Provider, RegisteredClient, Secret,
+    AuthorizationError, FetchError, FetchedAnswer, Fetcher, Provider, RegisteredClient, Secret,
     TokenEndpoint,
 };
 use http::{
@@ -73,7 +73,7 @@ impl RevocationWay {
         client: &RegisteredClient,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<RevocationOutcome, NotRevoked> {
+    ) -> Result<RevocationOutcome, RevocationError> {
         match (&self.0, kind) {
             (Way::None, _) => Ok(RevocationOutcome::NotTaken),
             (Way::Standard, _) => {
@@ -84,7 +84,7 @@ impl RevocationWay {
                         // Some say so of a token that has ended or was given back before.
                         "invalid_token" => Ok(RevocationOutcome::Unknown),
                         "unsupported_token_type" => Ok(RevocationOutcome::NotTaken),
-                        _ => Err(NotRevoked::Refused(code)),
+                        _ => Err(RevocationError::Refused(code)),
                     },
                     Err(error) => Err(error.into()),
                 }
@@ -94,7 +94,7 @@ impl RevocationWay {
                 Ok(RevocationOutcome::NotTaken)
             }
             (Way::Bearer(url), TokenKind::Access) => {
-                let value = bearer(token).ok_or(NotRevoked::Unsendable)?;
+                let value = bearer(token).ok_or(RevocationError::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
                 let sent = fetcher.request(Method::POST, url, headers, Vec::new());
                 // A token that was revoked before is refused with one or the other.
@@ -109,7 +109,7 @@ impl RevocationWay {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotRevoked {
+pub(super) enum RevocationError {
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),
     #[error(transparent)]
@@ -129,15 +129,15 @@ async fn as_client(
     url: &str,
     client: &RegisteredClient,
     token: &Secret,
-) -> Result<Fetched, NotRevoked> {
+) -> Result<FetchedAnswer, RevocationError> {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let id = Some(client.id()).filter(|id| id.bytes().all(is_plain));
-    let id = id.ok_or(NotRevoked::Client)?;
+    let id = id.ok_or(RevocationError::Client)?;
     let url = fetcher.url(&url.replace(CLIENT_ID, id));
-    let url = url.ok_or(NotRevoked::Client)?;
+    let url = url.ok_or(RevocationError::Client)?;
     let value = client.secret().and_then(|secret| basic(id, secret));
-    let value = value.ok_or(NotRevoked::Client)?;
+    let value = value.ok_or(RevocationError::Client)?;
     let headers = HeaderMap::from_iter([(AUTHORIZATION, value), (CONTENT_TYPE, JSON)]);
     let body = Secret::new(json!({"access_token": token.expose()}).to_string());
     let body = body.expose().as_bytes().to_vec();
@@ -145,20 +145,20 @@ async fn as_client(
 }
 
 /// Reads an answer: with 2xx it took the token back; others mean that there is no such token.
-fn judged(answer: &Fetched, unknown: &[u16]) -> Result<RevocationOutcome, NotRevoked> {
+fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, RevocationError> {
     let json = answer.json().unwrap_or_default();
     match answer.status {
         200..=299 if says_gone(&json) => Ok(RevocationOutcome::Unknown),
         // Some say no with the status of a yes.
         200..=299 if json["ok"] != false => Ok(RevocationOutcome::Revoked),
         status if unknown.contains(&status) => Ok(RevocationOutcome::Unknown),
-        status => Err(NotRevoked::Status(status)),
+        status => Err(RevocationError::Status(status)),
     }
 }
 
 /// Whether an answer refuses the token that it was asked with: by its status (RFC 6750, 3.1), or in words with the status
 /// of a yes.
-pub(super) fn is_refusal(answer: &Fetched) -> bool {
+pub(super) fn is_refusal(answer: &FetchedAnswer) -> bool {
     answer.status == 401 || says_gone(&answer.json().unwrap_or_default())
 }
 

@@ -16,7 +16,7 @@ const WEEK: &str = "Mo Tu We Th Fr Sa Su";
 pub(super) struct Calendar(Date);
 
 /// The outcome of a key in a calendar.
-pub(super) enum Picked {
+pub(super) enum CalendarOutcome {
     /// This day was chosen, as a field takes it.
     Day(String),
     /// The person looks at another day.
@@ -32,7 +32,7 @@ impl Calendar {
     }
 
     /// Does what a key does.
-    pub(super) fn press(&mut self, key: &Key) -> Picked {
+    pub(super) fn press(&mut self, key: &Key) -> CalendarOutcome {
         let step = match key {
             Key::Left => Span::new().days(-1),
             Key::Right => Span::new().days(1),
@@ -42,12 +42,12 @@ impl Calendar {
             Key::PageDown => Span::new().months(1),
             Key::Home => Span::new().years(-1),
             Key::End => Span::new().years(1),
-            Key::Enter | Key::Char(' ') => return Picked::Day(self.0.to_string()),
-            _ => return Picked::Left,
+            Key::Enter | Key::Char(' ') => return CalendarOutcome::Day(self.0.to_string()),
+            _ => return CalendarOutcome::Left,
         };
         // The first and the last day there are, are as far as it goes.
         self.0 = self.0.saturating_add(step);
-        Picked::Moved
+        CalendarOutcome::Moved
     }
 
     /// The rows of the month, from a column.

@@ -6,15 +6,15 @@ use askback::forms::{Field, FieldKind, Opt, TextFormat};
 use jiff::civil::Date;
 
 use super::{
-    calendar::{Calendar, Picked},
+    calendar::{Calendar, CalendarOutcome},
     choices::{is_chosen_from, is_long},
     editor::Editor,
     key::Key,
     suggested::SuggestedView,
 };
 use crate::{
-    command::{self, OfField, Typed},
-    model::{Ask, Draft, Front, Said, having, options},
+    command::{self, InputLine, OfField},
+    model::{Action, Ask, Draft, Front, having, options},
     question::is_secret,
 };
 
@@ -47,9 +47,9 @@ pub(super) struct FormView {
 }
 
 /// The outcome of a key.
-pub(super) enum Pressed {
+pub(super) enum FormOutcome {
     /// This was said.
-    Said(Vec<Said>),
+    Action(Vec<Action>),
     /// This command was written in a field.
     Command(String),
     /// It is no key for a form.
@@ -76,9 +76,9 @@ impl FormView {
     }
 
     /// Has the form be looked over and sent.
-    fn submit(&mut self) -> Pressed {
+    fn submit(&mut self) -> FormOutcome {
         self.submits = true;
-        Pressed::Said(vec![Said::Submit])
+        FormOutcome::Action(vec![Action::Submit])
     }
 
     /// Shows secrets as they were typed, or hides them again.
@@ -122,36 +122,36 @@ impl FormView {
         self.load(draft);
         let field = draft.fields().get(self.focus)?;
         let text = || match command::typed(self.editor.text()) {
-            Typed::Text(text) => text,
-            Typed::Command(..) => self.editor.text().to_owned(),
+            InputLine::Text(text) => text,
+            InputLine::Command(..) => self.editor.text().to_owned(),
         };
         (!is_chosen_from(field)).then(text)
     }
 
     /// Takes a text for the field that has the focus.
-    pub(super) fn edited(&mut self, text: String) -> Vec<Said> {
+    pub(super) fn edited(&mut self, text: String) -> Vec<Action> {
         self.loaded = None;
         let field = self.focus;
-        vec![Said::Write { field, text }]
+        vec![Action::Write { field, text }]
     }
 
     /// Has the object or list at the focus be written as JSON, or in fields again.
-    pub(super) fn fold(&mut self, draft: &Draft) -> Vec<Said> {
+    pub(super) fn fold(&mut self, draft: &Draft) -> Vec<Action> {
         let field = draft.first_of(self.focus);
         self.go_to(field);
-        vec![Said::Fold(field)]
+        vec![Action::Fold(field)]
     }
 
     /// Does what a command says about the field that has the focus.
-    pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Said> {
+    pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Action> {
         let field = self.focus;
         match of {
-            OfField::Clear => vec![Said::Clear(field)],
+            OfField::Clear => vec![Action::Clear(field)],
             OfField::Fold => self.fold(draft),
-            OfField::Suggest(text) => vec![Said::Suggest { field, text }],
+            OfField::Suggest(text) => vec![Action::Suggest { field, text }],
             OfField::Last => {
                 self.submits = true;
-                vec![Said::Submit]
+                vec![Action::Submit]
             }
             OfField::Before => {
                 self.go_to(field.saturating_sub(1));
@@ -197,75 +197,75 @@ impl FormView {
     }
 
     /// Has values suggested for the field at which the form begins, once.
-    pub(super) fn suggest(&mut self, draft: &Draft) -> Option<Said> {
+    pub(super) fn suggest(&mut self, draft: &Draft) -> Option<Action> {
         if std::mem::replace(&mut self.has_suggested, true) {
             return None;
         }
         let text = self.text_of(draft)?;
         let field = self.focus;
-        Some(Said::Suggest { field, text })
+        Some(Action::Suggest { field, text })
     }
 
     /// Does what a key does.
-    pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> Pressed {
+    pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> FormOutcome {
         self.load(draft);
         if let Some(said) = self.suggested.press(front, self.focus, key) {
             // Another text may stand in the field.
             self.loaded = None;
-            return Pressed::Said(said);
+            return FormOutcome::Action(said);
         }
         let before = self.focus;
         match self.press_field(draft, key) {
-            Pressed::Said(mut said) => {
-                let written = said.iter().any(|said| matches!(said, Said::Write { .. }));
+            FormOutcome::Action(mut said) => {
+                let written = said.iter().any(|said| matches!(said, Action::Write { .. }));
                 if front.suggests() && (written || self.focus != before) {
                     self.load(draft);
-                    said.push(Said::Suggest {
+                    said.push(Action::Suggest {
                         field: self.focus,
                         text: self.editor.text().to_owned(),
                     });
                 }
-                Pressed::Said(said)
+                FormOutcome::Action(said)
             }
             pressed => pressed,
         }
     }
 
-    fn press_field(&mut self, draft: &Draft, key: &Key) -> Pressed {
+    fn press_field(&mut self, draft: &Draft, key: &Key) -> FormOutcome {
         let at = self.focus;
         let Some(field) = draft.fields().get(at) else {
-            return Pressed::Other;
+            return FormOutcome::Other;
         };
         if let Some(calendar) = &mut self.calendar {
             let mut said = Vec::new();
             match calendar.press(key) {
-                Picked::Moved => {}
-                Picked::Left if matches!(key, Key::Char(_) | Key::Paste(_)) => {
+                CalendarOutcome::Moved => {}
+                CalendarOutcome::Left if matches!(key, Key::Char(_) | Key::Paste(_)) => {
                     // Who types another day begins with it.
                     self.calendar = None;
                     self.editor = Editor::default();
                     return self.press_field(draft, key);
                 }
-                Picked::Left => {
+                CalendarOutcome::Left => {
                     self.calendar = None;
                     if matches!(key, Key::Tab | Key::BackTab) {
                         return self.press_field(draft, key);
                     }
                 }
-                Picked::Day(text) => {
+                CalendarOutcome::Day(text) => {
                     (self.calendar, self.loaded) = (None, None);
-                    said.push(Said::Write { field: at, text });
+                    said.push(Action::Write { field: at, text });
                 }
             }
-            return Pressed::Said(said);
+            return FormOutcome::Action(said);
         }
         let last = draft.fields().len().saturating_sub(1);
         match key {
             Key::Enter => {
-                if let Typed::Command(name, rest) = command::typed(self.editor.text()) {
+                if let InputLine::Command(name, rest) = command::typed(self.editor.text()) {
                     let command = format!("{name} {rest}");
                     self.loaded = None;
-                    return Pressed::Command(command);
+                    return FormOutcome::Command(command);
                 }
                 if at == last {
                     return self.submit();
@@ -280,14 +280,14 @@ impl FormView {
             Key::BackTab | Key::Up => self.go_to(at.checked_sub(1).unwrap_or(last)),
             Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
             Key::PageUp => self.go_to(at.saturating_sub(5)),
-            Key::Ctrl('t') if draft.has_nested() => return Pressed::Said(self.fold(draft)),
+            Key::Ctrl('t') if draft.has_nested() => return FormOutcome::Action(self.fold(draft)),
             Key::Ctrl('s') => return self.submit(),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;
                 if is_chosen_from(field) && !self.editor.text().is_empty() {
-                    return Pressed::Said(Vec::new());
+                    return FormOutcome::Action(Vec::new());
                 }
-                return Pressed::Said(vec![Said::Clear(at)]);
+                return FormOutcome::Action(vec![Action::Clear(at)]);
             }
             // A command is written beside the options.
             key if is_chosen_from(field)
@@ -295,32 +295,32 @@ impl FormView {
                     || !self.editor.text().is_empty()) =>
             {
                 if !self.editor.press(key) {
-                    return Pressed::Other;
+                    return FormOutcome::Other;
                 }
             }
             key if is_long(options(field)) => return self.find(draft, field, key),
             key if is_chosen_from(field) => return self.choose(draft, field, key),
             key => {
                 if !self.editor.press(key) {
-                    return Pressed::Other;
+                    return FormOutcome::Other;
                 }
-                return Pressed::Said(match command::typed(self.editor.text()) {
-                    Typed::Text(text) => vec![Said::Write { field: at, text }],
+                return FormOutcome::Action(match command::typed(self.editor.text()) {
+                    InputLine::Text(text) => vec![Action::Write { field: at, text }],
                     // The slash alone was a text.
-                    Typed::Command(..)
+                    InputLine::Command(..)
                         if draft.written(at) == Some("/")
                             || draft.value(at).is_some_and(|value| value == "/") =>
                     {
-                        vec![Said::Clear(at)]
+                        vec![Action::Clear(at)]
                     }
-                    Typed::Command(..) => Vec::new(),
+                    InputLine::Command(..) => Vec::new(),
                 });
             }
         }
-        Pressed::Said(Vec::new())
+        FormOutcome::Action(Vec::new())
     }
 
-    fn choose(&mut self, draft: &Draft, field: &Field, key: &Key) -> Pressed {
+    fn choose(&mut self, draft: &Draft, field: &Field, key: &Key) -> FormOutcome {
         let at = self.focus;
         let count = match &field.kind {
             FieldKind::Boolean(_) => 2,
@@ -328,7 +328,7 @@ impl FormView {
         };
         let is_several = matches!(field.kind, FieldKind::Choices(_));
         let is_empty = draft.value(at).is_none();
-        let said = |option| Pressed::Said(vec![Said::Choose { field: at, option }]);
+        let said = |option| FormOutcome::Action(vec![Action::Choose { field: at, option }]);
         match key {
             Key::Char(' ') => return said(self.option),
             Key::Char(c) => {
@@ -351,7 +351,7 @@ impl FormView {
                     .and_then(|digit| digit.checked_sub(1))
                     .filter(|&index| index < count && count < 10);
                 let Some(option) = numbered.or(found) else {
-                    return Pressed::Said(Vec::new());
+                    return FormOutcome::Action(Vec::new());
                 };
                 self.option = option;
                 if !is_several || numbered.is_some() {
@@ -372,14 +372,14 @@ impl FormView {
             }
             Key::Home => self.option = 0,
             Key::End => self.option = count.saturating_sub(1),
-            Key::Backspace | Key::Delete => return Pressed::Said(vec![Said::Clear(at)]),
-            _ => return Pressed::Other,
+            Key::Backspace | Key::Delete => return FormOutcome::Action(vec![Action::Clear(at)]),
+            _ => return FormOutcome::Other,
         }
-        Pressed::Said(Vec::new())
+        FormOutcome::Action(Vec::new())
     }
 
     /// Finds an option among many by a part of its label.
-    fn find(&mut self, draft: &Draft, field: &Field, key: &Key) -> Pressed {
+    fn find(&mut self, draft: &Draft, field: &Field, key: &Key) -> FormOutcome {
         let is_several = matches!(field.kind, FieldKind::Choices(_));
         match key {
             Key::Char(' ') if is_several || self.sought.is_empty() => {
@@ -401,7 +401,7 @@ impl FormView {
             key => return self.choose(draft, field, key),
         }
         if self.sought.is_empty() {
-            return Pressed::Said(Vec::new());
+            return FormOutcome::Action(Vec::new());
         }
         let found = having(options(field), &self.sought);
         let sought = self.sought.to_lowercase();
@@ -413,15 +413,15 @@ impl FormView {
     }
 
     /// Is at the option that was found, which chooses it where one is chosen.
-    fn found(&mut self, option: Option<&usize>, is_several: bool) -> Pressed {
+    fn found(&mut self, option: Option<&usize>, is_several: bool) -> FormOutcome {
         let Some(&option) = option else {
-            return Pressed::Said(Vec::new());
+            return FormOutcome::Action(Vec::new());
         };
         self.option = option;
         let field = self.focus;
-        Pressed::Said(match is_several {
+        FormOutcome::Action(match is_several {
             true => Vec::new(),
-            false => vec![Said::Choose { field, option }],
+            false => vec![Action::Choose { field, option }],
         })
     }
 }
@@ -433,7 +433,7 @@ fn is_date(field: &Field) -> bool {
 /// A text as it is typed: what begins like a command has a slash more.
 fn escaped(text: String) -> String {
     match command::typed(&text) {
-        Typed::Text(read) if read == text => text,
+        InputLine::Text(read) if read == text => text,
         _ => format!("/{text}"),
     }
 }

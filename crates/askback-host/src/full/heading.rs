@@ -8,7 +8,7 @@ use crate::{
     model::{Ask, Call, Desk, Front, Question},
     page::{Look, Page, Style},
     question,
-    text::{self, Given, PeerText, Words, given},
+    text::{self, LocalText, PeerText, Words, given},
     words,
 };
 
@@ -122,7 +122,7 @@ fn behind(
     Some(row)
 }
 
-fn wants(question: &Question, name: Given) -> Words {
+fn wants(question: &Question, name: LocalText) -> Words {
     match &question.ask {
         Ask::Arguments { .. } if !question.edits_request() => "The arguments of".into(),
         _ => question::wants(question, name),
@@ -130,7 +130,7 @@ fn wants(question: &Question, name: Given) -> Words {
 }
 
 /// The same where there is little room.
-fn wants_in_short(question: &Question, name: Given) -> Words {
+fn wants_in_short(question: &Question, name: LocalText) -> Words {
     match &question.ask {
         Ask::Sample(_) => words!("{} asks for a model's text", name),
         Ask::Roots => words!("{} asks for folders", name),

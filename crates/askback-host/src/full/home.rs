@@ -41,7 +41,7 @@ pub(super) struct Home {
 }
 
 /// The outcome of a key.
-pub(super) enum Homed {
+pub(super) enum HomeOutcome {
     /// This line was entered.
     Line(String),
     /// This line was picked from a list: names of the server's stand in it.
@@ -68,11 +68,11 @@ impl Home {
     }
 
     /// Does what a key does.
-    pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> Homed {
+    pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         self.follow(talk);
         let before = self.editor.text().to_owned();
         let homed = match self.pressed(talk, key) {
-            Homed::Nothing if self.editor.text() != before => self.begun(),
+            HomeOutcome::Nothing if self.editor.text() != before => self.begun(),
             homed => homed,
         };
         let picked = self
@@ -92,29 +92,31 @@ impl Home {
     }
 
     /// The line that is written, where a word of it may be completed.
-    fn begun(&self) -> Homed {
+    fn begun(&self) -> HomeOutcome {
         let text = self.editor.text();
         let is_new = !self.is_searching && self.back.is_none();
         let is_begun = is_new && text.starts_with('/') && text.contains(' ');
         match is_begun && self.editor.at() == text.len() {
-            true => Homed::Begun(text.to_owned()),
-            false => Homed::Nothing,
+            true => HomeOutcome::Begun(text.to_owned()),
+            false => HomeOutcome::Nothing,
         }
     }
 
-    fn pressed(&mut self, talk: &Conversation, key: &Key) -> Homed {
+    fn pressed(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         match key {
             Key::Enter => return self.enter(talk),
             // What is being written stays.
-            Key::F(1) => return Homed::Line("/help".to_owned()),
+            Key::F(1) => return HomeOutcome::Line("/help".to_owned()),
             Key::Char('?') if self.editor.text().is_empty() && !self.is_searching => {
-                return Homed::Line("/help".to_owned());
+                return HomeOutcome::Line("/help".to_owned());
             }
-            Key::F(2) => return Homed::Line("/wire".to_owned()),
-            Key::F(5) => return Homed::Line("/again".to_owned()),
-            Key::Char('r') if self.is_at_latest(talk) => return Homed::Line("/again".to_owned()),
-            Key::Ctrl('d') if self.editor.text().is_empty() => return Homed::Leave,
-            Key::Ctrl('c') if !self.is_listing() => return Homed::Interrupt,
+            Key::F(2) => return HomeOutcome::Line("/wire".to_owned()),
+            Key::F(5) => return HomeOutcome::Line("/again".to_owned()),
+            Key::Char('r') if self.is_at_latest(talk) => {
+                return HomeOutcome::Line("/again".to_owned());
+            }
+            Key::Ctrl('d') if self.editor.text().is_empty() => return HomeOutcome::Leave,
+            Key::Ctrl('c') if !self.is_listing() => return HomeOutcome::Interrupt,
             Key::Ctrl('c') | Key::Esc => {
                 self.editor.take();
                 self.picked = None;
@@ -135,7 +137,7 @@ impl Home {
                 }
             }
         }
-        Homed::Nothing
+        HomeOutcome::Nothing
     }
 
     /// Goes on to the next of the lines that fit.
@@ -180,7 +182,7 @@ impl Home {
     pub(super) fn press_ahead(&mut self, talk: &Conversation, key: &Key) {
         match key {
             Key::Enter if self.is_ahead && self.is_command() => {
-                if let Homed::Line(line) = self.enter(talk) {
+                if let HomeOutcome::Line(line) = self.enter(talk) {
                     self.entered.push_back(line);
                 }
             }
@@ -198,7 +200,7 @@ impl Home {
         self.entered.pop_front()
     }
 
-    fn enter(&mut self, talk: &Conversation) -> Homed {
+    fn enter(&mut self, talk: &Conversation) -> HomeOutcome {
         let fitting = self.fitting(talk);
         let typed = self.editor.text().trim();
         let picked = match self.picked {
@@ -211,11 +213,11 @@ impl Home {
                 Some(ours) if !ours.goes_on => Some(ours.line.as_str()),
                 Some(_) => {
                     self.complete(talk);
-                    return Homed::Nothing;
+                    return HomeOutcome::Nothing;
                 }
                 None => {
                     self.picked = Some(0);
-                    return Homed::Nothing;
+                    return HomeOutcome::Nothing;
                 }
             },
         };
@@ -229,11 +231,11 @@ impl Home {
         (self.picked, self.back, self.is_searching) = (None, None, false);
         self.is_ahead = false;
         if line.trim().is_empty() {
-            return Homed::Nothing;
+            return HomeOutcome::Nothing;
         }
         match is_picked {
-            true => Homed::Picked(line),
-            false => Homed::Line(line),
+            true => HomeOutcome::Picked(line),
+            false => HomeOutcome::Line(line),
         }
     }
 
@@ -468,13 +470,13 @@ mod tests {
     use askback::limits::Limits;
 
     use super::*;
-    use crate::model::{Asker, Change, Desk, Reached, Server};
+    use crate::model::{Asker, Change, Desk, Origin, Server};
 
     /// A conversation in which these lines can be typed, and these were.
     fn talk(offers: Vec<Offer>, history: &[&str]) -> Conversation {
         let asker = Asker {
             name: "travel".to_owned(),
-            reached: Reached::Typed("travel".to_owned()),
+            reached: Origin::Typed("travel".to_owned()),
             claims: None,
         };
         let desk = Desk::new(asker, None, None, Limits::default());
@@ -508,7 +510,7 @@ mod tests {
                 home.press(&talk, &Key::Char(character));
             }
             let entered = match home.press(&talk, &Key::Enter) {
-                Homed::Line(line) | Homed::Picked(line) => Some(line),
+                HomeOutcome::Line(line) | HomeOutcome::Picked(line) => Some(line),
                 _ => None,
             };
             let found = (entered.as_deref(), home.editor.text(), home.picked);
@@ -538,7 +540,7 @@ mod tests {
                 home.press(&talk, key);
             }
             let entered = match home.press(&talk, &Key::Enter) {
-                Homed::Line(line) | Homed::Picked(line) => line,
+                HomeOutcome::Line(line) | HomeOutcome::Picked(line) => line,
                 _ => String::new(),
             };
             assert_eq!(entered, line, "{keys:?}");

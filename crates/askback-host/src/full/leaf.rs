@@ -35,7 +35,7 @@ use crate::{
     browser,
     host::waited,
     leaf::{Did, Leaf},
-    model::{Call, Cause, Conversation, Desk, Far, Happened, Step, link},
+    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
@@ -211,7 +211,7 @@ impl Leaf for Full {
             let ended = ready!(away.poll(context));
             self.is_without_pager |= away.is_pager() && ended.is_err();
             self.come_back();
-            return Poll::Ready(Did::Said(match ended {
+            return Poll::Ready(Did::Action(match ended {
                 Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
                 Ok(None) => Vec::new(),
                 Err(issue) => {
@@ -222,7 +222,7 @@ impl Leaf for Full {
         }
         let is_same = self.resizing.poll_over(context).is_ready();
         if is_same || self.settling.poll_over(context).is_ready() {
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         if let (None, Some(prompt)) = (desk.front(), &self.prompt)
             && let Some(did) = self.screen.take_entered(prompt, &mut self.page)
@@ -230,7 +230,7 @@ impl Leaf for Full {
             return Poll::Ready(did);
         }
         if let Some(said) = self.screen.begun(desk) {
-            return Poll::Ready(Did::Said(vec![said]));
+            return Poll::Ready(Did::Action(vec![said]));
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
@@ -250,7 +250,7 @@ impl Leaf for Full {
                     self.is_waiting = true;
                     self.waited_for = self.waited_for.saturating_add(SILENT);
                     self.waited.set(sleep(SILENT));
-                    return Poll::Ready(Did::Said(Vec::new()));
+                    return Poll::Ready(Did::Action(Vec::new()));
                 }
                 return Poll::Pending;
             }
@@ -259,19 +259,19 @@ impl Leaf for Full {
             // It may have changed once more since then.
             let (columns, rows) = crossterm::terminal::size().unwrap_or((columns, rows));
             self.resize(size(columns, rows));
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         self.attention.turn(&event);
         let Some(key) = Key::read(event) else {
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         };
         #[cfg(unix)]
         if key == Key::Ctrl('z') {
             self.suspend();
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         let did = self
             .screen
@@ -288,7 +288,7 @@ impl Leaf for Full {
         Poll::Ready(did)
     }
 
-    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.screen.happened(desk, happened, &mut self.page);
         let is_step = self.settling.happened(desk, happened.cause);
         if is_step && desk.front().is_some_and(|front| is_review(&front.step)) {

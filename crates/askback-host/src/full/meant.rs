@@ -58,7 +58,7 @@ mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::model::{Ask, Asker, Event, Question, Reached, Said};
+    use crate::model::{Action, Ask, Asker, Event, Origin, Question};
 
     /// The keys of the person, a tenth of a second apart.
     async fn taken(settling: &mut Settling, desk: &Desk, keys: &[Key]) -> Vec<Key> {
@@ -76,7 +76,7 @@ mod tests {
     async fn asked(settling: &mut Settling) -> Desk {
         let asker = Asker {
             name: "zoo".to_owned(),
-            reached: Reached::Typed("zoo".to_owned()),
+            reached: Origin::Typed("zoo".to_owned()),
             claims: None,
         };
         let mut desk = Desk::new(asker, None, None, Limits::default());
@@ -131,11 +131,11 @@ mod tests {
         let mut settling = Settling::default();
         let mut desk = asked(&mut settling).await;
         for (id, letter, said) in [
-            (2, 'n', Said::Decline(None)),
-            (3, 'y', Said::Yes),
-            (4, 'd', Said::Decline(None)),
+            (2, 'n', Action::Decline(None)),
+            (3, 'y', Action::Yes),
+            (4, 'd', Action::Decline(None)),
         ] {
-            desk.update(Event::Said(Said::Cancel));
+            desk.update(Event::Action(Action::Cancel));
             let question = Question {
                 call: None,
                 key: None,
@@ -150,7 +150,7 @@ mod tests {
             wait(&mut settling).await;
             let first = [Key::Char(letter)];
             assert_eq!(taken(&mut settling, &desk, &first).await, first);
-            let happened = desk.update(Event::Said(said));
+            let happened = desk.update(Event::Action(said));
             settling.happened(&desk, happened.cause);
             settling.show(&desk, false);
             let rest = [Key::Char('o'), Key::Char('w'), Key::Enter];
@@ -164,7 +164,7 @@ mod tests {
     async fn a_line_behind_an_answer_takes_all_but_the_rest_of_a_yes() {
         let mut settling = Settling::default();
         let mut desk = asked(&mut settling).await;
-        let happened = desk.update(Event::Said(Said::Cancel));
+        let happened = desk.update(Event::Action(Action::Cancel));
         settling.happened(&desk, happened.cause);
         settling.show(&desk, false);
         let keys = [Key::Char('e'), Key::Char('s'), Key::Enter];

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::{
-        Asker, Desk, Draft, Effect, Front, Happened, Reply, Sampling, Step, Why,
+        Asker, Desk, Draft, Effect, EventOutcome, Front, Reply, Sampling, Step, Why,
         link::{self, Link},
     },
     page::{Excerpt, Look, Page, Rows, Style},
@@ -358,7 +358,7 @@ fn packed(keys: &str, columns: usize) -> Vec<Row> {
 /// replied so, before the person changed it.
 pub(super) fn kept(
     desk: &Desk,
-    happened: &Happened,
+    happened: &EventOutcome,
     replied: Option<&CreateMessageResult>,
     page: &mut Page,
 ) {

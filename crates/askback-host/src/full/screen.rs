@@ -8,21 +8,21 @@ use jiff::civil::Date;
 use super::{
     checkpoint,
     editor::Editor,
-    form::{FormView, Pressed},
+    form::{FormOutcome, FormView},
     help,
-    home::{Home, Homed, entered, one_row},
+    home::{Home, HomeOutcome, entered, one_row},
     key::Key,
     link_code::LinkCode,
     question,
     reading::{Reading, agrees},
 };
 use crate::{
-    command::{self, Heard, OfField, Typed},
+    command::{self, InputLine, LineMeaning, OfField},
     leaf::Did,
-    model::{Conversation, Desk, Front, Happened, Said, Step},
+    model::{Action, Conversation, Desk, EventOutcome, Front, Step},
     page::{Page, Style},
     text::{self, Words, given},
-    wire::Shown,
+    wire::MessageSelection,
     words,
 };
 
@@ -68,7 +68,7 @@ pub struct Screen {
     /// The question that a text in the editor is for.
     edits: Option<Edits>,
     /// The messages that the person wants to see.
-    wire: Option<Shown>,
+    wire: Option<MessageSelection>,
 }
 
 /// The question that a text in the editor is for.
@@ -143,7 +143,7 @@ impl Screen {
 
     /// Takes a text back from an editor: what the person says with it. If the question that it is for went
     /// away meanwhile, the text is put on the page.
-    pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Said> {
+    pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Action> {
         self.look(desk);
         let edits = self.edits.take();
         let front = desk
@@ -172,7 +172,7 @@ impl Screen {
     }
 
     /// Takes in what came of an event, and puts on the page what the scrollback keeps of it.
-    pub fn happened(&mut self, desk: &Desk, happened: &Happened, page: &mut Page) {
+    pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome, page: &mut Page) {
         question::kept(desk, happened, self.replied.as_ref(), page);
         let front = desk.front();
         if front.map(|front| (front.id, front.turn)) != self.seen {
@@ -194,7 +194,7 @@ impl Screen {
 
     /// Says what is wanted of a form that is seen before a key is pressed: values for its first field, where some are
     /// suggested.
-    pub fn begun(&mut self, desk: &Desk) -> Option<Said> {
+    pub fn begun(&mut self, desk: &Desk) -> Option<Action> {
         self.look(desk);
         let front = desk.front().filter(Front::suggests)?;
         match front.step {
@@ -222,24 +222,24 @@ impl Screen {
                 }
                 match self.wire.take() {
                     Some(shown) => Did::Wire(shown),
-                    None if *key == Key::Ctrl('c') && said == [Said::Cancel] => Did::Interrupt,
-                    None => Did::Said(said),
+                    None if *key == Key::Ctrl('c') && said == [Action::Cancel] => Did::Interrupt,
+                    None => Did::Action(said),
                 }
             }
             (None, Some(prompt)) => match self.home.press(talk, key) {
-                Homed::Line(line) => entered(line, prompt, page),
-                Homed::Picked(line) => {
+                HomeOutcome::Line(line) => entered(line, prompt, page),
+                HomeOutcome::Picked(line) => {
                     let columns = page.look().columns.saturating_sub(text::GUTTER.len());
                     let seen = one_row(prompt, &line, columns);
                     page.quote_at(words!("{}> ", prompt.clone()), seen);
                     Did::Line(line)
                 }
-                Homed::Begun(line) => Did::Begun(line),
-                Homed::Leave => Did::End,
-                Homed::Interrupt => Did::Interrupt,
-                Homed::Nothing => Did::Said(Vec::new()),
+                HomeOutcome::Begun(line) => Did::Begun(line),
+                HomeOutcome::Leave => Did::End,
+                HomeOutcome::Interrupt => Did::Interrupt,
+                HomeOutcome::Nothing => Did::Action(Vec::new()),
             },
-            (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Said(Vec::new()),
+            (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Action(Vec::new()),
             (None, None) if *key == Key::Ctrl('c') => {
                 // What was to follow is not wanted either.
                 while self.home.take_entered().is_some() {}
@@ -247,7 +247,7 @@ impl Screen {
             }
             (None, None) => {
                 self.home.press_ahead(talk, key);
-                Did::Said(Vec::new())
+                Did::Action(Vec::new())
             }
         };
         if let (Some(wanted), Some(front)) = (self.wanted.take(), desk.front()) {
@@ -308,13 +308,13 @@ impl Screen {
     }
 
     /// The text that the person writes, where it is another than the question has so far.
-    fn draft(&self, step: &Step<'_>) -> Option<Said> {
+    fn draft(&self, step: &Step<'_>) -> Option<Action> {
         let text = self.text.text();
         let is_other = so_far(step).is_some_and(|so_far| so_far != text);
-        is_other.then(|| Said::Draft(text.to_owned()))
+        is_other.then(|| Action::Draft(text.to_owned()))
     }
 
-    fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Said> {
+    fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Action> {
         let is_text = match front.step {
             Step::Filling(draft) => self.form.text_of(draft).is_some(),
             ref step => help::is_typed(step),
@@ -332,10 +332,10 @@ impl Screen {
                 return Vec::new();
             }
             Key::F(2) => {
-                self.wire = Some(Shown::Last);
+                self.wire = Some(MessageSelection::Last);
                 return Vec::new();
             }
-            Key::F(8) => return vec![Said::Mute],
+            Key::F(8) => return vec![Action::Mute],
             Key::Ctrl('r') if help::hides_any(front) => {
                 self.form.turn_secrets();
                 return Vec::new();
@@ -352,14 +352,14 @@ impl Screen {
                 });
                 return Vec::new();
             }
-            Key::Ctrl('d') if front.step != Step::Reason => return vec![Said::Decline(None)],
+            Key::Ctrl('d') if front.step != Step::Reason => return vec![Action::Decline(None)],
             _ => {}
         }
         if let Step::Filling(draft) = front.step {
             match self.form.press(front, draft, key) {
-                Pressed::Said(said) => return said,
-                Pressed::Command(command) => return self.command(front, &command),
-                Pressed::Other => {}
+                FormOutcome::Action(said) => return said,
+                FormOutcome::Command(command) => return self.command(front, &command),
+                FormOutcome::Other => {}
             }
         } else if agrees(&front.step, key) && !self.reading.is_whole() {
             self.issue = Some("There is more below: look at it first, with ↓ or Page Down.");
@@ -370,7 +370,7 @@ impl Screen {
             return Vec::new();
         }
         match key {
-            Key::Esc | Key::Ctrl('c') => return vec![Said::Cancel],
+            Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],
             Key::Char(_) => self.is_stray = !is_text,
             _ => {}
         }
@@ -378,30 +378,30 @@ impl Screen {
     }
 
     /// Does what a key does at a step that is no form, if it does anything.
-    fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Said>> {
+    fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Action>> {
         let one = |said| Some(vec![said]);
         match (&front.step, key) {
-            (Step::Secret(_) | Step::Confirm, Key::Char('y')) => one(Said::Yes),
-            (Step::Confirm, Key::Enter) => one(Said::Yes),
-            (Step::Secret(_) | Step::Confirm, Key::Char('n' | 'd')) => one(Said::Decline(None)),
-            (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Said::Send),
+            (Step::Secret(_) | Step::Confirm, Key::Char('y')) => one(Action::Yes),
+            (Step::Confirm, Key::Enter) => one(Action::Yes),
+            (Step::Secret(_) | Step::Confirm, Key::Char('n' | 'd')) => one(Action::Decline(None)),
+            (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Action::Send),
             (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
-                one(Said::Back)
+                one(Action::Back)
             }
             (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
                 checkpoint::said(&front.step, key).map(|said| vec![said])
             }
-            (Step::Write(_), Key::Ctrl('b')) => one(Said::Back),
-            (Step::Rewrite(..), Key::Ctrl('s')) => one(Said::Fill(self.text.take())),
+            (Step::Write(_), Key::Ctrl('b')) => one(Action::Back),
+            (Step::Rewrite(..), Key::Ctrl('s')) => one(Action::Fill(self.text.take())),
             (Step::Rewrite(..), Key::Ctrl('b')) => {
                 self.text.take();
-                one(Said::Back)
+                one(Action::Back)
             }
-            (Step::Consent(_), Key::Char('o')) => one(Said::Yes),
-            (Step::Sure(_), Key::Char('y')) => one(Said::Yes),
-            (Step::Sure(_), Key::Char('b') | Key::Backspace) => one(Said::Back),
-            (Step::Opened(_), Key::Enter) => one(Said::Done),
-            (Step::Opened(_), Key::Char('o')) => one(Said::OpenAgain),
+            (Step::Consent(_), Key::Char('o')) => one(Action::Yes),
+            (Step::Sure(_), Key::Char('y')) => one(Action::Yes),
+            (Step::Sure(_), Key::Char('b') | Key::Backspace) => one(Action::Back),
+            (Step::Opened(_), Key::Enter) => one(Action::Done),
+            (Step::Opened(_), Key::Char('o')) => one(Action::OpenAgain),
             (
                 Step::Consent(_)
                 | Step::Sure(_)
@@ -409,7 +409,7 @@ impl Screen {
                 | Step::Review(_)
                 | Step::Reread(_),
                 Key::Char('d'),
-            ) => one(Said::Decline(None)),
+            ) => one(Action::Decline(None)),
             (Step::Consent(link) | Step::Sure(link) | Step::Opened(link), Key::Char('c')) => {
                 self.copied = Some(link.url.clone());
                 self.wanted = Some(Wanted::Link);
@@ -419,29 +419,29 @@ impl Screen {
                 self.wanted = Some(Wanted::Code);
                 Some(Vec::new())
             }
-            (Step::Write(_), Key::Ctrl('s')) => one(Said::Fill(self.text.text().to_owned())),
+            (Step::Write(_), Key::Ctrl('s')) => one(Action::Fill(self.text.text().to_owned())),
             (Step::Write(_) | Step::Rewrite(..), Key::Enter | Key::Break) => {
                 self.text.insert("\n");
                 Some(Vec::new())
             }
-            (Step::Reason, Key::Enter) => one(Said::Fill(self.text.take())),
+            (Step::Reason, Key::Enter) => one(Action::Fill(self.text.take())),
             // Pressed again, it says no without a reason.
             (Step::Reason, Key::Ctrl('d')) if self.text.text().is_empty() => {
-                one(Said::Fill(String::new()))
+                one(Action::Fill(String::new()))
             }
             (Step::Reason, Key::Esc) => {
                 self.text.take();
-                one(Said::Back)
+                one(Action::Back)
             }
             (Step::Folders(Some(_)), Key::Char('y')) if self.text.text().is_empty() => {
-                one(Said::Yes)
+                one(Action::Yes)
             }
             (Step::Folders(_), Key::Char('d' | 'n')) if self.text.text().is_empty() => {
-                one(Said::Decline(None))
+                one(Action::Decline(None))
             }
             (Step::Folders(_) | Step::Returning(_), Key::Enter) => {
                 let typed = self.text.text().trim().to_owned();
-                if let Typed::Command(name, rest) = command::typed(&typed) {
+                if let InputLine::Command(name, rest) = command::typed(&typed) {
                     let command = format!("{name} {rest}");
                     self.text.take();
                     return Some(self.command(front, &command));
@@ -457,11 +457,11 @@ impl Screen {
                     return Some(Vec::new());
                 }
                 one(match front.step {
-                    Step::Returning(_) => Said::Fill(typed),
-                    _ => Said::Folder(typed),
+                    Step::Returning(_) => Action::Fill(typed),
+                    _ => Action::Folder(typed),
                 })
             }
-            (Step::Returning(_), Key::Ctrl('o')) => one(Said::OpenAgain),
+            (Step::Returning(_), Key::Ctrl('o')) => one(Action::OpenAgain),
             (
                 Step::Write(_)
                 | Step::Rewrite(..)
@@ -486,25 +486,27 @@ impl Screen {
     }
 
     /// Carries out a command that was written within a question.
-    fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Said> {
+    fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Action> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
         match command::at_question(&front.step, name, rest) {
-            Heard::Said(said) => return vec![said],
-            Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
+            LineMeaning::Action(said) => return vec![said],
+            LineMeaning::OfField(OfField::Suggest(_)) if !front.suggests() => {
                 self.issue = Some(command::UNSUGGESTED);
             }
-            Heard::OfField(of) => {
+            LineMeaning::OfField(of) => {
                 if let Step::Filling(draft) = front.step {
                     return self.form.command(draft, of);
                 }
             }
-            Heard::Lines => self.issue = Some("Alt-Enter breaks a line; Ctrl-G opens your editor"),
-            Heard::More => self.wanted = Some(Wanted::Message),
-            Heard::Link => self.wanted = Some(Wanted::Link),
-            Heard::Code => self.wanted = Some(Wanted::Code),
-            Heard::Wire(shown) => self.wire = Some(shown),
-            Heard::Help => self.is_helping = true,
-            Heard::Unclear(issue) => self.issue = Some(issue),
+            LineMeaning::Lines => {
+                self.issue = Some("Alt-Enter breaks a line; Ctrl-G opens your editor")
+            }
+            LineMeaning::More => self.wanted = Some(Wanted::Message),
+            LineMeaning::Link => self.wanted = Some(Wanted::Link),
+            LineMeaning::Code => self.wanted = Some(Wanted::Code),
+            LineMeaning::Wire(shown) => self.wire = Some(shown),
+            LineMeaning::Help => self.is_helping = true,
+            LineMeaning::Unclear(issue) => self.issue = Some(issue),
         }
         Vec::new()
     }

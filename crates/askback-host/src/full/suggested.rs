@@ -2,7 +2,7 @@
 
 use super::{frame::Row, key::Key};
 use crate::{
-    model::{Front, Said},
+    model::{Action, Front},
     page::Style,
     text::PeerText,
 };
@@ -23,7 +23,7 @@ impl SuggestedView {
         front: &Front<'_>,
         field: usize,
         key: &Key,
-    ) -> Option<Vec<Said>> {
+    ) -> Option<Vec<Action>> {
         let values = values(front, field);
         match (key, self.picked) {
             (Key::Down, None) if !values.is_empty() => self.picked = Some(0),
@@ -35,11 +35,11 @@ impl SuggestedView {
             (Key::Enter | Key::Tab, Some(picked)) => {
                 self.picked = None;
                 let text = values.get(picked)?.clone();
-                let written = Said::Write {
+                let written = Action::Write {
                     field,
                     text: text.clone(),
                 };
-                return Some(vec![written, Said::Suggest { field, text }]);
+                return Some(vec![written, Action::Suggest { field, text }]);
             }
             _ => {
                 self.picked = None;

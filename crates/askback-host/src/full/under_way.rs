@@ -7,7 +7,7 @@ use super::{
     heading::called,
 };
 use crate::{
-    model::{Call, Desk, Ended, Far, UnderWay},
+    model::{Call, Desk, Far, UnderWay, WorstEnd},
     page::Style,
     text::{self, Words, given},
     words,
@@ -105,7 +105,7 @@ fn scale(columns: usize) -> f64 {
 
 /// The questions that came, and how they ended.
 fn asked(call: &UnderWay) -> Words {
-    let count = |is_such: fn(Option<Ended>) -> bool| {
+    let count = |is_such: fn(Option<WorstEnd>) -> bool| {
         let rounds = call.rounds.iter();
         rounds.filter(|round| is_such(round.ended)).count()
     };
@@ -115,13 +115,13 @@ fn asked(call: &UnderWay) -> Words {
     }
     let mut said = words!("Questions in it: {}", all);
     for (count, how) in [
-        (count(|ended| ended == Some(Ended::Answered)), "answered"),
+        (count(|ended| ended == Some(WorstEnd::Answered)), "answered"),
         (
-            count(|ended| matches!(ended, Some(Ended::Refused | Ended::Expected))),
+            count(|ended| matches!(ended, Some(WorstEnd::Refused | WorstEnd::Expected))),
             "declined or cancelled",
         ),
         (
-            count(|ended| matches!(ended, Some(Ended::Unanswered | Ended::Unexpected))),
+            count(|ended| matches!(ended, Some(WorstEnd::Unanswered | WorstEnd::Unexpected))),
             "gone",
         ),
     ] {

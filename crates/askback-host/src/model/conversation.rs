@@ -5,8 +5,8 @@ use std::time::Duration;
 use askback::protocol::{LoggingLevel, Root};
 
 use super::{
-    Call, Catalog, Claims, Completions, Desk, Event, Far, Folders, Happened, How, Offer, Offers,
-    Permission, Presence, Server, Stance, UnderWay,
+    Call, Catalog, Claims, Completions, Desk, Event, EventOutcome, Far, Folders, How, Offer,
+    Offers, Permission, Presence, Server, Stance, UnderWay,
 };
 use crate::{
     server_id::{PerServer, ServerId},
@@ -195,7 +195,7 @@ impl Conversation {
 
     /// Takes in what changes, at the time that was last noted. Says what came of it at a desk, if it is one where it
     /// happened.
-    pub fn update(&mut self, change: Change) -> Option<Happened> {
+    pub fn update(&mut self, change: Change) -> Option<EventOutcome> {
         match change {
             Change::Desk(server, event) => return Some(self.happen(server, event)),
             Change::Met(server, claims) => self.server_mut(server).desk.meet(claims),
@@ -246,7 +246,7 @@ impl Conversation {
         None
     }
 
-    fn happen(&mut self, server: ServerId, event: Event) -> Happened {
+    fn happen(&mut self, server: ServerId, event: Event) -> EventOutcome {
         let it = self.server_mut(server);
         if let Some(call) = &mut it.call {
             call.note(&event);

@@ -10,11 +10,11 @@ use askback::{
 };
 
 use super::{
-    Ask, Asker, By, Call, Claims, Ended, Question, Refused, Reply, Stance, Why,
-    kept::Kept,
+    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Stance, Why, WorstEnd,
+    kept::Leftover,
     repeat::Repeats,
     stage::{self, Stage, Turn},
-    step::{Effect, Notice, Permission, Said, Step, Suggestions},
+    step::{Action, Effect, Notice, Permission, Step, Suggestions},
 };
 use crate::text::{Clock, PeerText, Words};
 
@@ -33,14 +33,14 @@ pub struct Desk {
     shared: Option<Vec<Root>>,
     /// The folder that is offered.
     offer: Option<Root>,
-    ended: Ended,
+    ended: WorstEnd,
     /// How the questions before the last call ended.
-    ended_before: Ended,
+    ended_before: WorstEnd,
     stance: Stance,
     /// The answers of the call before, where they are given again.
     repeats: Repeats,
-    kept: Kept,
-    stopped: Stopped,
+    kept: Leftover,
+    stopped: LastStop,
     /// Questions that were refused without asking.
     refused: usize,
     /// Whether the person was told, since they last answered, that too many questions wait.
@@ -66,7 +66,7 @@ pub enum Event {
     /// A question of ours was answered in another way than by the person here.
     Settled(u64),
     /// The person said something about the question in front.
-    Said(Said),
+    Action(Action),
     /// The question in front is answered for the person, by a file of theirs.
     Answered(Reply),
     /// The person will say nothing more.
@@ -86,7 +86,7 @@ pub enum Event {
 
 /// The outcome of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happened {
+pub struct EventOutcome {
     /// The question that was in front before, and whether it was one of ours.
     pub before: Option<(u64, bool)>,
     /// The server's message of that question.
@@ -183,12 +183,12 @@ impl Desk {
             muted: false,
             shared,
             offer,
-            ended: Ended::default(),
-            ended_before: Ended::default(),
+            ended: WorstEnd::default(),
+            ended_before: WorstEnd::default(),
             stance: Stance::default(),
             repeats: Repeats::default(),
-            kept: Kept::default(),
-            stopped: Stopped::default(),
+            kept: Leftover::default(),
+            stopped: LastStop::default(),
             refused: 0,
             flooded: false,
             model: None,
@@ -236,7 +236,7 @@ impl Desk {
     }
 
     /// How the questions so far ended, at worst.
-    pub fn ended(&self) -> Ended {
+    pub fn ended(&self) -> WorstEnd {
         self.ended
     }
 
@@ -267,16 +267,16 @@ impl Desk {
     }
 
     /// Takes in what happened and says what is to be done.
-    pub fn update(&mut self, event: Event) -> Happened {
+    pub fn update(&mut self, event: Event) -> EventOutcome {
         let front = self.front.as_ref();
-        Happened {
+        EventOutcome {
             before: front.map(|open| (open.id, open.question.ask.is_ours())),
             message: front
                 .and_then(|open| open.question.ask.message())
                 .map(str::to_owned),
             is_link: front.is_some_and(|open| matches!(open.question.ask, Ask::Link { .. })),
             cause: match event {
-                Event::Said(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
+                Event::Action(_) | Event::Answered(_) | Event::EndOfInput => Cause::Person,
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
                     Cause::Server
                 }
@@ -295,13 +295,13 @@ impl Desk {
             Event::Withdrawn(id) => self.withdrawn(id),
             Event::Lost => self.lost(),
             Event::Settled(id) => self.settled(id),
-            Event::Said(Said::Mute) => self.mute(),
-            Event::Said(Said::Suggest { field, text }) => self.suggest(field, text),
+            Event::Action(Action::Mute) => self.mute(),
+            Event::Action(Action::Suggest { field, text }) => self.suggest(field, text),
             Event::Suggested(suggested) => self.suggested(suggested),
-            Event::Said(Said::Never) => self.never(),
-            Event::Said(Said::Run(permission)) => self.run(permission),
+            Event::Action(Action::Never) => self.never(),
+            Event::Action(Action::Run(permission)) => self.run(permission),
             Event::Sampled(reply) => self.sampled(reply),
-            Event::Said(said) => {
+            Event::Action(said) => {
                 self.turn(|stage, question, offer| stage.said(question, offer, said))
             }
             Event::Answered(reply) => self.turn(|_, _, _| Turn::reply(reply)),
@@ -320,7 +320,7 @@ impl Desk {
             return vec![self.refuse(id, Reply::Cancelled(Why::Muted))];
         }
         if let (Some(reply), false) = (self.stance.reply(), question.ask.is_ours()) {
-            let ended = reply.as_ref().map_or(Ended::Unanswered, Reply::ended);
+            let ended = reply.as_ref().map_or(WorstEnd::Unanswered, Reply::ended);
             self.end(ended);
             let message = question.ask.message().unwrap_or_default().to_owned();
             let stance = self.stance;
@@ -385,13 +385,13 @@ impl Desk {
     }
 
     /// Takes note of how a question ended.
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: WorstEnd) {
         self.ended = self.ended.max(ended);
     }
 
     /// Tells of a question that was refused: it went unanswered, whoever refused it.
     fn refused(&mut self, refused: Refused) -> Vec<Effect> {
-        self.end(Ended::Unanswered);
+        self.end(WorstEnd::Unanswered);
         if self.muted || refused.is_told {
             return Vec::new();
         }
@@ -417,7 +417,7 @@ impl Desk {
                 continue;
             }
             if let (Stage::Request(_), true) = (&open.stage, self.permission.is_given()) {
-                let said = Said::Run(self.permission);
+                let said = Action::Run(self.permission);
                 let turn = open.stage.said(&open.question, None, said);
                 effects.extend(turn.effect);
                 let Ok(stage) = turn.next else { continue };
@@ -435,12 +435,12 @@ impl Desk {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
         if self.waiting.len() < before {
-            self.end(Ended::Unanswered);
+            self.end(WorstEnd::Unanswered);
         }
         if self.front.as_ref().is_none_or(|open| open.id != id) {
             return Vec::new();
         }
-        self.end(Ended::Unanswered);
+        self.end(WorstEnd::Unanswered);
         if let Some(open) = self.front.take() {
             self.kept.keep(open.question, open.stage, &self.limits);
         }
@@ -455,7 +455,7 @@ impl Desk {
         self.waiting.retain(|open| open.question.ask.is_ours());
         let front = self.front.take_if(|open| !open.question.ask.is_ours());
         if front.is_some() || self.waiting.len() < before {
-            self.end(Ended::Unanswered);
+            self.end(WorstEnd::Unanswered);
         }
         let Some(open) = front else {
             return Vec::new();
@@ -630,7 +630,7 @@ impl Desk {
 
 /// Whether the last call was stopped, and nothing was begun since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stopped {
+enum LastStop {
     #[default]
     No,
     /// It was, and no question came since.
@@ -639,7 +639,7 @@ enum Stopped {
     Told,
 }
 
-impl Stopped {
+impl LastStop {
     /// Whether a question can only be one for the call that was stopped. A server asks for folders at any time.
     fn is_for(self, question: &Question) -> bool {
         let asks = matches!(
@@ -653,18 +653,18 @@ impl Stopped {
 impl Desk {
     /// Takes note that the person stopped the call, while nothing else of the server was under way.
     pub fn stop_call(&mut self) {
-        self.stopped = Stopped::Silent;
+        self.stopped = LastStop::Silent;
     }
 
     /// Takes note that the person does something else: what is asked from now on may belong to that.
     pub fn go_on(&mut self) {
-        self.stopped = Stopped::No;
+        self.stopped = LastStop::No;
     }
 
     /// Cancels a question of the call that was stopped, and says so once.
     fn asks_on(&mut self, id: u64) -> Vec<Effect> {
-        let is_told = self.stopped == Stopped::Told;
-        self.stopped = Stopped::Told;
+        let is_told = self.stopped == LastStop::Told;
+        self.stopped = LastStop::Told;
         let tell = (!is_told).then_some(Effect::Tell(Notice::AsksOn));
         let cancel = Effect::Answer(id, Reply::Cancelled(Why::Stopped));
         tell.into_iter().chain([cancel]).collect()

@@ -7,7 +7,7 @@ use askback::{
 use serde_json::Value;
 
 use super::{
-    nested::{self, Group, Key, Kind, Row, Unfolded},
+    nested::{self, Group, Key, Kind, Row, UnfoldedRows},
     options::marks,
 };
 use crate::text::{self, Clock, Words};
@@ -120,7 +120,7 @@ impl Draft {
     }
 
     /// Puts the fields of an object or a list in.
-    fn insert(&mut self, at: usize, unfolded: Unfolded) {
+    fn insert(&mut self, at: usize, unfolded: UnfoldedRows) {
         for (row, at) in unfolded.rows.into_iter().zip(at..) {
             let Row {
                 path,
@@ -202,7 +202,7 @@ impl Draft {
     }
 
     /// The first list whose last item is given, and the fields of the next.
-    fn growth(&self) -> Option<(usize, Unfolded)> {
+    fn growth(&self) -> Option<(usize, UnfoldedRows)> {
         let mut groups = self.groups.iter().enumerate();
         groups.find_map(|(index, group)| {
             let Kind::List(list) = &group.kind else {

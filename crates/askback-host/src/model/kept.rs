@@ -8,9 +8,9 @@ use super::{Ask, Call, Draft, Question, stage::Stage};
 /// same question is asked again, as it is when a call is repeated after a lost connection. A form that asks for secrets is
 /// not kept.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Option<(Question, Stage)>);
+pub(super) struct Leftover(Option<(Question, Stage)>);
 
-impl Kept {
+impl Leftover {
     /// Keeps what the person wrote, if they did.
     pub(super) fn keep(&mut self, question: Question, stage: Stage, limits: &Limits) {
         if let Some(stage) = written(&question.ask, stage, limits) {

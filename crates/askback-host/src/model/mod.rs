@@ -2,7 +2,7 @@
 //! what is to be done next.
 //!
 //! Everything here is `state, event -> state, effects`. A [`Conversation`] takes in each [`Change`]. Front ends show
-//! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Said`], and carry out
+//! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Action`], and carry out
 //! each [`Effect`]; they decide nothing.
 
 mod conversation;
@@ -27,7 +27,7 @@ use askback::{
 };
 
 pub use conversation::{Change, Conversation, History};
-pub use desk::{Cause, Desk, Event, Front, Happened};
+pub use desk::{Cause, Desk, Event, EventOutcome, Front};
 pub use draft::{Draft, missing, read_field};
 pub use folders::Folders;
 pub use offers::{About, Completions, Offer, Offers};
@@ -35,7 +35,7 @@ pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
-pub use step::{Effect, Notice, Permission, Said, Step, Suggestions};
+pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};
 pub use under_way::{Far, How, Round, UnderWay};
 
 use crate::text::{PeerText, Words};
@@ -47,14 +47,14 @@ pub struct Asker {
     /// the address they typed. The server itself has no say in it.
     pub name: String,
     /// How it is reached.
-    pub reached: Reached,
+    pub reached: Origin,
     /// The server's own name and version, once it has sent them.
     pub claims: Option<Claims>,
 }
 
 /// The command that started a server, or its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub enum Origin {
     /// As the person typed it.
     Typed(String),
     /// As a file of servers says it, which may be anybody's.
@@ -370,7 +370,7 @@ impl Reply {
 
 /// How the questions of a run ended, at worst: each of these outweighs those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Ended {
+pub enum WorstEnd {
     /// Each was answered.
     #[default]
     Answered,
@@ -387,30 +387,32 @@ pub enum Ended {
 impl Reply {
     /// Returns how this question ended by this reply. No call waits for folders that a server wants at
     /// its start: without an answer, nothing is left undone.
-    pub(crate) fn ended_for(&self, question: &Question) -> Ended {
+    pub(crate) fn ended_for(&self, question: &Question) -> WorstEnd {
         match (&question.ask, self) {
-            (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => Ended::Answered,
+            (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => {
+                WorstEnd::Answered
+            }
             _ => self.ended(),
         }
     }
 
     /// Returns how the question ended by this reply.
-    pub fn ended(&self) -> Ended {
+    pub fn ended(&self) -> WorstEnd {
         match self {
             Self::Declined { by, .. } => match by {
-                By::Rule { expected: true } => Ended::Expected,
-                By::Person | By::Rule { expected: false } | By::Policy => Ended::Refused,
+                By::Rule { expected: true } => WorstEnd::Expected,
+                By::Person | By::Rule { expected: false } | By::Policy => WorstEnd::Refused,
             },
             Self::Cancelled(why) => match why {
-                Why::Rule { expected: true } => Ended::Expected,
+                Why::Rule { expected: true } => WorstEnd::Expected,
                 Why::Person
                 | Why::EndOfInput
                 | Why::Muted
                 | Why::Stopped
-                | Why::Rule { expected: false } => Ended::Refused,
-                Why::Nobody | Why::Unmatched | Why::Flood => Ended::Unanswered,
+                | Why::Rule { expected: false } => WorstEnd::Refused,
+                Why::Nobody | Why::Unmatched | Why::Flood => WorstEnd::Unanswered,
             },
-            _ => Ended::Answered,
+            _ => WorstEnd::Answered,
         }
     }
 }

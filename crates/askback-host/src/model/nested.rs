@@ -74,7 +74,7 @@ pub(super) struct List {
 
 /// The rows of an object or a list, and the groups among them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Unfolded {
+pub(super) struct UnfoldedRows {
     /// Whether a row may have a value that does not fit its field.
     is_lenient: bool,
     pub(super) rows: Vec<Row>,
@@ -94,8 +94,8 @@ pub(super) fn unfold(
     path: &[Key],
     value: Option<&Value>,
     limits: &Limits,
-) -> Option<Unfolded> {
-    unfold_into(Unfolded::default(), field, path, value, limits)
+) -> Option<UnfoldedRows> {
+    unfold_into(UnfoldedRows::default(), field, path, value, limits)
 }
 
 /// The same rows, also with values that do not fit their fields.
@@ -104,21 +104,21 @@ pub(super) fn unfold_all(
     path: &[Key],
     value: Option<&Value>,
     limits: &Limits,
-) -> Option<Unfolded> {
-    let unfolded = Unfolded {
+) -> Option<UnfoldedRows> {
+    let unfolded = UnfoldedRows {
         is_lenient: true,
-        ..Unfolded::default()
+        ..UnfoldedRows::default()
     };
     unfold_into(unfolded, field, path, value, limits)
 }
 
 fn unfold_into(
-    mut unfolded: Unfolded,
+    mut unfolded: UnfoldedRows,
     field: &Field,
     path: &[Key],
     value: Option<&Value>,
     limits: &Limits,
-) -> Option<Unfolded> {
+) -> Option<UnfoldedRows> {
     let shape = Shape::of(field, path, limits)?;
     unfolded.shape(field, shape, path, value, limits)?;
     (unfolded.rows.len() <= limits.forms.fields).then_some(unfolded)
@@ -173,7 +173,7 @@ impl Shape {
     }
 }
 
-impl Unfolded {
+impl UnfoldedRows {
     /// Adds the rows of a field that has this value.
     fn field(
         &mut self,
@@ -271,8 +271,8 @@ impl Unfolded {
 
 impl List {
     /// The rows of one item more, where there may be one.
-    pub(super) fn grown(&self, path: &[Key], limits: &Limits) -> Option<Unfolded> {
-        let mut unfolded = Unfolded::default();
+    pub(super) fn grown(&self, path: &[Key], limits: &Limits) -> Option<UnfoldedRows> {
+        let mut unfolded = UnfoldedRows::default();
         let may_be = self.count < self.most;
         may_be.then(|| unfolded.item(self, path, self.count, None, limits))??;
         Some(unfolded)

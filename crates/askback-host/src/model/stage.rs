@@ -15,7 +15,7 @@ use super::{
     Ask, By, Draft, Question, Reply, Why,
     link::{self, Link, Refusal},
     sampling::{Part, Sampling},
-    step::{Effect, Notice, Said, Step},
+    step::{Action, Effect, Notice, Step},
 };
 use crate::{
     text::{Clock, Words, given},
@@ -216,20 +216,20 @@ impl Stage {
         })
     }
 
-    pub(super) fn said(self, question: &Question, offer: Option<&Root>, said: Said) -> Turn {
+    pub(super) fn said(self, question: &Question, offer: Option<&Root>, said: Action) -> Turn {
         match (self, said) {
-            (Self::Reason(_), Said::Fill(reason)) => Turn::reply(declined(Some(reason))),
-            (Self::Reason(before), Said::Back) => Turn::to(*before),
-            (_, Said::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
+            (Self::Reason(_), Action::Fill(reason)) => Turn::reply(declined(Some(reason))),
+            (Self::Reason(before), Action::Back) => Turn::to(*before),
+            (_, Action::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
             // There is nobody to decline our own question to.
-            (_, Said::Decline(_)) if question.ask.is_ours() => {
+            (_, Action::Decline(_)) if question.ask.is_ours() => {
                 Turn::reply(Reply::Cancelled(Why::Person))
             }
             // The server has given its answer, and hears no more of this.
-            (_, Said::Decline(_)) if question.is_of_error() => Turn::reply(declined(None)),
-            (_, Said::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
-            (stage, Said::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
-            (Self::Secret(draft), Said::Yes) => Turn::to(Self::filling(draft)),
+            (_, Action::Decline(_)) if question.is_of_error() => Turn::reply(declined(None)),
+            (_, Action::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
+            (stage, Action::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
+            (Self::Secret(draft), Action::Yes) => Turn::to(Self::filling(draft)),
             (Self::Filling(draft), said) => filling_said(draft, said),
             (Self::Review(draft), said) => review_said(draft, said),
             (stage @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
@@ -243,41 +243,41 @@ impl Stage {
                 rewriting_said(sampling, (part, text), said)
             }
             (Self::Write(sampling), said) => write_said(sampling, said),
-            (Self::Reread(text, sampling), Said::Send) if sampling.must_call() => {
+            (Self::Reread(text, sampling), Action::Send) if sampling.must_call() => {
                 Turn::stay(Self::Reread(text, sampling))
                     .because("the server wants a tool called, which only a model can do: decline")
             }
-            (Self::Reread(text, _), Said::Send) => Turn::reply(Reply::Text(text)),
-            (Self::Reread(text, mut sampling), Said::Back) => {
+            (Self::Reread(text, _), Action::Send) => Turn::reply(Reply::Text(text)),
+            (Self::Reread(text, mut sampling), Action::Back) => {
                 sampling.keep(text);
                 Turn::to(Self::Write(sampling))
             }
-            (Self::Folders, Said::Yes) => match offer {
+            (Self::Folders, Action::Yes) => match offer {
                 Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
                 None => Turn::stay(Self::Folders).because("name a folder"),
             },
-            (Self::Folders, Said::Folder(path)) => {
+            (Self::Folders, Action::Folder(path)) => {
                 Turn::stay(Self::Folders).with(Effect::CheckFolder(path))
             }
             (stage, _) => Turn::stay(stage),
         }
     }
 
-    fn link_said(self, question: &Question, said: Said) -> Turn {
+    fn link_said(self, question: &Question, said: Action) -> Turn {
         match (self, said) {
-            (Self::Consent(link), Said::Yes) if !link.warnings.is_empty() => {
+            (Self::Consent(link), Action::Yes) if !link.warnings.is_empty() => {
                 Turn::to(Self::Sure(link))
             }
-            (Self::Consent(link) | Self::Sure(link), Said::Yes) => {
+            (Self::Consent(link) | Self::Sure(link), Action::Yes) => {
                 let open = Effect::Open(link.url.clone());
                 match question.ask {
                     Ask::SignIn { .. } => Turn::to(Self::Returning(link)).with(open),
                     _ => Turn::to(Self::Opened(link)).with(open),
                 }
             }
-            (Self::Sure(link), Said::Back) => Turn::to(Self::Consent(link)),
-            (Self::Opened(_), Said::Done) => Turn::reply(Reply::Link),
-            (Self::Opened(link), Said::OpenAgain) => {
+            (Self::Sure(link), Action::Back) => Turn::to(Self::Consent(link)),
+            (Self::Opened(_), Action::Done) => Turn::reply(Reply::Link),
+            (Self::Opened(link), Action::OpenAgain) => {
                 let open = Effect::Open(link.url.clone());
                 Turn::stay(Self::Opened(link)).with(open)
             }
@@ -301,16 +301,16 @@ pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Tu
 }
 
 /// While the browser is away: the address it ends at may be given by hand.
-fn returning_said(link: Link, question: &Question, said: Said) -> Turn {
+fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
     match (&question.ask, said) {
-        (Ask::SignIn { returns_to, .. }, Said::Fill(address)) => {
+        (Ask::SignIn { returns_to, .. }, Action::Fill(address)) => {
             if address.starts_with(returns_to) {
                 return Turn::reply(Reply::Returned(address));
             }
             Turn::stay(Stage::Returning(link))
                 .because(words!("that address begins with {}", given(returns_to)))
         }
-        (_, Said::OpenAgain) => {
+        (_, Action::OpenAgain) => {
             let open = Effect::Open(link.url.clone());
             Turn::stay(Stage::Returning(link)).with(open)
         }
@@ -339,7 +339,7 @@ fn declined(reason: Option<String>) -> Reply {
     }
 }
 
-fn filling_said(mut draft: Draft, said: Said) -> Turn {
+fn filling_said(mut draft: Draft, said: Action) -> Turn {
     match edit(&mut draft, said) {
         Ok(true) => Turn::to(Stage::Review(draft)),
         Ok(false) => Turn::stay(Stage::Filling(draft)),
@@ -348,13 +348,13 @@ fn filling_said(mut draft: Draft, said: Said) -> Turn {
 }
 
 /// Does to a form what the person said. Returns whether it is to be looked over.
-fn edit(draft: &mut Draft, said: Said) -> Result<bool, Words> {
+fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
     match said {
-        Said::Write { field, text } => draft.write(field, text),
-        Said::Choose { field, option } => draft.choose(field, option),
-        Said::Clear(field) => draft.clear(field),
-        Said::Fold(field) => draft.fold(field)?,
-        Said::Submit => match draft.left() {
+        Action::Write { field, text } => draft.write(field, text),
+        Action::Choose { field, option } => draft.choose(field, option),
+        Action::Clear(field) => draft.clear(field),
+        Action::Fold(field) => draft.fold(field)?,
+        Action::Submit => match draft.left() {
             0 => return Ok(true),
             1 => return Err("a field needs to be looked at".into()),
             left => return Err(words!("{} fields need to be looked at", left)),
@@ -364,10 +364,10 @@ fn edit(draft: &mut Draft, said: Said) -> Result<bool, Words> {
     Ok(false)
 }
 
-fn review_said(draft: Draft, said: Said) -> Turn {
+fn review_said(draft: Draft, said: Action) -> Turn {
     match (draft.fields(), said) {
-        ([], Said::Yes) | ([_, ..], Said::Send) => Turn::reply(Reply::Form(draft.content())),
-        ([_, ..], Said::Back) => Turn::to(Stage::Filling(draft)),
+        ([], Action::Yes) | ([_, ..], Action::Send) => Turn::reply(Reply::Form(draft.content())),
+        ([_, ..], Action::Back) => Turn::to(Stage::Filling(draft)),
         _ => Turn::stay(Stage::Review(draft)),
     }
 }

@@ -52,7 +52,7 @@ pub enum Step<'a> {
 /// A person's input for the question in front. What has no place at the current step changes
 /// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum Action {
     /// This is written in a field of the form; no text empties it.
     Write {
         /// Which of the fields.

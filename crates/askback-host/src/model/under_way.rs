@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Call, Effect, Ended, Event, Question};
+use super::{Call, Effect, Event, Question, WorstEnd};
 use crate::text::PeerText;
 
 /// A call that the person waits for: how far it is, and what was asked in it.
@@ -40,7 +40,7 @@ pub struct Round {
     /// The number of the question.
     pub id: u64,
     /// How it ended, if it has.
-    pub ended: Option<Ended>,
+    pub ended: Option<WorstEnd>,
 }
 
 /// How a call ended.
@@ -96,7 +96,7 @@ impl UnderWay {
                     false => self.more = self.more.saturating_add(1),
                 }
             }
-            Event::Withdrawn(id) => self.end(*id, Ended::Unanswered),
+            Event::Withdrawn(id) => self.end(*id, WorstEnd::Unanswered),
             _ => {}
         }
     }
@@ -110,7 +110,7 @@ impl UnderWay {
         }
     }
 
-    fn end(&mut self, id: u64, ended: Ended) {
+    fn end(&mut self, id: u64, ended: WorstEnd) {
         let mut rounds = self.rounds.iter_mut();
         if let Some(round) = rounds.find(|round| round.id == id && round.ended.is_none()) {
             round.ended = Some(ended);

@@ -7,7 +7,7 @@ use askback::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shape::{Asked, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
 /// The messages of Anthropic.
 pub(super) struct Anthropic;
@@ -53,7 +53,7 @@ impl Wire for Anthropic {
             body["stop_sequences"] = stops.iter().map(String::as_str).collect();
         }
         if let Some((tools, choice)) = tools(request) {
-            let tool = |tool: Asked<'_>| {
+            let tool = |tool: ModelTool<'_>| {
                 json!({
                     "name": tool.name, "description": tool.description, "input_schema": tool.schema,
                 })

@@ -7,7 +7,7 @@ use askback::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shape::{Asked, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
 /// The chat of Ollama.
 pub(super) struct Ollama;
@@ -74,7 +74,7 @@ impl Wire for Ollama {
             None | Some((_, ToolChoiceMode::None)) => {}
             Some((_, ToolChoiceMode::Required)) => return Err(Unfit("a tool that has to be used")),
             Some((tools, ToolChoiceMode::Auto)) => {
-                let function = |tool: Asked<'_>| {
+                let function = |tool: ModelTool<'_>| {
                     json!({"type": "function", "function": {
                         "name": tool.name, "description": tool.description, "parameters": tool.schema,
                     }})

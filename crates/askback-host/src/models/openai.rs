@@ -7,7 +7,7 @@ use askback::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shape::{Asked, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
 /// The most stop sequences that the API takes.
 const STOPS: usize = 4;
@@ -83,7 +83,7 @@ impl Wire for OpenAi {
             body["stop"] = stops.iter().take(STOPS).map(String::as_str).collect();
         }
         if let Some((tools, choice)) = tools(request) {
-            let function = |tool: Asked<'_>| {
+            let function = |tool: ModelTool<'_>| {
                 json!({"type": "function", "function": {
                     "name": tool.name, "description": tool.description, "parameters": tool.schema,
                 }})

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{Model, ModelError, anthropic::Anthropic, ollama::Ollama, openai::OpenAi, shape::Wire};
 use crate::{
-    text::{Given, PeerText, Words, given},
+    text::{LocalText, PeerText, Words, given},
     words,
 };
 
@@ -290,7 +290,7 @@ fn bearer(key: &HeaderValue) -> Result<HeaderValue, Words> {
 async fn ask(
     requests: &Requests,
     request: Request<Bytes>,
-    name: &Given,
+    name: &LocalText,
     most: usize,
 ) -> Result<Vec<u8>, ModelError> {
     let sent = requests.send(request).await;
@@ -337,7 +337,7 @@ async fn ask(
 }
 
 /// Says an error of a provider in words.
-fn refusal(name: Given, status: u16) -> Words {
+fn refusal(name: LocalText, status: u16) -> Words {
     match status {
         300..400 => words!(
             "{} is elsewhere now, and that is not followed (HTTP status {})",

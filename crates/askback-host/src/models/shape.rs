@@ -41,7 +41,7 @@ pub(super) enum Part<'a> {
 }
 
 /// A tool that a model may use.
-pub(super) struct Asked<'a> {
+pub(super) struct ModelTool<'a> {
     pub(super) name: &'a str,
     pub(super) description: &'a str,
     pub(super) schema: &'a Schema,
@@ -75,10 +75,10 @@ pub(super) fn role(message: &SamplingMessage) -> &'static str {
 /// Returns the tools of a request, and whether one has to be used; none where there are none.
 pub(super) fn tools(
     request: &CreateMessageParams,
-) -> Option<(impl Iterator<Item = Asked<'_>>, ToolChoiceMode)> {
+) -> Option<(impl Iterator<Item = ModelTool<'_>>, ToolChoiceMode)> {
     let tools = request.tools.as_ref().filter(|tools| !tools.is_empty())?;
     let choice = request.tool_choice.as_ref().and_then(|choice| choice.mode);
-    let tools = tools.iter().map(|tool| Asked {
+    let tools = tools.iter().map(|tool| ModelTool {
         name: &tool.name,
         description: tool.description.as_deref().unwrap_or_default(),
         schema: &tool.input_schema,

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     model::link::Link,
-    text::{self, GUTTER, Given, PeerText, Words},
+    text::{self, GUTTER, LocalText, PeerText, Words},
     words,
 };
 
@@ -240,7 +240,7 @@ impl Page {
     }
 
     /// The words that the person has written so far behind the prompt.
-    pub fn begun(&mut self, text: Given) {
+    pub fn begun(&mut self, text: LocalText) {
         self.lines.push(Line::Begun(text.into()));
     }
 }

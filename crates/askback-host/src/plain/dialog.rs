@@ -2,14 +2,15 @@
 
 use super::input::heard;
 use crate::{
-    command::{self, Heard, OfField, Typed},
+    command::{self, InputLine, LineMeaning, OfField},
     model::{
-        self, Cause, Desk, Effect, Front, Happened, Notice, Reply, Said, Step, Suggestions, Why,
+        self, Action, Cause, Desk, Effect, EventOutcome, Front, Notice, Reply, Step, Suggestions,
+        Why,
     },
     page::{LookSource, Page, Style},
     question,
     text::Words,
-    wire::Shown,
+    wire::MessageSelection,
 };
 
 /// The end of a text of several lines.
@@ -45,7 +46,7 @@ pub struct Dialog {
     /// The suggestions that were shown last.
     suggested: Option<Suggestions>,
     /// The messages that the person wants to see.
-    wire: Option<Shown>,
+    wire: Option<MessageSelection>,
 }
 
 impl Dialog {
@@ -139,8 +140,8 @@ impl Dialog {
 
     /// Puts on the page what came of an event. What is asked now is put there by
     /// [`Dialog::show`], once all that has happened is taken in.
-    pub fn happened(&mut self, desk: &Desk, happened: &Happened) {
-        let Happened {
+    pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
+        let EventOutcome {
             before,
             is_link,
             cause,
@@ -172,12 +173,12 @@ impl Dialog {
     }
 
     /// Takes the messages that the person wants to see, if they do.
-    pub fn take_wire(&mut self) -> Option<Shown> {
+    pub fn take_wire(&mut self) -> Option<MessageSelection> {
         self.wire.take()
     }
 
     /// Takes in a line that the person wrote: what they say with it.
-    pub fn hear(&mut self, desk: &Desk, line: &str) -> Vec<Said> {
+    pub fn hear(&mut self, desk: &Desk, line: &str) -> Vec<Action> {
         let Some(front) = desk.front() else {
             return Vec::new();
         };
@@ -186,51 +187,51 @@ impl Dialog {
             if is_text || self.lines.is_some() {
                 return self.hear_paste(&front.step, line);
             }
-            if matches!(heard(&front.step, first), Heard::Lines) {
+            if matches!(heard(&front.step, first), LineMeaning::Lines) {
                 return self.hear_paste(&front.step, rest);
             }
         }
-        if let (true, Typed::Text(text)) = (self.lines.is_some(), command::typed(line)) {
+        if let (true, InputLine::Text(text)) = (self.lines.is_some(), command::typed(line)) {
             return self.hear_more(&front.step, &text);
         }
         match heard(&front.step, line) {
-            Heard::Said(said) => {
+            LineMeaning::Action(said) => {
                 self.lines = None;
                 return vec![said];
             }
-            Heard::OfField(OfField::Suggest(_)) if !front.suggests() => {
+            LineMeaning::OfField(OfField::Suggest(_)) if !front.suggests() => {
                 return self.object(command::UNSUGGESTED);
             }
-            Heard::OfField(of) => return self.hear_field(&front.step, of),
-            Heard::Lines if matches!(front.step, Step::Write(_) | Step::Rewrite(..)) => {
+            LineMeaning::OfField(of) => return self.hear_field(&front.step, of),
+            LineMeaning::Lines if matches!(front.step, Step::Write(_) | Step::Rewrite(..)) => {
                 return self.hear_more(&front.step, line);
             }
-            Heard::Lines => {
+            LineMeaning::Lines => {
                 self.lines = Some(Vec::new());
                 self.page
                     .say(Style::Dim, "A line with only a dot ends the text.");
                 return Vec::new();
             }
-            Heard::More => question::why(&mut self.page, front.question, usize::MAX, REST),
-            Heard::Link => question::link_alone(&mut self.page, &front),
-            Heard::Code => question::link_code(&mut self.page, &front),
-            Heard::Wire(shown) => self.wire = Some(shown),
-            Heard::Help => question::help(&mut self.page, &front),
-            Heard::Unclear(words) => return self.object(words),
+            LineMeaning::More => question::why(&mut self.page, front.question, usize::MAX, REST),
+            LineMeaning::Link => question::link_alone(&mut self.page, &front),
+            LineMeaning::Code => question::link_code(&mut self.page, &front),
+            LineMeaning::Wire(shown) => self.wire = Some(shown),
+            LineMeaning::Help => question::help(&mut self.page, &front),
+            LineMeaning::Unclear(words) => return self.object(words),
         }
         self.again = true;
         Vec::new()
     }
 
     /// Says why what was typed changes nothing.
-    fn object(&mut self, issue: impl Into<Words>) -> Vec<Said> {
+    fn object(&mut self, issue: impl Into<Words>) -> Vec<Action> {
         question::issue(&mut self.page, issue.into());
         self.again = true;
         Vec::new()
     }
 
     /// Takes in what the person said about a field of the form.
-    fn hear_field(&mut self, step: &Step<'_>, of: OfField) -> Vec<Said> {
+    fn hear_field(&mut self, step: &Step<'_>, of: OfField) -> Vec<Action> {
         let field = self.at;
         let (Step::Filling(draft) | Step::Review(draft)) = step else {
             return Vec::new();
@@ -242,7 +243,7 @@ impl Dialog {
                 Ok(_) => {
                     // A list has room for one item more then.
                     count = draft.with(field, text.clone()).fields().len();
-                    said.push(Said::Write { field, text });
+                    said.push(Action::Write { field, text });
                 }
                 Err(issue) => {
                     question::options_with(&mut self.page, &draft.fields()[field], &text);
@@ -257,19 +258,19 @@ impl Dialog {
             OfField::Clear if draft.fields()[field].required => {
                 return self.object(model::missing(&draft.fields()[field]));
             }
-            OfField::Clear => said.push(Said::Clear(field)),
+            OfField::Clear => said.push(Action::Clear(field)),
             OfField::Fold => {
                 self.at = draft.first_of(field);
                 // The same field is asked in another way.
                 (self.seen, self.again) =
                     (self.seen.map(|(id, turn, _)| (id, turn, usize::MAX)), true);
-                return vec![Said::Fold(field)];
+                return vec![Action::Fold(field)];
             }
-            OfField::Suggest(text) => return vec![Said::Suggest { field, text }],
+            OfField::Suggest(text) => return vec![Action::Suggest { field, text }],
             OfField::Before if self.reopened => {}
             OfField::Last => {
                 self.submitted = true;
-                return vec![Said::Submit];
+                return vec![Action::Submit];
             }
             OfField::Before => match field.checked_sub(1) {
                 Some(before) => {
@@ -280,13 +281,13 @@ impl Dialog {
             },
             OfField::Reopen(field) => {
                 (self.at, self.reopened) = (field, true);
-                return vec![Said::Back];
+                return vec![Action::Back];
             }
         }
         let next = field.saturating_add(1);
         if self.reopened || next >= count {
             self.submitted = true;
-            said.push(Said::Submit);
+            said.push(Action::Submit);
         } else {
             self.at = next;
         }
@@ -294,7 +295,7 @@ impl Dialog {
     }
 
     /// Takes in lines that were pasted where a text of several is written. The dot that ends it is not among them.
-    fn hear_paste(&mut self, step: &Step<'_>, lines: &str) -> Vec<Said> {
+    fn hear_paste(&mut self, step: &Step<'_>, lines: &str) -> Vec<Action> {
         let (lines, is_ended) = match lines.strip_suffix("\n.") {
             Some(lines) => (lines, true),
             None => (lines, false),
@@ -307,7 +308,7 @@ impl Dialog {
         }
     }
 
-    fn hear_more(&mut self, step: &Step<'_>, line: &str) -> Vec<Said> {
+    fn hear_more(&mut self, step: &Step<'_>, line: &str) -> Vec<Action> {
         let lines = self.lines.get_or_insert_default();
         if line.trim_end() != END {
             lines.push(line.to_owned());
@@ -316,7 +317,7 @@ impl Dialog {
         let text = self.lines.take().unwrap_or_default().join("\n");
         match step {
             Step::Filling(_) => self.hear_field(step, OfField::Is(text)),
-            _ => vec![Said::Fill(text)],
+            _ => vec![Action::Fill(text)],
         }
     }
 

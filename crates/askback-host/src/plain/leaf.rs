@@ -5,17 +5,17 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Dialog, lines::Lines, resumed::Resumed};
+use super::{Dialog, lines::Lines, resumed::ResumeSignal};
 use crate::{
     browser,
-    command::{self, Typed},
+    command::{self, InputLine},
     host::Input,
     leaf::{Did, Leaf},
-    model::{Conversation, Desk, Happened, Step},
+    model::{Conversation, Desk, EventOutcome, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{Given, Words, given, hidden},
+    text::{LocalText, Words, given, hidden},
 };
 
 /// The most remarks of a server kept while the person answers a question; older ones are dropped.
@@ -26,9 +26,9 @@ const HELD: usize = 100;
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
-    resumed: Resumed,
+    resumed: ResumeSignal,
     /// The remarks of servers while the person was busy, with the name of each.
-    held: VecDeque<(Given, Remark)>,
+    held: VecDeque<(LocalText, Remark)>,
     /// Whether a line is wanted at the prompt.
     is_prompting: bool,
     /// Whether the prompt is what was shown last.
@@ -50,7 +50,7 @@ impl Plain {
         Self {
             dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
             lines: Lines::stdin(),
-            resumed: Resumed::new(),
+            resumed: ResumeSignal::new(),
             held: VecDeque::new(),
             is_prompting: false,
             is_prompted: false,
@@ -83,7 +83,7 @@ impl Plain {
         self.is_prompted = false;
         match input {
             Input::Line(line) if !self.lines.typed() => {
-                let is_command = matches!(command::typed(line), Typed::Command(..));
+                let is_command = matches!(command::typed(line), InputLine::Command(..));
                 let words = match self.is_secret && !is_command {
                     true => given(hidden(line)),
                     false => given(line),
@@ -103,7 +103,7 @@ impl Leaf for Plain {
             // The shell has written below the prompt, and the terminal has forgotten a line that was begun.
             self.is_prompted = false;
             self.dialog.resume();
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         while self.settling.poll_over(context).is_ready() {
             if self.lines.forget() {
@@ -115,7 +115,7 @@ impl Leaf for Plain {
             if std::mem::take(&mut self.was_early) {
                 self.dialog.was_early();
             }
-            return Poll::Ready(Did::Said(Vec::new()));
+            return Poll::Ready(Did::Action(Vec::new()));
         }
         let is_asking = desk.front().is_some();
         let wanted = match desk.front().map(|front| front.step) {
@@ -135,19 +135,19 @@ impl Leaf for Plain {
             Input::Line(_) if self.lines.typed() && self.takes_none(desk) => {
                 self.settling.pressed();
                 self.was_early = true;
-                Did::Said(Vec::new())
+                Did::Action(Vec::new())
             }
             Input::Line(line) if self.lines.was_cut(&line) => {
                 self.dialog.ask_for_less(is_asking);
-                Did::Said(Vec::new())
+                Did::Action(Vec::new())
             }
             Input::Line(line) if self.lines.has_key(&line) => {
                 self.dialog.ask_without_keys();
-                Did::Said(Vec::new())
+                Did::Action(Vec::new())
             }
             Input::Line(line) if is_asking => {
                 let said = self.dialog.hear(desk, &line);
-                self.dialog.take_wire().map_or(Did::Said(said), Did::Wire)
+                self.dialog.take_wire().map_or(Did::Action(said), Did::Wire)
             }
             Input::Line(line) => {
                 out::tell(self.dialog.page());
@@ -158,7 +158,7 @@ impl Leaf for Plain {
         })
     }
 
-    fn happened(&mut self, desk: &Desk, happened: &Happened) {
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.leave_prompt();
         self.settling.happened(desk, happened.cause);
         self.dialog.happened(desk, happened);

@@ -41,7 +41,7 @@ const PASTED: Timespec = Timespec {
 /// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
 pub(super) struct Lines {
-    lines: mpsc::Receiver<Read>,
+    lines: mpsc::Receiver<ReadOutcome>,
     /// Lines of a paste that are to be taken one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
@@ -58,7 +58,7 @@ pub(super) struct Lines {
 
 /// The outcome of one reading.
 #[derive(Debug, PartialEq, Eq)]
-enum Read {
+enum ReadOutcome {
     /// An input.
     Whole(Input),
     /// The beginning of a line, behind which a person pressed Ctrl-D.
@@ -114,13 +114,13 @@ impl Lines {
         }
         loop {
             let read = ready!(self.lines.poll_recv(context));
-            match read.unwrap_or(Read::Whole(Input::End)) {
-                Read::Part(part) => self.begun += &part,
+            match read.unwrap_or(ReadOutcome::Whole(Input::End)) {
+                ReadOutcome::Part(part) => self.begun += &part,
                 // As in a shell, Ctrl-D does not leave a line that was begun; here a second one does.
-                Read::Whole(Input::End) if !self.begun.is_empty() && !self.was_ended => {
+                ReadOutcome::Whole(Input::End) if !self.begun.is_empty() && !self.was_ended => {
                     self.was_ended = true;
                 }
-                Read::Whole(input) => {
+                ReadOutcome::Whole(input) => {
                     self.was_ended = false;
                     let begun = mem::take(&mut self.begun);
                     return Poll::Ready(match input {
@@ -276,7 +276,7 @@ fn is_line_there(patience: Patience) -> bool {
 }
 
 /// Reads lines. Those of a terminal are read once they are there, so that `reading` is held for no longer than that.
-fn read(sender: &mpsc::Sender<Read>, reading: &Mutex<()>, typed: bool) {
+fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
     let mut stdin = io::stdin().lock();
     loop {
         let _reading = match typed {
@@ -294,13 +294,13 @@ fn read(sender: &mpsc::Sender<Read>, reading: &Mutex<()>, typed: bool) {
         };
         let mut read = line(&mut stdin, typed);
         let mut after = None;
-        if let (Read::Whole(Input::Line(pasted)), true) = (&mut read, typed) {
+        if let (ReadOutcome::Whole(Input::Line(pasted)), true) = (&mut read, typed) {
             let mut lines = 1_usize;
             while is_line_there(Patience::Paste) {
                 match line(&mut stdin, typed) {
                     // Of one that is not taken no more is kept than what tells that it is too long.
-                    Read::Whole(Input::Line(_)) if lines > PASTE => {}
-                    Read::Whole(Input::Line(next)) => pasted.extend(["\n", &next]),
+                    ReadOutcome::Whole(Input::Line(_)) if lines > PASTE => {}
+                    ReadOutcome::Whole(Input::Line(next)) => pasted.extend(["\n", &next]),
                     end => {
                         after = Some(end);
                         break;
@@ -311,7 +311,7 @@ fn read(sender: &mpsc::Sender<Read>, reading: &Mutex<()>, typed: bool) {
         }
         for read in [Some(read), after].into_iter().flatten() {
             // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
-            let last = read == Read::Whole(Input::End) && !typed;
+            let last = read == ReadOutcome::Whole(Input::End) && !typed;
             if sender.blocking_send(read).is_err() || last {
                 return;
             }
@@ -321,7 +321,7 @@ fn read(sender: &mpsc::Sender<Read>, reading: &Mutex<()>, typed: bool) {
 
 /// The next line of the input, or its end. A terminal gives each line at once, and a part of one where that has ended by
 /// Ctrl-D.
-fn line(stdin: &mut impl BufRead, typed: bool) -> Read {
+fn line(stdin: &mut impl BufRead, typed: bool) -> ReadOutcome {
     let mut line = Vec::new();
     let read = match typed {
         true => stdin.fill_buf().map(|read| {
@@ -336,15 +336,15 @@ fn line(stdin: &mut impl BufRead, typed: bool) -> Read {
         stdin.consume(line.len());
     }
     match read {
-        Ok(0) | Err(_) => Read::Whole(Input::End),
+        Ok(0) | Err(_) => ReadOutcome::Whole(Input::End),
         Ok(_) => {
             let line = String::from_utf8_lossy(&line);
             match line.strip_suffix('\n') {
-                None if typed => Read::Part(line.into_owned()),
+                None if typed => ReadOutcome::Part(line.into_owned()),
                 whole => {
                     let line = whole.unwrap_or(&line);
                     let line = line.strip_suffix('\r').unwrap_or(line);
-                    Read::Whole(Input::Line(line.to_owned()))
+                    ReadOutcome::Whole(Input::Line(line.to_owned()))
                 }
             }
         }

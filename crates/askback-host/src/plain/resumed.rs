@@ -9,12 +9,12 @@ use tokio::signal::unix::{self, SignalKind, signal};
 
 /// Tells when the program goes on.
 #[derive(Debug)]
-pub(super) struct Resumed {
+pub(super) struct ResumeSignal {
     #[cfg(unix)]
     signal: Option<unix::Signal>,
 }
 
-impl Resumed {
+impl ResumeSignal {
     /// From now on, from within the runtime.
     pub(super) fn new() -> Self {
         Self {

@@ -11,7 +11,7 @@ use crate::{
     content,
     model::{Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
-    text::{self, Given, PeerText, Words, given},
+    text::{self, LocalText, PeerText, Words, given},
     words,
 };
 
@@ -20,7 +20,7 @@ pub(crate) const NEEDS_CALL: &str =
     "The server wants a tool called, which only a model or an answers file can do. Decline it.";
 
 /// The model that can be asked, as the person named it.
-fn model(name: Option<&str>) -> Given {
+fn model(name: Option<&str>) -> LocalText {
     given(name.unwrap_or("the model")).short()
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn part(part: Part) -> &'static str {
 }
 
 /// Puts what is wanted at a checkpoint of a sampling on the page, for the server of that name.
-pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
+pub(super) fn step(page: &mut Page, server: LocalText, front: &Front<'_>) {
     match front.step {
         Step::Request(sampling) => {
             if let Ask::Sample(asked) = &front.question.ask
@@ -64,7 +64,7 @@ pub(super) fn step(page: &mut Page, server: Given, front: &Front<'_>) {
 }
 
 /// Puts the reply on the page that is ready to be sent.
-fn ready(page: &mut Page, server: Given, sampling: &Sampling) {
+fn ready(page: &mut Page, server: LocalText, sampling: &Sampling) {
     page.blank();
     let words = words!("2 of 2, the reply: ready to send to {}:", server);
     page.say(Style::Strong, words);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     expand::Surroundings,
     report::{Place, RulesOf},
-    rule::{Act, Action, Reply, Rule, Said},
+    rule::{Act, Action, Reply, Rule, SampledPart},
 };
 use crate::{
     settings_file,
@@ -30,7 +30,7 @@ pub struct Script {
     pub roots: Option<Vec<PathBuf>>,
     /// The rules that answer nothing.
     #[serde(default)]
-    pub unused: Unused,
+    pub unused: UnusedRules,
     /// The seed of values that are made up: another seed, other values.
     #[serde(default)]
     pub seed: u64,
@@ -39,7 +39,7 @@ pub struct Script {
 /// The treatment of rules that answer no question of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Unused {
+pub enum UnusedRules {
     /// They are told.
     #[default]
     Warn,
@@ -88,7 +88,7 @@ impl Script {
         Self {
             roots: self.roots.or_else(|| shared.roots.clone()),
             unused: match self.unused {
-                Unused::Warn => shared.unused,
+                UnusedRules::Warn => shared.unused,
                 unused => unused,
             },
             seed: match self.seed {
@@ -106,7 +106,7 @@ impl Script {
             return true;
         }
         let steps = self.sampling.iter().flat_map(|rule| &rule.steps);
-        let calls = |said: &Said| matches!(said, Said::Call { .. });
+        let calls = |said: &SampledPart| matches!(said, SampledPart::Call { .. });
         steps
             .into_iter()
             .any(|step| matches!(&step.act, Reply::Says(parts) if parts.iter().any(calls)))

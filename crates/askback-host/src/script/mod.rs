@@ -14,10 +14,10 @@ mod value;
 mod when;
 
 pub use expand::{Surroundings, literal};
-pub use file::{Script, Unused};
+pub use file::{Script, UnusedRules};
 pub use offered::rule_for;
 pub use report::{Finding, Place, Report, RulesOf};
-pub use rule::{Accept, Act, Asked, Reply as SamplingReply, Rule, Said, Step};
+pub use rule::{Accept, Act, AskCount, Reply as SamplingReply, Rule, SampledPart, Step};
 pub use run::{Answer, ScriptRun};
 pub use value::Values;
 pub use when::{Mode, TextMatch, When};

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 use super::{
-    rule::{Accept, Act, Action, Asked, Reply, Rule, Said, Step},
+    rule::{Accept, Act, Action, AskCount, Reply, Rule, SampledPart, Step},
     value::Values,
     when::{Mode, When},
 };
@@ -21,7 +21,7 @@ type Delay = Time<{ 10 * 60 }>;
 /// The members that both kinds of rules have.
 struct Frame<A> {
     when: Option<When>,
-    asked: Option<Asked>,
+    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     after: Delay,
     then: Option<Vec<Step<A>>>,
@@ -30,7 +30,7 @@ struct Frame<A> {
 }
 
 /// The action of a kind of rule, as it is written.
-trait Written: Action + Sized {
+trait WrittenAction: Action + Sized {
     /// The members of such a rule.
     type Text: DeserializeOwned;
 
@@ -47,13 +47,13 @@ trait Written: Action + Sized {
     fn check(&self, when: &When) -> Result<(), &'static str>;
 }
 
-impl<A: Written> Frame<A> {
+impl<A: WrittenAction> Frame<A> {
     fn rule(self) -> Result<Rule<A>, &'static str> {
         let when = self.when.unwrap_or_default();
         if when.only.is_some() && when.fields.is_none() {
             return Err("`only` goes with `fields`: it says that the form has no others");
         }
-        let is_never = self.asked.is_some_and(Asked::is_never);
+        let is_never = self.asked.is_some_and(AskCount::is_never);
         let act = match self.act {
             None if is_never => A::refusal(),
             act => act.ok_or(A::NEEDED)?,
@@ -102,7 +102,7 @@ impl<A: Written> Frame<A> {
 #[serde(deny_unknown_fields)]
 struct RuleText {
     when: Option<When>,
-    asked: Option<Asked>,
+    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     #[serde(default)]
     after: Delay,
@@ -115,7 +115,7 @@ struct RuleText {
     expected: Option<bool>,
 }
 
-impl Written for Act {
+impl WrittenAction for Act {
     type Text = RuleText;
 
     const NEEDED: &str =
@@ -189,7 +189,7 @@ impl Written for Act {
 #[serde(deny_unknown_fields)]
 struct SamplingText {
     when: Option<When>,
-    asked: Option<Asked>,
+    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     #[serde(default)]
     after: Delay,
@@ -199,7 +199,7 @@ struct SamplingText {
     expected: Option<bool>,
 }
 
-impl Written for Reply {
+impl WrittenAction for Reply {
     type Text = SamplingText;
 
     const NEEDED: &str = "a sampling rule needs one of `reply: text` and `decline: true`";
@@ -244,14 +244,14 @@ impl Written for Reply {
     }
 }
 
-impl<'de, A: Written> Deserialize<'de> for Rule<A> {
+impl<'de, A: WrittenAction> Deserialize<'de> for Rule<A> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let frame = A::frame(A::Text::deserialize(deserializer)?);
         frame.and_then(Frame::rule).map_err(D::Error::custom)
     }
 }
 
-impl<'de, A: Written> Deserialize<'de> for Step<A> {
+impl<'de, A: WrittenAction> Deserialize<'de> for Step<A> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let frame = A::frame(A::Text::deserialize(deserializer)?);
         frame.and_then(Frame::step).map_err(D::Error::custom)
@@ -282,7 +282,7 @@ pub(super) struct RangeText {
     most: Option<u64>,
 }
 
-impl TryFrom<Shape<RangeText, IgnoredAny>> for Asked {
+impl TryFrom<Shape<RangeText, IgnoredAny>> for AskCount {
     type Error = String;
 
     fn try_from(text: Shape<RangeText, IgnoredAny>) -> Result<Self, String> {
@@ -314,7 +314,7 @@ pub(super) struct CallText {
     input: Map<String, Value>,
 }
 
-impl TryFrom<Shape<CallText, IgnoredAny>> for Said {
+impl TryFrom<Shape<CallText, IgnoredAny>> for SampledPart {
     type Error = String;
 
     fn try_from(text: Shape<CallText, IgnoredAny>) -> Result<Self, String> {
@@ -328,18 +328,18 @@ impl TryFrom<Shape<CallText, IgnoredAny>> for Said {
 
 /// The parts of a `reply`: one by itself, or a list.
 #[derive(Deserialize)]
-#[serde(try_from = "Shape<CallText, Said>")]
-struct Parts(Vec<Said>);
+#[serde(try_from = "Shape<CallText, SampledPart>")]
+struct Parts(Vec<SampledPart>);
 
-impl TryFrom<Shape<CallText, Said>> for Parts {
+impl TryFrom<Shape<CallText, SampledPart>> for Parts {
     type Error = String;
 
-    fn try_from(text: Shape<CallText, Said>) -> Result<Self, String> {
+    fn try_from(text: Shape<CallText, SampledPart>) -> Result<Self, String> {
         match text {
             Shape::List(parts) if parts.is_empty() => Err("a `reply` says something".to_owned()),
             Shape::List(parts) => Ok(Self(parts)),
             Shape::Map(call) => Ok(Self(vec![Shape::Map(call).try_into()?])),
-            Shape::Scalar(Value::String(text)) => Ok(Self(vec![Said::Text(text)])),
+            Shape::Scalar(Value::String(text)) => Ok(Self(vec![SampledPart::Text(text)])),
             other => Err(other.refuse("a text, `{tool: name, input: {…}}`, or a list of such")),
         }
     }

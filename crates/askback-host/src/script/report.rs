@@ -1,7 +1,7 @@
 //! The report on a run of a script.
 
-use super::rule::Asked;
-use crate::{model::Ended, text::Words, words};
+use super::rule::AskCount;
+use crate::{model::WorstEnd, text::Words, words};
 
 /// The report on a run of a script: whether its rules answered as often as they should.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ pub enum Finding {
         /// How many questions it answered.
         times: u64,
         /// How many it should have.
-        asked: Asked,
+        asked: AskCount,
     },
 }
 
@@ -65,10 +65,10 @@ impl Report {
     }
 
     /// Returns how the questions ended, as far as the rules have a say in it.
-    pub fn ended(&self) -> Ended {
+    pub fn ended(&self) -> WorstEnd {
         match self.findings.iter().any(|finding| self.fails(finding)) {
-            true => Ended::Unexpected,
-            false => Ended::Answered,
+            true => WorstEnd::Unexpected,
+            false => WorstEnd::Answered,
         }
     }
 }
@@ -125,7 +125,7 @@ impl RulesOf {
     }
 }
 
-impl Asked {
+impl AskCount {
     fn words(self) -> Words {
         match (self.least, self.most) {
             (0, Some(0)) => "none".into(),

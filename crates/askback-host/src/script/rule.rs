@@ -20,7 +20,7 @@ pub struct Rule<A> {
     /// Its answers, one after the other; after the last it answers no more.
     pub steps: Vec<Step<A>>,
     /// How many questions it should answer, where that is not left open.
-    pub asked: Option<Asked>,
+    pub asked: Option<AskCount>,
 }
 
 /// One of the answers of a rule.
@@ -37,7 +37,7 @@ pub struct Step<A> {
 /// How many questions a rule should answer in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Shape<RangeText, IgnoredAny>")]
-pub struct Asked {
+pub struct AskCount {
     /// At least so many.
     pub least: u64,
     /// At most so many.
@@ -77,7 +77,7 @@ pub enum Accept {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// Says this in place of a model.
-    Says(Vec<Said>),
+    Says(Vec<SampledPart>),
     /// Declines.
     Decline {
         /// Whether the run is to end in this.
@@ -116,7 +116,7 @@ pub(super) fn is_guard<A: Action>(rule: &Rule<A>) -> bool {
     rule.steps.iter().all(|step| step.act.is_plain_no())
 }
 
-impl Asked {
+impl AskCount {
     /// Whether the question must not be asked.
     pub fn is_never(self) -> bool {
         self.most == Some(0)
@@ -148,7 +148,7 @@ impl Action for Act {
 /// A part of what is said in place of a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Shape<CallText, IgnoredAny>")]
-pub enum Said {
+pub enum SampledPart {
     /// A text.
     Text(String),
     /// A call of a tool that the request offers.
@@ -174,8 +174,8 @@ impl Action for Reply {
                 let mut texts = Vec::new();
                 for part in parts {
                     match part {
-                        Said::Text(text) => texts.push(text),
-                        Said::Call { input, .. } => input
+                        SampledPart::Text(text) => texts.push(text),
+                        SampledPart::Call { input, .. } => input
                             .values_mut()
                             .for_each(|value| texts_in(value, &mut texts)),
                     }

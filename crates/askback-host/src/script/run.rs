@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 use askback::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
-    file::{Script, Unused},
+    file::{Script, UnusedRules},
     generate::Source,
     report::{Finding, Place, Report},
-    rule::{Accept, Act, Action, Asked, Reply as SamplingReply, Rule, Step, is_guard},
+    rule::{Accept, Act, Action, AskCount, Reply as SamplingReply, Rule, Step, is_guard},
     sampled,
     value::Values,
 };
@@ -126,12 +126,12 @@ impl ScriptRun {
         let sampling = findings(&self.script.sampling, &self.sampling, Place::Sampling);
         let mut findings: Vec<_> = answers.chain(sampling).collect();
         match self.script.unused {
-            Unused::Allow => findings.retain(|finding| !matches!(finding, Finding::Unused(_))),
-            Unused::Warn | Unused::Error => {}
+            UnusedRules::Allow => findings.retain(|finding| !matches!(finding, Finding::Unused(_))),
+            UnusedRules::Warn | UnusedRules::Error => {}
         }
         Report {
             findings,
-            unused_fails: self.script.unused == Unused::Error,
+            unused_fails: self.script.unused == UnusedRules::Error,
         }
     }
 
@@ -213,16 +213,16 @@ impl ScriptRun {
 }
 
 /// The answer that was picked for a question.
-struct Picked<'a, A> {
+struct PickedAnswer<'a, A> {
     /// The number of its rule, from 1.
     rule: usize,
     step: &'a Step<A>,
-    asked: Option<Asked>,
+    asked: Option<AskCount>,
 }
 
-impl<A> Picked<'_, A> {
+impl<A> PickedAnswer<'_, A> {
     fn gives(&self, reply: Reply) -> Answer {
-        let is_never = self.asked.is_some_and(Asked::is_never);
+        let is_never = self.asked.is_some_and(AskCount::is_never);
         match self.step.after {
             _ if is_never => Answer::Unwanted(reply, self.rule),
             Duration::ZERO => Answer::Given(reply, Some(self.rule)),
@@ -241,7 +241,7 @@ fn pick<'a, A>(
     rules: &'a [Rule<A>],
     counts: &mut [Count],
     fits: impl Fn(&Rule<A>, &A) -> bool,
-) -> Option<Picked<'a, A>> {
+) -> Option<PickedAnswer<'a, A>> {
     let mut picked = None;
     for ((number, rule), count) in (1..).zip(rules).zip(counts) {
         let step = rule.step(count.answered);
@@ -252,7 +252,7 @@ fn pick<'a, A>(
         let is_nth = rule.when.nth.is_none_or(|nth| nth.get() == count.met);
         if is_nth && picked.is_none() {
             count.answered = count.answered.saturating_add(1);
-            picked = Some(Picked {
+            picked = Some(PickedAnswer {
                 rule: number,
                 step,
                 asked: rule.asked,

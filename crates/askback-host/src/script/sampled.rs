@@ -7,7 +7,7 @@ use askback::protocol::{
     ToolUseContent,
 };
 
-use super::rule::Said;
+use super::rule::SampledPart;
 use crate::model::{PERSON, Reply, calls, mode};
 
 /// The reply of these parts. Its calls are numbered after the `last` one of the run, so that none has the id of
@@ -17,11 +17,13 @@ use crate::model::{PERSON, Reply, calls, mode};
 ///
 /// Says which tool is called that the request does not offer, or why one has to be called or none.
 pub(super) fn reply(
-    parts: &[Said],
+    parts: &[SampledPart],
     request: &CreateMessageParams,
     last: &mut u64,
 ) -> Result<Reply, String> {
-    let has_calls = parts.iter().any(|said| matches!(said, Said::Call { .. }));
+    let has_calls = parts
+        .iter()
+        .any(|said| matches!(said, SampledPart::Call { .. }));
     match mode(request) {
         ToolChoiceMode::Required if !has_calls => {
             return Err("the request wants a tool called".to_owned());
@@ -31,7 +33,7 @@ pub(super) fn reply(
         }
         ToolChoiceMode::Auto | ToolChoiceMode::Required | ToolChoiceMode::None => {}
     }
-    if let [Said::Text(text)] = parts {
+    if let [SampledPart::Text(text)] = parts {
         return Ok(Reply::Text(text.clone()));
     }
     let messages = request.messages.iter();
@@ -45,8 +47,8 @@ pub(super) fn reply(
         }
     };
     let blocks = parts.iter().map(|said| match said {
-        Said::Text(text) => Ok(SamplingBlock::text(text)),
-        Said::Call { tool, input } => {
+        SampledPart::Text(text) => Ok(SamplingBlock::text(text)),
+        SampledPart::Call { tool, input } => {
             let offered = request.tools.iter().flatten();
             if !offered.into_iter().any(|offered| offered.name == *tool) {
                 return Err(format!("the request does not offer the tool `{tool}`"));

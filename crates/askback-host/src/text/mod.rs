@@ -28,7 +28,7 @@ pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, quoted_json
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;
-pub use words::{Given, Part, Words, given};
+pub use words::{LocalText, Part, Words, given};
 
 /// The mark before every line of a server's text.
 pub const GUTTER: &str = "| ";

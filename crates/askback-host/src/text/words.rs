@@ -57,7 +57,7 @@ pub struct Words(String);
 ///
 /// Text of a peer is never given: it is [`PeerText`](super::PeerText).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given(String);
+pub struct LocalText(String);
 
 /// Something that may stand within words of ours.
 pub trait Part: private::Sealed {
@@ -85,8 +85,8 @@ macro_rules! words {
 }
 
 /// Text of the person, the operator or this machine. Never that of a peer.
-pub fn given(text: impl fmt::Display) -> Given {
-    Given(line(&text.to_string()))
+pub fn given(text: impl fmt::Display) -> LocalText {
+    LocalText(line(&text.to_string()))
 }
 
 /// How often `{}` stands in a template.
@@ -160,7 +160,7 @@ fn blanks(to: usize, words: &str) -> String {
     " ".repeat(to.saturating_sub(words.width()))
 }
 
-impl Given {
+impl LocalText {
     /// Cuts the text in its middle where it is long for a name: names that differ may begin alike.
     #[must_use]
     pub fn short(self) -> Self {
@@ -180,8 +180,8 @@ impl From<&'static str> for Words {
     }
 }
 
-impl From<Given> for Words {
-    fn from(given: Given) -> Self {
+impl From<LocalText> for Words {
+    fn from(given: LocalText) -> Self {
         Self(given.0)
     }
 }
@@ -207,7 +207,7 @@ macro_rules! parts {
 
 parts! {
     Words: |this, out| out.push_str(&this.0);
-    Given: |this, out| out.push_str(&this.0);
+    LocalText: |this, out| out.push_str(&this.0);
     &'static str: |this, out| out.push_str(this);
     // Writing to a string cannot fail.
     u16: |this, out| { let _ = write!(out, "{this}"); };

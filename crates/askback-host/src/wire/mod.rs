@@ -22,7 +22,7 @@ use self::gist::{Gist, Outcome};
 pub use self::{
     export::{TRACE, line, time, trace_line},
     indent::indented,
-    show::{Row, Shown, heading, list, put, whole},
+    show::{MessageSelection, Row, heading, list, put, whole},
 };
 
 /// The messages of a session, the newest.
@@ -55,7 +55,7 @@ pub struct Entry {
     /// How long the request waited that this is the response to.
     took: Option<Duration>,
     /// The request that this is the response to.
-    answers: Option<Answered>,
+    answers: Option<AnsweredRequest>,
     http: Option<Box<Exchange>>,
     /// Whether it travelled on a connection beside that of the session.
     is_beside: bool,
@@ -63,7 +63,7 @@ pub struct Entry {
 
 /// A request that has a response.
 #[derive(Debug, Clone)]
-struct Answered {
+struct AnsweredRequest {
     number: u64,
     method: String,
 }
@@ -261,7 +261,7 @@ impl Wire {
             gist,
             call,
             took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
-            answers: answered.map(|open| Answered {
+            answers: answered.map(|open| AnsweredRequest {
                 number: open.number,
                 method: open.method,
             }),

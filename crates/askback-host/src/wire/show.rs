@@ -7,10 +7,12 @@ use std::{
 
 use askback::transport::{WireHeader, WireValue};
 
-use super::{Answered, Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented};
+use super::{
+    AnsweredRequest, Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented,
+};
 use crate::{
     page::{Page, Style},
-    text::{Given, PeerText, Words, given},
+    text::{LocalText, PeerText, Words, given},
     words,
 };
 
@@ -22,7 +24,7 @@ const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them"
 
 /// The messages that are wanted on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum MessageSelection {
     /// The last of them, each in a line.
     Last,
     /// Each in a line.
@@ -33,7 +35,7 @@ pub enum Shown {
     With(String),
 }
 
-impl Shown {
+impl MessageSelection {
     /// Reads what stands behind `/wire` as a person typed it: quotes may hold a text together.
     pub fn typed(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -63,21 +65,26 @@ impl Shown {
 /// # Errors
 ///
 /// Says so where there is no such message.
-pub fn put(page: &mut Page, wire: &Wire, shown: Shown, now: SystemTime) -> Result<(), Words> {
+pub fn put(
+    page: &mut Page,
+    wire: &Wire,
+    shown: MessageSelection,
+    now: SystemTime,
+) -> Result<(), Words> {
     match shown {
-        Shown::Last => list(page, wire, Some(LAST)),
-        Shown::All => list(page, wire, None),
-        Shown::One(number) => match wire.get(number) {
+        MessageSelection::Last => list(page, wire, Some(LAST)),
+        MessageSelection::All => list(page, wire, None),
+        MessageSelection::One(number) => match wire.get(number) {
             Some(entry) => whole(page, wire, entry, now),
             None => return Err(words!("there is no message {}", number)),
         },
-        Shown::With(text) => list_with(page, wire, &text),
+        MessageSelection::With(text) => list_with(page, wire, &text),
     }
     Ok(())
 }
 
 /// Puts on the page whose messages follow, where there are several servers.
-pub fn heading(page: &mut Page, server: Given) {
+pub fn heading(page: &mut Page, server: LocalText) {
     page.say(Style::Strong, words!("Messages of {}", server));
 }
 
@@ -341,7 +348,7 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
 /// The kind of a message, and what is known of how it travelled.
 fn about(entry: &Entry) -> PeerText {
     let mut about = match (&entry.gist, &entry.answers) {
-        (Gist::Response { outcome, .. }, Some(Answered { method, .. })) if entry.is_sent => {
+        (Gist::Response { outcome, .. }, Some(AnsweredRequest { method, .. })) if entry.is_sent => {
             outcome.answer(method)
         }
         (gist, _) => gist.line(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askback::{forms::Content, limits::Limits, protocol::Root};
-use askback_host::model::{Ask, Draft, Effect, Event, Front, Question, Reply, Said, Step};
+use askback_host::model::{Action, Ask, Draft, Effect, Event, Front, Question, Reply, Step};
 use proptest::prelude::*;
 
 /// The links and folders that a person agreed to.
@@ -26,13 +26,13 @@ impl Agreed {
             return was_looking || !is_look;
         };
         match (front.step, event) {
-            (Step::Consent(link), Event::Said(Said::Yes)) if link.warnings.is_empty() => {
+            (Step::Consent(link), Event::Action(Action::Yes)) if link.warnings.is_empty() => {
                 self.links.insert(front.id, link.url.clone());
             }
-            (Step::Sure(link), Event::Said(Said::Yes)) => {
+            (Step::Sure(link), Event::Action(Action::Yes)) => {
                 self.links.insert(front.id, link.url.clone());
             }
-            (Step::Folders(Some(root)), Event::Said(Said::Yes)) => {
+            (Step::Folders(Some(root)), Event::Action(Action::Yes)) => {
                 self.folders = Some(vec![root.clone()]);
             }
             (Step::Folders(_), Event::Folder(Ok(root))) if was_looking => {
@@ -123,11 +123,14 @@ impl Written {
         };
         if let Some(before) = self.drafts.insert(front.id, draft.clone()) {
             match event {
-                Event::Said(Said::Fold(_)) if before.left() == 0 => {
+                Event::Action(Action::Fold(_)) if before.left() == 0 => {
                     prop_assert_eq!(before.content(), draft.content());
                 }
-                Event::Said(
-                    Said::Write { .. } | Said::Choose { .. } | Said::Clear(_) | Said::Fold(_),
+                Event::Action(
+                    Action::Write { .. }
+                    | Action::Choose { .. }
+                    | Action::Clear(_)
+                    | Action::Fold(_),
                 ) => {}
                 _ => prop_assert_eq!(&before, draft, "after {:?}", event),
             }

@@ -9,8 +9,9 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Call, Catalog, Change, Completions, Conversation, Desk, Effect, Ended, Event, Far, Folders,
-        How, Notice, Offer, Permission, Presence, Question, Reply, Said, Server, Stance, Why,
+        Action, Call, Catalog, Change, Completions, Conversation, Desk, Effect, Event, Far,
+        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Stance, Why,
+        WorstEnd,
     },
     relay::ServerId,
 };
@@ -366,7 +367,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
     // Folders are asked for at any time, and so is what names its call.
     assert_eq!(ask(&mut talk, 5, roots()), []);
     assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
-    assert_eq!(talk.server(ids[0]).desk().ended(), Ended::Answered);
+    assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
     let others = [
         call_of(ids[0]),
         Change::Entered(vec!["/begin t".to_owned()]),
@@ -409,7 +410,7 @@ fn a_call_counts_what_was_asked_in_it() {
         .rounds
         .clone();
     let rounds: Vec<_> = rounds.iter().map(|round| (round.id, round.ended)).collect();
-    assert_eq!(rounds, [(1, Some(Ended::Unanswered)), (2, None)]);
+    assert_eq!(rounds, [(1, Some(WorstEnd::Unanswered)), (2, None)]);
     // A server may ask more often than is kept.
     for id in 4..100 {
         talk.update(Change::Desk(
@@ -514,7 +515,7 @@ fn an_answer_that_a_call_did_not_want_stays_for_the_next() {
                 .expect("it is of a desk");
             let is_answer = |effect: &Effect| matches!(effect, Effect::Answer(..));
             answered = Some(happened.effects.iter().any(is_answer));
-            talk.update(Change::Desk(ids[0], Event::Said(Said::Yes)));
+            talk.update(Change::Desk(ids[0], Event::Action(Action::Yes)));
         }
         talk.update(Change::Ended(ids[0], How::Done));
         answered

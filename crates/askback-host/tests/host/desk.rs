@@ -12,8 +12,8 @@ use askback::{
     },
 };
 use askback_host::model::{
-    Ask, Call, Desk, Draft, Effect, Ended, Event, Front, Notice, Part, Permission, Question,
-    Refused, Reply, Said, Stance, Step, Wants, Why,
+    Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
+    Refused, Reply, Stance, Step, Wants, Why, WorstEnd,
 };
 use proptest::prelude::*;
 
@@ -104,26 +104,26 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         Just("")
     ];
     let said = prop_oneof![
-        9 => (0usize..4, text.clone()).prop_map(|(field, text)| Said::Write { field, text: text.to_owned() }),
-        3 => (0usize..4, 0usize..4).prop_map(|(field, option)| Said::Choose { field, option }),
-        2 => text.prop_map(|text| Said::Fill(text.to_owned())),
-        6 => Just(Said::Submit),
-        6 => Just(Said::Send),
-        3 => Just(Said::Done),
-        4 => Just(Said::Yes),
-        5 => Just(Said::Back),
-        1 => (0usize..4).prop_map(Said::Clear),
-        2 => (0usize..4).prop_map(Said::Fold),
-        2 => (0usize..4).prop_map(|field| Said::Suggest { field, text: "1".to_owned() }),
-        1 => Just(Said::Folder("/tmp".to_owned())),
-        1 => Just(Said::OpenAgain),
-        3 => Just(Said::Decline(None)),
-        1 => Just(Said::Decline(Some("no".to_owned()))),
-        1 => Just(Said::Cancel),
-        4 => permission().prop_map(Said::Run),
-        1 => Just(Said::Never),
-        2 => part().prop_map(Said::Rewrite),
-        3 => Just(Said::WriteMyself),
+        9 => (0usize..4, text.clone()).prop_map(|(field, text)| Action::Write { field, text: text.to_owned() }),
+        3 => (0usize..4, 0usize..4).prop_map(|(field, option)| Action::Choose { field, option }),
+        2 => text.prop_map(|text| Action::Fill(text.to_owned())),
+        6 => Just(Action::Submit),
+        6 => Just(Action::Send),
+        3 => Just(Action::Done),
+        4 => Just(Action::Yes),
+        5 => Just(Action::Back),
+        1 => (0usize..4).prop_map(Action::Clear),
+        2 => (0usize..4).prop_map(Action::Fold),
+        2 => (0usize..4).prop_map(|field| Action::Suggest { field, text: "1".to_owned() }),
+        1 => Just(Action::Folder("/tmp".to_owned())),
+        1 => Just(Action::OpenAgain),
+        3 => Just(Action::Decline(None)),
+        1 => Just(Action::Decline(Some("no".to_owned()))),
+        1 => Just(Action::Cancel),
+        4 => permission().prop_map(Action::Run),
+        1 => Just(Action::Never),
+        2 => part().prop_map(Action::Rewrite),
+        3 => Just(Action::WriteMyself),
     ];
     prop_oneof![
         // The numbers are given when the events are played.
@@ -135,7 +135,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         2 => Just(called_twice()),
         1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
         1 => Just(Event::Refused(refused())),
-        24 => said.prop_map(Event::Said),
+        24 => said.prop_map(Event::Action),
         1 => Just(Event::EndOfInput),
         1 => Just(Event::Answered(Reply::Cancelled(Why::Rule { expected: false }))),
         1 => Just(Event::Folder(Ok(Root::new("file:///tmp")))),
@@ -240,7 +240,7 @@ fn holds(draft: &Draft, field: usize, text: &str) -> bool {
 fn who_wanted_no_more_questions_may_want_them_again() {
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     desk.update(Event::Asked(1, form("Why?", "", "")));
-    desk.update(Event::Said(Said::Mute));
+    desk.update(Event::Action(Action::Mute));
     desk.update(Event::Asked(2, form("Why?", "", "")));
     assert!(desk.front().is_none());
     desk.answer_as(Stance::Person);
@@ -253,7 +253,7 @@ fn a_question_that_is_refused_is_told_and_counts() {
     let limits = Limits::default();
     let most = limits.host.refusals;
     let mut desk = Desk::new(travel(), None, None, limits);
-    assert_eq!(desk.ended(), Ended::Answered);
+    assert_eq!(desk.ended(), WorstEnd::Answered);
     for count in 1..=most + 2 {
         let told = desk.update(Event::Refused(refused())).effects;
         let expected = match count {
@@ -262,7 +262,7 @@ fn a_question_that_is_refused_is_told_and_counts() {
             _ => Vec::new(),
         };
         assert_eq!(told, expected);
-        assert_eq!(desk.ended(), Ended::Unanswered);
+        assert_eq!(desk.ended(), WorstEnd::Unanswered);
     }
     // What was told otherwise is not told again, and counts all the same.
     let mut desk = Desk::new(travel(), None, None, Limits::default());
@@ -271,7 +271,7 @@ fn a_question_that_is_refused_is_told_and_counts() {
         ..refused()
     };
     assert_eq!(desk.update(Event::Refused(flood)).effects, []);
-    assert_eq!(desk.ended(), Ended::Unanswered);
+    assert_eq!(desk.ended(), WorstEnd::Unanswered);
 }
 
 proptest! {
@@ -324,7 +324,7 @@ proptest! {
                 _ => None,
             });
             let written = match &event {
-                Event::Said(Said::Write { field, text }) => Some((*field, text.clone())),
+                Event::Action(Action::Write { field, text }) => Some((*field, text.clone())),
                 _ => None,
             };
             let effects = desk.update(event.clone()).effects;
@@ -361,7 +361,7 @@ proptest! {
             settle(&effects, &mut asked)?;
             prop_assert_eq!(desk.front().is_some(), !asked.is_empty());
         }
-        let end = || if mute { Event::Said(Said::Mute) } else { Event::EndOfInput };
+        let end = || if mute { Event::Action(Action::Mute) } else { Event::EndOfInput };
         for _ in 0..=asked.len() {
             settle(&desk.update(end()).effects, &mut asked)?;
         }
@@ -378,13 +378,13 @@ fn repeated(first: &Question, second: &Question, is_repeated: bool) -> Vec<Effec
     desk.update(Event::Asked(1, first.clone()));
     let mut answered = false;
     for said in [
-        Said::Yes,
-        Said::Submit,
-        Said::Send,
-        Said::Fill("a".to_owned()),
-        Said::Send,
+        Action::Yes,
+        Action::Submit,
+        Action::Send,
+        Action::Fill("a".to_owned()),
+        Action::Send,
     ] {
-        let effects = desk.update(Event::Said(said)).effects;
+        let effects = desk.update(Event::Action(said)).effects;
         answered |= effects.iter().any(|it| matches!(it, Effect::Answer(1, _)));
     }
     assert!(answered, "{first:?}");
@@ -442,19 +442,19 @@ fn a_form_that_is_asked_again_with_more_words_has_what_was_sent() {
             desk.update(Event::Asked(id, question.clone()));
             let (field, text) = (0, to.to_owned());
             for said in [
-                Said::Yes,
-                Said::Write { field, text },
-                Said::Clear(1),
-                Said::Submit,
-                Said::Send,
+                Action::Yes,
+                Action::Write { field, text },
+                Action::Clear(1),
+                Action::Submit,
+                Action::Send,
             ] {
-                desk.update(Event::Said(said));
+                desk.update(Event::Action(said));
             }
             assert!(desk.front().is_none(), "{question:?}");
         }
         let effects = desk.update(Event::Asked(9, last.clone())).effects;
         let told = effects == [Effect::Tell(Notice::Restored)];
-        desk.update(Event::Said(Said::Yes));
+        desk.update(Event::Action(Action::Yes));
         let Some(Step::Filling(draft)) = desk.front().map(|front| front.step) else {
             panic!("{:?}", desk.front());
         };
@@ -503,7 +503,7 @@ fn every_question_of_a_server_is_answered_as_the_person_has_it() {
         };
         assert_eq!(became, expected);
         assert_eq!(desk.front().is_some(), expected == "asked");
-        assert_eq!(desk.ended() != Ended::Answered, expected != "asked");
+        assert_eq!(desk.ended() != WorstEnd::Answered, expected != "asked");
     }
     let ours = || sign_in("https://auth.example.com/");
     for (stance, expected) in [

@@ -9,7 +9,8 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Ask, Call, Desk, Effect, Ended, Event, Notice, Permission, Question, Reply, Said, Step, Why,
+        Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step, Why,
+        WorstEnd,
     },
     page::Look,
     plain::Dialog,
@@ -92,7 +93,9 @@ impl Seat {
 
     fn hear(&mut self, line: &str) -> Vec<Effect> {
         let said = self.dialog.hear(&self.desk, line);
-        let effects = said.into_iter().map(|said| self.happen(Event::Said(said)));
+        let effects = said
+            .into_iter()
+            .map(|said| self.happen(Event::Action(said)));
         effects.collect::<Vec<_>>().concat()
     }
 
@@ -719,11 +722,11 @@ fn a_flood_is_capped() {
     let told = Effect::Tell(Notice::Flood);
     assert_eq!(more(99), [refused(99), told.clone()]);
     assert_eq!(more(100), [refused(100)]);
-    desk.update(Event::Said(Said::Cancel));
+    desk.update(Event::Action(Action::Cancel));
     let mut more = |id: u64| desk.update(Event::Asked(id, booking())).effects;
     assert_eq!(more(101), []);
     assert_eq!(more(102), [refused(102), told]);
-    assert_eq!(desk.ended(), Ended::Unanswered);
+    assert_eq!(desk.ended(), WorstEnd::Unanswered);
     assert_eq!(
         desk.front().map(|front| front.total),
         Some(limits.host.questions_waiting + 2)
@@ -747,7 +750,7 @@ fn a_flood_is_told_in_a_line() {
     assert!(told.lines().count() < before.lines().count() + 4, "{told}");
     assert!(!told.contains("Cancelled"), "{told}");
     // Neither is each that is cancelled for who wants no more.
-    seat.happen(Event::Said(Said::Mute));
+    seat.happen(Event::Action(Action::Mute));
     let told = seat.screen();
     asks(&mut seat, 1000..1100);
     assert_eq!(seat.screen(), "", "{told}");

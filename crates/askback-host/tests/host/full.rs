@@ -10,8 +10,8 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        About, Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How, Offer,
-        Permission, Question, Reply, Said, Server,
+        About, Action, Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How,
+        Offer, Permission, Question, Reply, Server,
     },
     page::{Look, Page, Style},
     relay::ServerId,
@@ -128,7 +128,7 @@ impl Seat {
     /// Has what a form wants before a key is pressed.
     fn begin(&mut self) {
         while let Some(said) = self.screen.begun(self.talk.seen()) {
-            self.happen(Event::Said(said));
+            self.happen(Event::Action(said));
         }
     }
 
@@ -141,13 +141,13 @@ impl Seat {
             .press(&self.talk, prompt.as_ref(), key, &mut self.page);
         self.log += &self.page.take().to_string();
         match did {
-            Did::Said(all) => {
+            Did::Action(all) => {
                 for said in all {
-                    self.happen(Event::Said(said));
+                    self.happen(Event::Action(said));
                 }
             }
             Did::Interrupt if self.talk.seen().front().is_some() => {
-                self.happen(Event::Said(Said::Cancel));
+                self.happen(Event::Action(Action::Cancel));
             }
             did => {
                 self.log += &format!("= {did:?}\n");
@@ -829,14 +829,14 @@ fn under_way(columns: usize) -> String {
         look(&mut seat, false);
     }
     for (id, said) in [
-        (1, vec![Said::Yes]),
-        (2, vec![Said::Cancel]),
+        (1, vec![Action::Yes]),
+        (2, vec![Action::Cancel]),
         (3, Vec::new()),
     ] {
         seat.happen(Event::Asked(id, form("Agree?", "", "")));
         seat.pass(60_000);
         for said in said {
-            seat.happen(Event::Said(said));
+            seat.happen(Event::Action(said));
         }
     }
     seat.happen(Event::Withdrawn(3));
@@ -956,7 +956,7 @@ fn a_text_of_the_editor_goes_where_it_was_meant() {
         let said = seat.screen.edited(seat.talk.seen(), text, &mut seat.page);
         seat.log += &seat.page.take().to_string();
         for said in said {
-            seat.happen(Event::Said(said));
+            seat.happen(Event::Action(said));
         }
         assert_eq!(seat.log, log);
         assert!(seat.look().contains(field), "{}", seat.look());

@@ -22,7 +22,7 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Claims, Effect, Event, Question, Reached, Reply, Suggestions},
+    model::{Ask, Asker, Call, Claims, Effect, Event, Origin, Question, Reply, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
     text::Clock,
@@ -33,7 +33,7 @@ use serde_json::json;
 fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
-        reached: Reached::Typed("askback serve travel".to_owned()),
+        reached: Origin::Typed("askback serve travel".to_owned()),
         claims: Some(Claims {
             name: "travel-agency".to_owned(),
             title: Some("Travel agency".to_owned()),

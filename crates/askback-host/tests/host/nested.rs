@@ -4,7 +4,7 @@ use askback::{
     forms::{Content, Field, FormSchema},
     limits::Limits,
 };
-use askback_host::model::{Ask, Desk, Draft, Event, Question, Said, Step};
+use askback_host::model::{Action, Ask, Desk, Draft, Event, Question, Step};
 use serde_json::{Value, json};
 
 use crate::travel;
@@ -50,18 +50,18 @@ impl Filling {
         }
     }
 
-    fn say(&mut self, said: Said) {
-        self.0.update(Event::Said(said));
+    fn say(&mut self, said: Action) {
+        self.0.update(Event::Action(said));
     }
 
     fn write(&mut self, field: usize, text: &str) {
         let text = text.to_owned();
-        self.say(Said::Write { field, text });
+        self.say(Action::Write { field, text });
     }
 
     /// Writes what the field of this name is in as JSON, or in fields again. Returns whether that was done.
     fn fold(&mut self, name: &str) -> bool {
-        self.say(Said::Fold(self.at(name)));
+        self.say(Action::Fold(self.at(name)));
         self.0.front().is_some_and(|front| front.issue.is_none())
     }
 

@@ -96,7 +96,7 @@ fn shown(question: &Question, columns: usize) -> String {
         // A person's input ends the line.
         screen.push('\n');
         for said in dialog.hear(&desk, "") {
-            let happened = desk.update(Event::Said(said));
+            let happened = desk.update(Event::Action(said));
             dialog.happened(&desk, &happened);
         }
         dialog.show(&desk, false);

@@ -15,14 +15,14 @@ use askback_host::{
     host::Host,
     leaf::{Did, Leaf},
     model::{
-        Ask, Asker, By, Cause, Conversation, Desk, Ended, Folders, Happened, Permission, Reached,
-        Reply, Said,
+        Action, Ask, Asker, By, Cause, Conversation, Desk, EventOutcome, Folders, Origin,
+        Permission, Reply, WorstEnd,
     },
     page::{Look, Page, Style},
     relay::{Relay, ServerId},
     remarks::{Remark, Remarks, StderrMode},
     text::{Words, given},
-    wire::Shown,
+    wire::MessageSelection,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -54,9 +54,9 @@ impl Leaf for Person {
         let is_new = !self.seen.borrow().contains(&seen);
         self.seen.borrow_mut().push(seen.clone());
         Poll::Ready(match message {
-            "no more" => Did::Said(vec![Said::Mute]),
+            "no more" => Did::Action(vec![Action::Mute]),
             "stop" => Did::Interrupt,
-            "look" if is_new => Did::Wire(Shown::Last),
+            "look" if is_new => Did::Wire(MessageSelection::Last),
             _ => Did::Answered(Reply::Declined {
                 by: By::Person,
                 reason: Some(seen),
@@ -64,7 +64,7 @@ impl Leaf for Person {
         })
     }
 
-    fn happened(&mut self, _: &Desk, happened: &Happened) {
+    fn happened(&mut self, _: &Desk, happened: &EventOutcome) {
         if matches!(happened.cause, Cause::Server | Cause::Gone) {
             self.awaited = self.awaited.saturating_sub(1);
         }
@@ -96,7 +96,7 @@ impl Leaf for Person {
 fn desk(name: &str) -> Desk {
     let asker = Asker {
         name: name.to_owned(),
-        reached: Reached::Typed(name.to_owned()),
+        reached: Origin::Typed(name.to_owned()),
         claims: None,
     };
     Desk::new(asker, None, None, Limits::default())
@@ -305,8 +305,8 @@ async fn a_question_is_no_more_in_front_where_its_server_takes_it_back() {
     let answer = json!(answer.expect("it is one"));
     assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
     assert_eq!(seen.take(), ["b 1"]);
-    assert_eq!(host.desk().ended(), Ended::Refused);
-    assert_eq!(host.ended(), Ended::Unanswered);
+    assert_eq!(host.desk().ended(), WorstEnd::Refused);
+    assert_eq!(host.ended(), WorstEnd::Unanswered);
 }
 
 #[tokio::test]

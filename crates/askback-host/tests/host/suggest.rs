@@ -12,7 +12,7 @@ use askback::{forms::Content, internal::future::BoxFuture, limits::Limits};
 use askback_host::{
     host::Host,
     leaf::{Did, Leaf},
-    model::{Conversation, Desk, Happened, Said},
+    model::{Action, Conversation, Desk, EventOutcome},
     page::{Look, Page},
     relay::Relay,
     remarks::Remark,
@@ -25,7 +25,7 @@ use crate::{travel, vacation};
 
 /// A person who does one thing after another, each after so many milliseconds.
 struct Typist {
-    does: VecDeque<(u64, Vec<Said>)>,
+    does: VecDeque<(u64, Vec<Action>)>,
     wait: Option<Pin<Box<Sleep>>>,
     page: Page,
 }
@@ -40,10 +40,10 @@ impl Leaf for Typist {
         ready!(wait.as_mut().poll(context));
         self.wait = None;
         let (_, said) = self.does.pop_front().unwrap_or_default();
-        Poll::Ready(Did::Said(said))
+        Poll::Ready(Did::Action(said))
     }
 
-    fn happened(&mut self, _: &Desk, _: &Happened) {}
+    fn happened(&mut self, _: &Desk, _: &EventOutcome) {}
 
     fn remark(&mut self, _: &Desk, _: Remark) -> Option<Remark> {
         None
@@ -89,18 +89,18 @@ impl Suggest for Asked {
 async fn check(does: &[(u64, usize, &str)], asked: &[&str]) {
     let typed = does.iter().map(|&(after, field, text)| {
         let text = text.to_owned();
-        let write = Said::Write {
+        let write = Action::Write {
             field,
             text: text.clone(),
         };
-        (after, vec![write, Said::Suggest { field, text }])
+        (after, vec![write, Action::Suggest { field, text }])
     });
     let look = Look {
         columns: 80,
         styled: false,
     };
     let typist = Typist {
-        does: typed.chain([(1000, vec![Said::Cancel])]).collect(),
+        does: typed.chain([(1000, vec![Action::Cancel])]).collect(),
         wait: None,
         page: Page::new(look),
     };

@@ -22,12 +22,14 @@ use askback::{
 use askback_host::{
     host::Host,
     leaf::Leaf,
-    model::{Asker, Change, Conversation, Desk, Ended, Event as DeskEvent, Presence, Said, Server},
+    model::{
+        Action, Asker, Change, Conversation, Desk, Event as DeskEvent, Presence, Server, WorstEnd,
+    },
     page::{Look, Page},
     relay::{Arrivals, Relay, ServerId},
     remarks::{Remarks, StderrMode},
     script::Script,
-    unattended::Unattended,
+    unattended::UnattendedRun,
     words,
 };
 use serde_json::{Value, json};
@@ -87,7 +89,7 @@ fn host(
     out: Box<Log>,
 ) -> Host {
     let limits = Limits::default();
-    let leaf = Unattended::new(script, limits.clone(), out);
+    let leaf = UnattendedRun::new(script, limits.clone(), out);
     let desk = Desk::new(asker, None, shared, limits.clone());
     Host::new(desk, Box::new(leaf), arrivals, &limits)
 }
@@ -125,7 +127,7 @@ struct Ran {
     /// The answer that the server gets.
     answer: String,
     /// How that ended.
-    ended: Ended,
+    ended: WorstEnd,
     /// The log of the question.
     log: String,
     /// The log of the end.
@@ -156,14 +158,14 @@ fn a_rule_answers() {
         answer, ended, log, ..
     } = run(Some(file), None, wishes());
     assert_eq!(answer, r#"{"action":"accept","content":{"confirm":true}}"#);
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, WorstEnd::Answered);
     assert_eq!(log, "  a form: answered by rule 1\n    key | wishes\n");
 }
 
 #[test]
 fn a_rule_fits_no_name_that_a_server_gives_itself() {
     #[track_caller]
-    fn check(rule: &str, ended: Ended) {
+    fn check(rule: &str, ended: WorstEnd) {
         let file = format!("answers: [{{when: {{server: {rule}}}, accept: {{confirm: true}}}}]");
         let server = Implementation {
             name: "bank".to_owned(),
@@ -178,9 +180,9 @@ fn a_rule_fits_no_name_that_a_server_gives_itself() {
         assert_eq!(ran.ended, ended, "{}", ran.log);
     }
     // The person calls it travel.
-    check("travel", Ended::Answered);
-    check("bank", Ended::Unanswered);
-    check("Your bank", Ended::Unanswered);
+    check("travel", WorstEnd::Answered);
+    check("bank", WorstEnd::Unanswered);
+    check("Your bank", WorstEnd::Unanswered);
 }
 
 #[test]
@@ -251,7 +253,7 @@ fn a_rule_declines() {
         answer,
         r#"{"_meta":{"dev.askback/reason":"not now"},"action":"decline"}"#
     );
-    assert_eq!(ended, Ended::Refused);
+    assert_eq!(ended, WorstEnd::Refused);
     assert_eq!(log, "  a form: declined by rule 1\n    key | wishes\n");
 }
 
@@ -264,7 +266,7 @@ fn a_no_may_be_what_is_expected() {
             answer, ended, log, ..
         } = run(Some(&file), None, wishes());
         assert!(!answer.contains("accept"), "{answer}");
-        assert_eq!(ended, Ended::Expected);
+        assert_eq!(ended, WorstEnd::Expected);
         assert_eq!(
             log,
             format!("  a form: {logged} by rule 1, as expected\n    key | wishes\n")
@@ -278,13 +280,13 @@ fn a_no_may_be_what_is_expected() {
     let file = "sampling: [{decline: true, expected: true}]";
     let Ran { answer, ended, .. } = run(Some(file), None, sampling);
     assert_eq!(answer, r#""User rejected the request""#);
-    assert_eq!(ended, Ended::Expected);
+    assert_eq!(ended, WorstEnd::Expected);
 }
 
 #[test]
 fn what_the_file_expects_is_told_at_the_end() {
     #[track_caller]
-    fn check(rule: &str, ended: Ended, end: &str) {
+    fn check(rule: &str, ended: WorstEnd, end: &str) {
         let file = format!("answers: [{{{rule}}}, {{accept: {{confirm: true}}}}]");
         let ran = run(Some(&file), None, wishes());
         assert_eq!((ran.ended, ran.end.as_str()), (ended, end), "{}", ran.log);
@@ -292,15 +294,15 @@ fn what_the_file_expects_is_told_at_the_end() {
     let other = "when: {key: other}, accept: {}";
     check(
         other,
-        Ended::Answered,
+        WorstEnd::Answered,
         "! answers file: rule 1 answered no question\n",
     );
     check(
         &format!("{other}, asked: true"),
-        Ended::Unexpected,
+        WorstEnd::Unexpected,
         "× answers file: rule 1 answered no question; expected: 1 or more\n",
     );
-    check("when: {key: other}, cancel: true", Ended::Answered, "");
+    check("when: {key: other}, cancel: true", WorstEnd::Answered, "");
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn what_must_not_be_asked_is_shown_in_full() {
         ran.answer,
         r#"{"_meta":{"dev.askback/reason":"Not here."},"action":"decline"}"#
     );
-    assert_eq!(ran.ended, Ended::Unexpected);
+    assert_eq!(ran.ended, WorstEnd::Unexpected);
     insta::assert_snapshot!("unwanted", ran.log + &ran.end);
 }
 
@@ -481,18 +483,21 @@ fn a_question_that_waits_can_be_cancelled() {
         .build();
     let runtime = runtime.expect("the runtime starts");
     runtime.block_on(async {
-        let mut leaf = Unattended::new(Some(script), limits.clone(), Box::new(log.clone()));
+        let mut leaf = UnattendedRun::new(Some(script), limits.clone(), Box::new(log.clone()));
         let desk = Desk::new(travel(), None, None, limits);
         let mut talk = Conversation::new(Server::new(desk));
         let question = form("Book?", r#""confirm": {"type": "boolean"}"#, "");
         talk.update(Change::Desk(ServerId::FIRST, DeskEvent::Asked(1, question)));
         let waits = poll_fn(|context| Poll::Ready(leaf.poll_did(&talk, context).is_pending()));
         assert!(waits.await);
-        let happened = talk.update(Change::Desk(ServerId::FIRST, DeskEvent::Said(Said::Cancel)));
+        let happened = talk.update(Change::Desk(
+            ServerId::FIRST,
+            DeskEvent::Action(Action::Cancel),
+        ));
         let happened = happened.expect("it is of a desk");
         leaf.happened(talk.seen(), &happened);
         leaf.show(&talk, None);
-        assert_eq!(talk.seen().ended(), Ended::Refused);
+        assert_eq!(talk.seen().ended(), WorstEnd::Refused);
     });
     let told = "  a form: rule 1 answers in 90 s\n  cancelled by Ctrl-C\n";
     assert_eq!(log.text(), told);
@@ -515,7 +520,7 @@ fn what_is_not_answered_is_shown_in_full() {
             answer, ended, log, ..
         } = run(file, None, wishes());
         assert_eq!(answer, r#"{"action":"cancel"}"#);
-        assert_eq!(ended, Ended::Unanswered);
+        assert_eq!(ended, WorstEnd::Unanswered);
         insta::assert_snapshot!(name, log);
     }
 }
@@ -576,7 +581,7 @@ fn a_link_is_agreed_to_and_not_opened() {
         answer, ended, log, ..
     } = run(Some(file), None, link("https://example.com/a"));
     assert_eq!(answer, r#"{"action":"accept"}"#);
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, WorstEnd::Answered);
     assert_eq!(
         log,
         "  a link: agreed to, not opened by rule 1\n    key | wishes\n    | https://example.com/a\n"
@@ -586,7 +591,7 @@ fn a_link_is_agreed_to_and_not_opened() {
         answer, ended, log, ..
     } = run(Some(file), None, link("https://good.com@evil.com/"));
     assert!(answer.contains("decline"), "{answer}");
-    assert_eq!(ended, Ended::Refused);
+    assert_eq!(ended, WorstEnd::Refused);
     assert!(
         log.contains("declined by policy") && log.contains("names a user"),
         "{log}"
@@ -602,13 +607,13 @@ fn folders_of_the_command_line_come_first() {
     let shared = Some(vec![here.clone(), gone]);
     let Ran { answer, ended, .. } = run(None, shared, roots.clone());
     assert_eq!(answer, json!({"roots": [here]}).to_string());
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, WorstEnd::Answered);
 
     let Ran {
         answer, ended, log, ..
     } = run(Some("answers: []"), None, roots);
     assert_eq!(answer, r#""The request was cancelled""#);
-    assert_eq!(ended, Ended::Unanswered);
+    assert_eq!(ended, WorstEnd::Unanswered);
     assert!(log.contains("roots: [.]"), "{log}");
 }
 
@@ -973,13 +978,13 @@ fn a_long_question_leaves_room_for_its_rule() {
         "{}",
         ran.log
     );
-    assert_eq!(ran.ended, Ended::Unanswered);
+    assert_eq!(ran.ended, WorstEnd::Unanswered);
 }
 
 #[test]
 fn folders_that_no_call_waits_for_are_no_failure() {
     #[track_caller]
-    fn check(key: Option<&str>, target: Option<CallTarget>, ended: Ended) {
+    fn check(key: Option<&str>, target: Option<CallTarget>, ended: WorstEnd) {
         let question = HostQuestion {
             key: key.map(str::to_owned),
             target,
@@ -990,7 +995,7 @@ fn folders_that_no_call_waits_for_are_no_failure() {
         assert!(ran.log.contains("--roots DIR shares"), "{}", ran.log);
     }
     let call = || Some(CallTarget::Tool("t".to_owned()));
-    check(None, None, Ended::Answered);
-    check(None, call(), Ended::Answered);
-    check(Some("folders"), call(), Ended::Unanswered);
+    check(None, None, WorstEnd::Answered);
+    check(None, call(), WorstEnd::Answered);
+    check(Some("folders"), call(), WorstEnd::Unanswered);
 }

@@ -325,7 +325,7 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
             ],
             1 << 20,
         );
-        let wanted = wire::Shown::typed(text).expect("it is wanted");
+        let wanted = wire::MessageSelection::typed(text).expect("it is wanted");
         let now = SystemTime::UNIX_EPOCH;
         let rows = shown(|page| wire::put(page, &wire, wanted, now).expect("there are some"));
         let rows: Vec<_> = rows.lines().collect();
@@ -353,6 +353,6 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
         ],
     );
     for line in ["save a", "edit", "all 1", "1 2"] {
-        assert_eq!(wire::Shown::read(line), None, "{line}");
+        assert_eq!(wire::MessageSelection::read(line), None, "{line}");
     }
 }

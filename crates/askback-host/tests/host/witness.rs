@@ -12,7 +12,7 @@ use askback_host::{
     model::{Ask, Desk, Question, Reply},
     relay::Relay,
     script::Script,
-    unattended::Unattended,
+    unattended::UnattendedRun,
 };
 
 use crate::{form, travel};
@@ -44,7 +44,7 @@ fn wishes() -> HostQuestion<ElicitFormParams> {
 async fn every_reply_is_noted_whoever_gives_it() {
     let limits = Limits::default();
     let script = Script::parse("answers: [{decline: true}]").expect("the file is one of answers");
-    let leaf = Unattended::new(Some(script), limits.clone(), Box::new(io::sink()));
+    let leaf = UnattendedRun::new(Some(script), limits.clone(), Box::new(io::sink()));
     let shared = Some(vec![Root::new("file:///")]);
     let desk = Desk::new(travel(), None, shared, limits.clone());
     let (relay, arrivals) = Relay::new();

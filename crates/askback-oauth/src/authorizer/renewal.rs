@@ -21,7 +21,7 @@ const MARGIN: u64 = 60;
 const PAUSE: u64 = 30;
 
 /// The outcome of a renewal.
-pub(super) enum Refreshed {
+pub(super) enum RenewalOutcome {
     /// These are used from now on.
     Tokens(Arc<Pass>),
     /// The issuer does not renew them: the person has to sign in again.
@@ -52,7 +52,7 @@ const NEVER: u64 = u64::MAX;
 
 impl Authorizer {
     /// Gets the next tokens, with those that are kept locked from reading them to writing them.
-    pub(super) async fn refresh(&self, pass: &Pass) -> Result<Refreshed, AuthorizationError> {
+    pub(super) async fn refresh(&self, pass: &Pass) -> Result<RenewalOutcome, AuthorizationError> {
         let grant = &pass.grant;
         // What could not be kept is nobody else's.
         let _lock = match pass.is_kept {
@@ -61,12 +61,12 @@ impl Authorizer {
                 // Another process may have renewed them: what it used up must not be shown again.
                 match self.load().await? {
                     Some(kept) if kept.grant.access_token != grant.access_token => {
-                        return Ok(Refreshed::Tokens(kept));
+                        return Ok(RenewalOutcome::Tokens(kept));
                     }
                     Some(_) => {}
                     None => {
                         self.set(None);
-                        return Ok(Refreshed::SignedOut);
+                        return Ok(RenewalOutcome::SignedOut);
                     }
                 }
                 Some(lock)
@@ -75,11 +75,11 @@ impl Authorizer {
         };
         let endpoint = self.fetcher.url(&grant.token_endpoint);
         let (Some(endpoint), Some(client)) = (endpoint, self.client(grant)) else {
-            return Ok(Refreshed::Ended);
+            return Ok(RenewalOutcome::Ended);
         };
         let is_kept = client.origin == Origin::Kept;
         let Some(request) = refresh(grant, endpoint, client) else {
-            return Ok(Refreshed::Ended);
+            return Ok(RenewalOutcome::Ended);
         };
         let means = self.means();
         let answer = means.ask(&request, pass.key.as_ref()).await?;
@@ -90,7 +90,7 @@ impl Authorizer {
                 if is_kept && code == "invalid_client" {
                     means.forget_client(&grant.issuer, &grant.client.id).await?;
                 }
-                return Ok(Refreshed::Ended);
+                return Ok(RenewalOutcome::Ended);
             }
             Err(error) => return Err(error),
         };
@@ -102,7 +102,9 @@ impl Authorizer {
             granted: granted.scopes.or(grant.granted.clone()),
             ..grant.clone()
         };
-        self.keep(next, Some(pass)).await.map(Refreshed::Tokens)
+        self.keep(next, Some(pass))
+            .await
+            .map(RenewalOutcome::Tokens)
     }
 
     /// Gets the next tokens ahead of the end of these; where that fails, these may be good for a
@@ -110,9 +112,9 @@ impl Authorizer {
     /// None where somebody signed out.
     pub(super) async fn renew_ahead(&self, pass: Arc<Pass>) -> Option<Arc<Pass>> {
         let next = match self.refresh(&pass).await {
-            Ok(Refreshed::Tokens(renewed)) => return Some(renewed),
-            Ok(Refreshed::SignedOut) => return None,
-            Ok(Refreshed::Ended) => NEVER,
+            Ok(RenewalOutcome::Tokens(renewed)) => return Some(renewed),
+            Ok(RenewalOutcome::SignedOut) => return None,
+            Ok(RenewalOutcome::Ended) => NEVER,
             Err(error) => {
                 tracing::debug!(%error, "a token was not renewed ahead of its end");
                 self.means().now() + PAUSE

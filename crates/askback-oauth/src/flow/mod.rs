@@ -38,7 +38,7 @@ use crate::Secret;
 pub(super) struct Plan {
     pub(super) server: Url,
     pub(super) reach: Reach,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Demands,
     pub(super) way: Way,
     /// Those registered by hand.
     pub(super) clients: Vec<RegisteredClient>,
@@ -56,7 +56,7 @@ pub(super) struct Plan {
 
 /// The demands of a refusal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct Demands {
     /// Where it describes itself.
     pub(super) document: Option<String>,
     pub(super) scopes: Option<Scopes>,
@@ -299,7 +299,7 @@ fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
 
 type Next = Result<(State, Action), AuthorizationError>;
 
-impl Wanted {
+impl Demands {
     /// Reads the demands from the challenges of a refusal. An unreadable challenge demands nothing.
     pub(super) fn of(challenges: &[Challenge]) -> Self {
         let bearer = challenges.iter().find(|it| it.is(Challenge::BEARER));

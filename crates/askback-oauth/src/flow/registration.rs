@@ -21,7 +21,7 @@ const LONGEST: usize = 4 << 10;
 
 /// An issuer's answer to a registration (RFC 7591, 3.2.1).
 #[derive(Deserialize)]
-struct Registered {
+struct RegistrationAnswer {
     client_id: String,
     client_secret: Option<String>,
     /// 0 for one that does not end.
@@ -176,7 +176,7 @@ impl Flow {
         let usable = |text: &str| {
             !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
         };
-        let is_usable = |it: &Registered| {
+        let is_usable = |it: &RegistrationAnswer| {
             usable(&it.client_id) && it.client_secret.as_deref().is_none_or(usable)
         };
         if !is_usable(&registered) {

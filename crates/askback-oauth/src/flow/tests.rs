@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 use zeroize::Zeroizing;
 
-use super::{Action, Event, Flow, Plan, Wanted, Way};
+use super::{Action, Demands, Event, Flow, Plan, Way};
 use crate::{
     AuthorizationError, Secret, SignInError, SignInRequest,
     code::Random,
@@ -26,7 +26,7 @@ fn plan() -> Plan {
     Plan {
         reach: Reach::of(&server, false),
         server,
-        wanted: Wanted::default(),
+        wanted: Demands::default(),
         way: Way::Person {
             redirect: REDIRECT.to_owned(),
         },

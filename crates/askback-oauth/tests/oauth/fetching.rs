@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback_core::limits::Limits;
-use askback_oauth::{FetchError, Fetched, Fetcher, Reach, Redirects, Route};
+use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Reach, Redirects, Route};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -14,7 +14,7 @@ async fn get(
     route: &Route,
     url: &str,
     redirects: Redirects,
-) -> Result<Fetched, FetchError> {
+) -> Result<FetchedAnswer, FetchError> {
     let fetcher = Fetcher::new(Reach::anywhere(), route, limits).expect("HTTP");
     let url = Url::parse(url).expect("a URL");
     fetcher.get(&url, redirects).await

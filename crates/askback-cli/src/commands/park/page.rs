@@ -13,15 +13,15 @@ use askback_host::{
     words,
 };
 
-use super::Shown;
-use crate::{error::Error, parked::Parked};
+use super::ParkedCallReport;
+use crate::{error::Error, parked::ParkedCall};
 
-pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error> {
+pub(super) fn put(page: &mut Page, id: &str, call: &ParkedCall) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, request) in questions {
         put_question(page, id, call, key, request);
     }
-    let shown = Shown::of(id, call)?;
+    let shown = ParkedCallReport::of(id, call)?;
     page.blank();
     let words = words!("Waits until {}. To answer:", given(&shown.expires));
     page.say(Style::Plain, words);
@@ -29,7 +29,7 @@ pub(super) fn put(page: &mut Page, id: &str, call: &Parked) -> Result<(), Error>
     Ok(())
 }
 
-fn put_question(page: &mut Page, id: &str, call: &Parked, key: String, request: InputRequest) {
+fn put_question(page: &mut Page, id: &str, call: &ParkedCall, key: String, request: InputRequest) {
     let delivery = call.delivery(&key);
     page.say(
         Style::Strong,

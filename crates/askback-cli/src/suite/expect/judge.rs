@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Condition, ErrorExpect, Expect, LogExpect, Place, QuestionExpect, Questions};
 use crate::{
     error::{Error, Kind},
-    suite::observe::{Asked, Ended, LogLine, Observed, Replied},
+    suite::observe::{CaseEnd, LogLine, Observation, ObservedQuestion, ReplyKind},
 };
 
 /// A place where an outcome is not what was expected.
@@ -68,9 +68,9 @@ impl Came {
 }
 
 #[derive(Default)]
-struct Judged(Vec<Mismatch>);
+struct Mismatches(Vec<Mismatch>);
 
-impl Judged {
+impl Mismatches {
     fn expected(&mut self, expected: impl Into<Words>, came: impl Into<Came>) {
         self.0.push(Mismatch {
             expected: expected.into(),
@@ -116,25 +116,25 @@ impl Judged {
 
 impl Expect {
     /// Returns where the outcome is not what was expected; nothing where it is.
-    pub fn judge(&self, observed: &Observed) -> Vec<Mismatch> {
-        let mut judged = Judged::default();
+    pub fn judge(&self, observed: &Observation) -> Vec<Mismatch> {
+        let mut judged = Mismatches::default();
         // What comes after a question that nobody answered is no news.
         judge_answers(&observed.asked, &mut judged);
         // Servers report a no in several ways, by an error among them.
         let may_fail = observed.asked.iter().any(|asked| asked.is_expected_no);
         match (&observed.ended, &self.error) {
-            (Ended::Late(time), _) => {
+            (CaseEnd::Late(time), _) => {
                 let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 let expected = words!("an end within {} ms", milliseconds);
                 judged.expected(expected, "it was given up then");
             }
-            (Ended::Error(error), Some(expected)) => expected.judge(error, &mut judged),
-            (Ended::Error(error), None) if may_fail && is_answer(error) && !self.wants_result() => {
-            }
-            (Ended::Error(error), None) => judged.expected("a result", in_words(error)),
-            (Ended::Result { text, .. }, Some(_)) => judged.expected("an error", text.clone()),
+            (CaseEnd::Error(error), Some(expected)) => expected.judge(error, &mut judged),
+            (CaseEnd::Error(error), None)
+                if may_fail && is_answer(error) && !self.wants_result() => {}
+            (CaseEnd::Error(error), None) => judged.expected("a result", in_words(error)),
+            (CaseEnd::Result { text, .. }, Some(_)) => judged.expected("an error", text.clone()),
             (
-                Ended::Result {
+                CaseEnd::Result {
                     json,
                     text,
                     failed,
@@ -180,7 +180,7 @@ impl Expect {
         has_values || self.text.is_some() || self.schema.is_some() || self.failed.is_some()
     }
 
-    fn judge_result(&self, json: &Value, text: &PeerText, judged: &mut Judged) {
+    fn judge_result(&self, json: &Value, text: &PeerText, judged: &mut Mismatches) {
         if let Some(condition) = &self.text {
             judged.take("text", condition.check_text(text.raw()), text.clone());
         }
@@ -204,7 +204,7 @@ impl Expect {
         }
     }
 
-    fn judge_questions(&self, observed: &Observed, judged: &mut Judged) {
+    fn judge_questions(&self, observed: &Observation, judged: &mut Mismatches) {
         let asked = &observed.asked;
         let count = match &self.questions {
             None => return,
@@ -231,7 +231,7 @@ impl Expect {
 }
 
 impl ErrorExpect {
-    fn judge(&self, error: &Error, judged: &mut Judged) {
+    fn judge(&self, error: &Error, judged: &mut Mismatches) {
         let Some(answer) = &error.answer else {
             judged.expected("an error that the server answers with", in_words(error));
             return;
@@ -270,7 +270,7 @@ impl LogExpect {
 }
 
 impl QuestionExpect {
-    fn judge(&self, number: usize, found: &Asked, judged: &mut Judged) {
+    fn judge(&self, number: usize, found: &ObservedQuestion, judged: &mut Mismatches) {
         if let Some(key) = &self.key
             && found.key.as_ref() != Some(key)
         {
@@ -314,8 +314,10 @@ fn is_answer(error: &Error) -> bool {
 
 /// Every question is answered by a rule, whatever else is expected. Of those that are not, the first is
 /// told: a server may ask any number.
-fn judge_answers(asked: &[Asked], judged: &mut Judged) {
-    let mut open = asked.iter().filter(|one| one.reply == Replied::Unanswered);
+fn judge_answers(asked: &[ObservedQuestion], judged: &mut Mismatches) {
+    let mut open = asked
+        .iter()
+        .filter(|one| one.reply == ReplyKind::Unanswered);
     if let Some(first) = open.next() {
         let expected = match open.count() {
             0 => "a rule that answers every question".into(),
@@ -345,7 +347,7 @@ fn name(of: impl fmt::Debug) -> Words {
     given(format!("{of:?}").to_lowercase()).into()
 }
 
-fn in_a_line(asked: &Asked) -> String {
+fn in_a_line(asked: &ObservedQuestion) -> String {
     let message = asked.message.replace('\n', " ");
     match &asked.key {
         Some(key) => format!("{}, key {key}: {message}", name(asked.mode)),
@@ -386,11 +388,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::suite::observe::AskedMode;
+    use crate::suite::observe::QuestionMode;
 
-    fn observed(ended: Ended) -> Observed {
-        let asked = |key: &str, reply| Asked {
-            mode: AskedMode::Form,
+    fn observed(ended: CaseEnd) -> Observation {
+        let asked = |key: &str, reply| ObservedQuestion {
+            mode: QuestionMode::Form,
             key: Some(key.to_owned()),
             message: format!("The {key}?"),
             fields: vec!["seat".to_owned(), "room".to_owned()],
@@ -401,12 +403,12 @@ mod tests {
             level,
             text: text.to_owned(),
         };
-        Observed {
+        Observation {
             undeclared: None,
             ended,
             asked: vec![
-                asked("wishes", Replied::Accept),
-                asked("contact", Replied::Decline),
+                asked("wishes", ReplyKind::Accept),
+                asked("contact", ReplyKind::Decline),
             ],
             progress: ["one", "two", "three"].map(str::to_owned).to_vec(),
             log: vec![
@@ -417,8 +419,8 @@ mod tests {
         }
     }
 
-    fn booked(failed: bool) -> Ended {
-        Ended::Result {
+    fn booked(failed: bool) -> CaseEnd {
+        CaseEnd::Result {
             json: json!({"content": [], "structuredContent": {"total": 3000, "tags": ["a"]}}),
             text: "Booked.".into(),
             failed,
@@ -426,8 +428,8 @@ mod tests {
         }
     }
 
-    fn refused(answer: Option<ErrorObject>) -> Ended {
-        Ended::Error(Error {
+    fn refused(answer: Option<ErrorObject>) -> CaseEnd {
+        CaseEnd::Error(Error {
             answer: answer.map(Box::new),
             ..Error::new(Kind::Server, "the server answered with error -32602:").quoting("no")
         })
@@ -435,7 +437,7 @@ mod tests {
 
     /// Judges an outcome: the pairs of an expectation and what came in its place.
     #[track_caller]
-    fn check(expect: &str, ended: Ended, mismatches: &[(&str, &str)]) {
+    fn check(expect: &str, ended: CaseEnd, mismatches: &[(&str, &str)]) {
         let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
         let judged = expect.judge(&observed(ended));
         let judged: Vec<_> = judged
@@ -518,7 +520,7 @@ mod tests {
         );
         check(
             "{structured: {/x: {present: true}}}",
-            Ended::Result {
+            CaseEnd::Result {
                 json: json!({"content": []}),
                 text: "Booked.".into(),
                 failed: false,
@@ -559,7 +561,7 @@ mod tests {
         fn check(count: usize, expected: &str) {
             let expect = format!("{{questions: {count}}}");
             let expect: Expect = yaml_serde::from_str(&expect).expect("expectations");
-            let observed = Observed {
+            let observed = Observation {
                 undeclared: Some("the client declares no forms".into()),
                 ..observed(booked(false))
             };
@@ -582,7 +584,7 @@ mod tests {
             booked(false),
             &[(expected, "/total: 3000 is not of type \"string\"")],
         );
-        let bare = Ended::Result {
+        let bare = CaseEnd::Result {
             json: json!({}),
             text: "Booked.".into(),
             failed: false,
@@ -634,7 +636,7 @@ mod tests {
             refused(None),
             &[("an error that the server answers with", told)],
         );
-        let late = Ended::Late(Duration::from_secs(2));
+        let late = CaseEnd::Late(Duration::from_secs(2));
         check(
             "{under: 2s}",
             late,
@@ -645,7 +647,7 @@ mod tests {
     #[test]
     fn an_error_is_none_after_a_no_that_is_expected() {
         #[track_caller]
-        fn check(expect: &str, ended: Ended, expected: Option<&str>) {
+        fn check(expect: &str, ended: CaseEnd, expected: Option<&str>) {
             let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
             let mut observed = observed(ended);
             observed.asked[1].is_expected_no = true;
@@ -664,7 +666,7 @@ mod tests {
         let told = "an error of the tool (`failed: true`)";
         check("{failed: true}", booked(false), Some(told));
         check("{error: {}}", booked(true), Some("an error"));
-        let gone = Ended::Error(Error::new(Kind::Protocol, "it speaks no MCP"));
+        let gone = CaseEnd::Error(Error::new(Kind::Protocol, "it speaks no MCP"));
         check("{}", gone, Some("a result"));
     }
 
@@ -722,8 +724,8 @@ mod tests {
             ],
         );
         let mut open = observed(good());
-        open.asked[1].reply = Replied::Unanswered;
-        let judged = |open: &Observed| {
+        open.asked[1].reply = ReplyKind::Unanswered;
+        let judged = |open: &Observation| {
             let judged = Expect::default().judge(open);
             let judged = judged.into_iter();
             let pairs = judged.map(|one| (one.expected.to_string(), one.came.raw().to_owned()));
@@ -734,7 +736,7 @@ mod tests {
             judged(&open),
             [(expected.to_owned(), "The contact?".to_owned())]
         );
-        open.asked[0].reply = Replied::Unanswered;
+        open.asked[0].reply = ReplyKind::Unanswered;
         let expected = format!("{expected} (others without one: 1)");
         assert_eq!(judged(&open), [(expected, "The wishes?".to_owned())]);
     }

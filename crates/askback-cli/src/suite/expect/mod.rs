@@ -15,7 +15,7 @@ use serde::{
 use serde_json::Value;
 
 use self::{condition::Condition, place::Place};
-use super::observe::{AskedMode, Replied};
+use super::observe::{QuestionMode, ReplyKind};
 use crate::json_schema::JsonSchema;
 
 pub use judge::{Came, Mismatch};
@@ -66,10 +66,10 @@ enum Questions {
 #[serde(deny_unknown_fields)]
 struct QuestionExpect {
     key: Option<String>,
-    mode: Option<AskedMode>,
+    mode: Option<QuestionMode>,
     message: Option<Condition>,
     fields: Option<Vec<String>>,
-    reply: Option<Replied>,
+    reply: Option<ReplyKind>,
 }
 
 impl Expect {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Report, details};
 use crate::suite::{
-    observe::Asked,
+    observe::ObservedQuestion,
     run::{CaseRun, Verdict},
 };
 
@@ -33,7 +33,7 @@ struct Case<'a> {
     mismatches: Vec<Pair<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    questions: &'a [Asked],
+    questions: &'a [ObservedQuestion],
 }
 
 #[derive(Serialize)]

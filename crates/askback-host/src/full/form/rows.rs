@@ -4,7 +4,7 @@ use askback::forms::{Field, FieldKind};
 
 use super::{FormView, is_date};
 use crate::{
-    command::{self, Typed},
+    command::{self, InputLine},
     full::{
         choices::{Choices, chosen, is_partly_chosen},
         frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
@@ -217,7 +217,7 @@ impl FormView {
     fn note(&self, draft: &Draft, index: usize) -> Option<(Style, Words)> {
         let field = &draft.fields()[index];
         let has_focus = index == self.focus;
-        if has_focus && let Typed::Command(name, _) = command::typed(self.editor.text()) {
+        if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
             let words = words!("Enter runs /{}; // for a text", text::given(name));
             return Some((Style::Warning, words));
         }

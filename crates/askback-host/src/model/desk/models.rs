@@ -7,7 +7,7 @@ use crate::{
     model::{
         Ask, By,
         stage::{self, Stage, Turn},
-        step::{Effect, Permission, Said},
+        step::{Action, Effect, Permission},
     },
     text::{PeerText, Words},
 };
@@ -44,7 +44,7 @@ impl Desk {
             self.permission = permission;
             effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
         }
-        let said = Said::Run(permission);
+        let said = Action::Run(permission);
         effects.extend(self.turn(|stage, question, offer| stage.said(question, offer, said)));
         effects
     }

@@ -7,17 +7,17 @@ use crate::{
     model::{
         Reply,
         sampling::{Part, Sampling},
-        step::{Effect, Notice, Said},
+        step::{Action, Effect, Notice},
     },
     text::{PeerText, Words},
 };
 
 /// Before a request goes to a model.
-pub(super) fn request_said(mut sampling: Sampling, said: Said) -> Turn {
+pub(super) fn request_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
-        Said::Run(_) => run(sampling),
-        Said::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
-        Said::WriteMyself => Turn::to(match sampling.kept() {
+        Action::Run(_) => run(sampling),
+        Action::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
+        Action::WriteMyself => Turn::to(match sampling.kept() {
             Some(text) => Stage::Reread(text, sampling),
             None => Stage::Write(sampling),
         }),
@@ -26,23 +26,23 @@ pub(super) fn request_said(mut sampling: Sampling, said: Said) -> Turn {
 }
 
 /// While the model is at work.
-pub(super) fn running_said(sampling: Sampling, said: Said) -> Turn {
+pub(super) fn running_said(sampling: Sampling, said: Action) -> Turn {
     match said {
-        Said::Back => Turn::to(before(sampling)),
+        Action::Back => Turn::to(before(sampling)),
         _ => Turn::stay(Stage::Running(sampling)),
     }
 }
 
 /// While a reply is written in place of a model.
-pub(super) fn write_said(mut sampling: Sampling, said: Said) -> Turn {
+pub(super) fn write_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
-        Said::Draft(text) => {
+        Action::Draft(text) => {
             sampling.so_far = text;
             Turn::stay(Stage::Write(sampling))
         }
-        Said::Fill(text) => Turn::to(Stage::Reread(text, sampling)),
-        Said::Back if sampling.has_model => Turn::to(Stage::Request(sampling)),
-        Said::Back => match sampling.kept() {
+        Action::Fill(text) => Turn::to(Stage::Reread(text, sampling)),
+        Action::Back if sampling.has_model => Turn::to(Stage::Request(sampling)),
+        Action::Back => match sampling.kept() {
             Some(text) => Turn::to(Stage::Reread(text, sampling)),
             None => Turn::stay(Stage::Write(sampling)),
         },
@@ -51,24 +51,24 @@ pub(super) fn write_said(mut sampling: Sampling, said: Said) -> Turn {
 }
 
 /// Before a reply goes to the server.
-pub(super) fn replied_said(mut sampling: Sampling, said: Said) -> Turn {
+pub(super) fn replied_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
-        Said::Send => match (sampling.fault(), sampling.reply.take()) {
+        Action::Send => match (sampling.fault(), sampling.reply.take()) {
             (None, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
             (fault, reply) => {
                 sampling.reply = reply;
                 Turn::stay(Stage::Replied(sampling)).because(fault.unwrap_or_default())
             }
         },
-        Said::Run(_) if sampling.has_model => {
+        Action::Run(_) if sampling.has_model => {
             sampling.reply = None;
             run(sampling)
         }
-        Said::Back if sampling.has_model => {
+        Action::Back if sampling.has_model => {
             sampling.reply = None;
             Turn::to(Stage::Request(sampling))
         }
-        Said::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
+        Action::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
         _ => Turn::stay(Stage::Replied(sampling)),
     }
 }
@@ -77,15 +77,15 @@ pub(super) fn replied_said(mut sampling: Sampling, said: Said) -> Turn {
 pub(super) fn rewriting_said(
     mut sampling: Sampling,
     (part, text): (Part, String),
-    said: Said,
+    said: Action,
 ) -> Turn {
     match said {
-        Said::Fill(text) => {
+        Action::Fill(text) => {
             sampling.rewrite(part, text);
             Turn::to(before(sampling))
         }
-        Said::Back => Turn::to(before(sampling)),
-        Said::Draft(text) => Turn::stay(Stage::Rewriting(sampling, part, text)),
+        Action::Back => Turn::to(before(sampling)),
+        Action::Draft(text) => Turn::stay(Stage::Rewriting(sampling, part, text)),
         _ => Turn::stay(Stage::Rewriting(sampling, part, text)),
     }
 }

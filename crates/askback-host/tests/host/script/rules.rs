@@ -5,7 +5,7 @@ use askback::{
     protocol::{CreateMessageParams, Tool},
 };
 use askback_host::{
-    model::{Ask, Ended, Question, Reply, Why},
+    model::{Ask, Question, Reply, Why, WorstEnd},
     script::{Answer, Finding, Place, RulesOf, Script},
 };
 use serde_json::{Value, json};
@@ -237,7 +237,7 @@ fn rules_say_how_often_they_are_asked() {
             .iter()
             .map(|finding| finding.words(RulesOf::Answers).to_string());
         assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
-        assert_eq!(report.ended() == Ended::Unexpected, fails, "{rules}");
+        assert_eq!(report.ended() == WorstEnd::Unexpected, fails, "{rules}");
     }
     let form = wishes();
     let accepts = |asked: &str| format!("answers: [{{accept: {{confirm_booking: true}}{asked}}}]");
@@ -302,7 +302,7 @@ fn what_must_not_be_asked_is_refused_and_found() {
             matches!(report.findings[..], [Finding::Miscounted { rule, times: 1, .. }] if rule == place),
             "{report:?}"
         );
-        assert_eq!(report.ended(), Ended::Unexpected);
+        assert_eq!(report.ended(), WorstEnd::Unexpected);
     }
     let cancelled = || Reply::Cancelled(Why::Rule { expected: false });
     let first = Place::Answers(1);

@@ -6,7 +6,7 @@
 use std::io;
 
 use askback_core::limits::Limits;
-use askback_oauth::{FetchError, Fetched, Fetcher, Reach, Redirects, Route};
+use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Reach, Redirects, Route};
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use url::Url;
 
@@ -47,7 +47,7 @@ pub(super) async fn post_form(
     body(fetcher.post_form(url, headers, form.into_bytes()).await?)
 }
 
-fn body(fetched: Fetched) -> Result<Vec<u8>, Unfetched> {
+fn body(fetched: FetchedAnswer) -> Result<Vec<u8>, Unfetched> {
     match fetched.status {
         200 => Ok(fetched.body),
         status => Err(Unfetched::Status(status)),
