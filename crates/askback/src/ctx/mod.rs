@@ -29,8 +29,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-#[cfg(feature = "http-server")]
-pub(crate) use self::changes::bytes_of;
 pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, LinkDone, ListRoots, Questions, Sample};
 pub(crate) use self::{
     backing::Backing,
@@ -39,9 +37,11 @@ pub(crate) use self::{
     incoming::{Permitted, RequestMeta, Seen, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
-    peer::{FlowPause, Peer},
+    peer::{AskingPeer, CallPeer, FlowPause, Peer},
     question::by_action,
 };
+#[cfg(feature = "http-server")]
+pub(crate) use self::{changes::bytes_of, peer::ParkingPeer};
 pub use self::{
     incoming::Incoming,
     notice::CompletionNotice,

@@ -1,4 +1,4 @@
-//! The way back to whoever called.
+//! The client of a call: what it is told, and how it is asked.
 
 use std::sync::Arc;
 
@@ -6,15 +6,14 @@ use std::sync::Arc;
 use askback_core::ask::Millis;
 use askback_core::{
     ask::Reply,
+    engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
+    revision::Era,
 };
 
 use super::{Incoming, Permitted};
-use crate::{
-    error::{Error, Result},
-    flow::BoxFuture,
-};
+use crate::{error::Result, flow::BoxFuture};
 
 /// How a flow pauses until it is answered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +26,7 @@ pub(crate) struct FlowPause {
     pub(crate) progress: crate::flow::ProgressState,
 }
 
-/// The way back to the client of a request.
+/// The client of a call, as far as it is told something.
 pub(crate) trait Peer: Send + Sync {
     /// Sends a notification that belongs to the request.
     fn notify(&self, notification: ServerNotification);
@@ -44,25 +43,54 @@ pub(crate) trait Peer: Send + Sync {
     /// Closes the connection that carries the call's stream, where it has one of its own and its
     /// client knows to come back.
     fn close_stream(&self) {}
+}
 
-    /// Whether the questions of a handshake revision are written down, and the call with them. Then they are not
-    /// [asked](Self::ask) one by one.
-    fn parks(&self) -> bool {
-        false
-    }
+/// A client that is asked one question after another, while the handler waits.
+pub(crate) trait AskingPeer: Peer {
+    /// Asks a question. Dropping the future withdraws the question.
+    fn ask(&self, key: &str, question: Permitted)
+    -> BoxFuture<'static, Result<Reply, ErrorObject>>;
+}
 
+/// A client whose questions are written down, and the call with them.
+pub(crate) trait ParkingPeer: Peer {
     /// Writes down a round of questions, and asks them; the process that gets an answer goes on with the call. Once this has
     /// returned, the call is no longer in this process.
     fn park(
         &self,
-        _incoming: Arc<Incoming>,
-        _round: InputRequiredResult,
-        _pause: FlowPause,
-    ) -> BoxFuture<'static, Result<()>> {
-        Box::pin(async { Err(Error::new("the call cannot be written down")) })
+        incoming: Arc<Incoming>,
+        round: InputRequiredResult,
+        pause: FlowPause,
+    ) -> BoxFuture<'static, Result<()>>;
+}
+
+/// The client of a call, by how its questions travel.
+#[derive(Clone)]
+pub(crate) enum CallPeer {
+    /// They are the result of the request; the next request has the answers (2026-07-28).
+    Rounds(Arc<dyn Peer>),
+    /// They are requests to the client, and written down with the call, so that any process of a fleet goes on with it.
+    #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
+    Journal(Arc<dyn ParkingPeer>),
+    /// They are requests to the client, or questions of a task, and the handler waits for the answers.
+    Held(Arc<dyn AskingPeer>),
+}
+
+impl CallPeer {
+    /// The client of a connection that serves both eras.
+    pub(crate) fn of_connection(peer: Arc<impl AskingPeer + 'static>, origin: &Origin) -> Self {
+        match origin.revision.era() {
+            Era::Modern => Self::Rounds(peer),
+            Era::Legacy => Self::Held(peer),
+        }
     }
 
-    /// Asks a question of a handshake revision. Dropping the future withdraws the question.
-    fn ask(&self, key: &str, question: Permitted)
-    -> BoxFuture<'static, Result<Reply, ErrorObject>>;
+    /// The client, to be told something.
+    pub(crate) fn to_tell(&self) -> Arc<dyn Peer> {
+        match self {
+            Self::Rounds(peer) => Arc::clone(peer),
+            Self::Journal(peer) => Arc::clone(peer) as _,
+            Self::Held(peer) => Arc::clone(peer) as _,
+        }
+    }
 }

@@ -31,7 +31,7 @@ use super::{
     dispatch::{self, Answered},
 };
 use crate::{
-    ctx::{Interest, Observer, Observing, Peer},
+    ctx::{CallPeer, Interest, Observer, Observing},
     error::Error,
     transport::{Channel, DirectReceiver, DirectSender},
 };
@@ -125,7 +125,7 @@ struct Worker<F> {
     sender: DirectSender,
     pace: Pace,
     /// Begins with a call.
-    answer: fn(Arc<Shared>, Call, Arc<dyn Peer>) -> F,
+    answer: fn(Arc<Shared>, Call, CallPeer) -> F,
     /// The call that is polled where it was read.
     answering: Slot<F>,
     /// The calls of the last message.
@@ -221,6 +221,7 @@ where
             link: Arc::clone(link),
             call: call.id.clone(),
         });
+        let peer = CallPeer::of_connection(peer, &call.origin);
         let answering = (self.answer)(Arc::clone(&link.shared), call, peer);
         self.answering.put(answering);
         let polled = if self.pace.polls_next() {

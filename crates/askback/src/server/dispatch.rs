@@ -31,7 +31,7 @@ use serde_json::json;
 use super::{
     Prompt, ResourceTemplate, Shared, Tool,
     answer::{Answer, error_object, is_modern, tool_result},
-    call::Calling,
+    call::{HandlerCall, TaskTerms},
     complete::Completing,
     household::Household,
     middleware,
@@ -45,7 +45,7 @@ use super::{
     written::Message,
 };
 use crate::{
-    ctx::{Arguments, Incoming, Peer, RequestMeta, Seen},
+    ctx::{Arguments, CallPeer, Incoming, RequestMeta, Seen},
     error::{Error, Kind, Result},
 };
 
@@ -62,7 +62,7 @@ pub(crate) struct Answered {
 pub(crate) fn answer(
     shared: Arc<Shared>,
     call: Call,
-    peer: Arc<dyn Peer>,
+    peer: CallPeer,
 ) -> impl Future<Output = Answered> + Send + 'static {
     let id = call.id.clone();
     let answered = answer_with(shared, call, peer, Again::default());
@@ -81,7 +81,7 @@ pub(crate) fn answer(
 pub(crate) fn answer_again(
     shared: Arc<Shared>,
     call: Call,
-    peer: Arc<dyn Peer>,
+    peer: CallPeer,
     errors: BTreeMap<String, Reply>,
 ) -> impl Future<Output = Option<Answered>> + Send + 'static {
     let id = call.id.clone();
@@ -98,7 +98,7 @@ pub(crate) fn answer_again(
 pub(crate) fn work_again(
     shared: Arc<Shared>,
     call: Call,
-    peer: Arc<dyn Peer>,
+    peer: CallPeer,
     errors: BTreeMap<String, Reply>,
     at_once: bool,
 ) -> impl Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static {
@@ -127,7 +127,7 @@ struct Again {
 fn answer_with(
     shared: Arc<Shared>,
     call: Call,
-    peer: Arc<dyn Peer>,
+    peer: CallPeer,
     again: Again,
 ) -> impl Future<Output = Option<Result<Message, ErrorObject>>> + Send + 'static {
     let meta_bytes = call.meta_bytes();
@@ -186,7 +186,7 @@ impl Answered {
 
 struct Answering {
     shared: Arc<Shared>,
-    peer: Arc<dyn Peer>,
+    peer: CallPeer,
     origin: Arc<Origin>,
     trace: Trace,
     again: Again,
@@ -213,18 +213,18 @@ impl Answering {
         async move {
             match request {
                 ClientRequest::CallTool(params) => {
-                    let mut calling = match self.prepare_tool(params, meta)? {
-                        Ok(calling) => calling,
+                    let mut call = match self.prepare_tool(params, meta)? {
+                        Ok(call) => call,
                         Err(refused) => return Ok(self.write_tool(id, Outcome::Done(refused))),
                     };
                     #[cfg(feature = "http-server")]
                     if self.again.task.is_some() {
-                        let ended = Box::pin(calling.run_task()).await;
+                        let ended = Box::pin(call.run_task()).await;
                         let result = ended.ok_or_else(Error::parked)?;
                         let result = result.map_err(Error::protocol)?;
                         return Ok(result.as_str().as_bytes().to_vec().into());
                     }
-                    let outcome = calling.run().await?;
+                    let outcome = call.run().await?;
                     Ok(self.write_tool(id, outcome))
                 }
                 ClientRequest::GetPrompt(params) => {
@@ -325,7 +325,7 @@ impl Answering {
         &self,
         params: CallToolParams,
         meta: RequestMeta,
-    ) -> Result<Result<Calling<CallToolResult>, CallToolResult>> {
+    ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
         let (tool, home, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
@@ -342,25 +342,27 @@ impl Answering {
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = tool.handler.clone();
-        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler)
+        let mut call = HandlerCall::new(&self.shared, home, &self.peer, incoming, rounds, handler)
             .checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(at_once) = self.again.task {
-            calling = calling.continue_task(at_once);
+            call = call.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
-            calling = calling.task_of(tool.needs.scopes().cloned(), tool.durable);
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
                 let refused = Err(Error::task_required());
                 return tool_result(refused, &self.origin, output).map(Err);
             }
-            // A call that has begun as one of several rounds goes on as one.
-            if tasks.at_once && supported && !goes_on {
-                calling = calling.begin_as_task();
-            } else {
-                calling = calling.may_become_task(supported);
-            }
+            call = match supported {
+                false => call.without_tasks(),
+                true => call.may_become_task(TaskTerms {
+                    // A call that has begun as one of several rounds goes on as one.
+                    at_once: tasks.at_once && !goes_on,
+                    scopes: tool.needs.scopes().cloned(),
+                    is_durable: tool.durable,
+                }),
+            };
         }
-        Ok(Ok(calling))
+        Ok(Ok(call))
     }
 
     async fn get_prompt(
@@ -379,8 +381,8 @@ impl Answering {
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
-        let mut calling = Calling::new(&self.shared, home, &self.peer, incoming, rounds, handler);
-        let mut outcome = calling.run().await?;
+        let mut call = HandlerCall::new(&self.shared, home, &self.peer, incoming, rounds, handler);
+        let mut outcome = call.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
         {
@@ -411,7 +413,7 @@ impl Answering {
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut calling = Calling::new(
+        let mut call = HandlerCall::new(
             &self.shared,
             reading.home,
             &self.peer,
@@ -419,7 +421,7 @@ impl Answering {
             rounds,
             reading.handler,
         );
-        let mut outcome = calling.run().await.map_err(|error| match error.kind() {
+        let mut outcome = call.run().await.map_err(|error| match error.kind() {
             Kind::NotFound => self.not_found(&params.uri),
             _ => error,
         })?;

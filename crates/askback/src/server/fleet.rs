@@ -35,7 +35,7 @@ use askback_core::{
 };
 use tokio::sync::{Notify, broadcast};
 
-pub(super) use self::tasks::{NewTask, begin_task};
+pub(super) use self::tasks::begin_task;
 pub(crate) use self::{
     names::{AskName, call_text, read_call, read_request_name, request_digest, request_name},
     record::{WaitingNote, open_message, opened, sealed},
@@ -53,7 +53,7 @@ use self::{
 use super::{Shared, call::waiting_for, dispatch};
 use crate::{
     clock::millis,
-    ctx::{Arguments, FlowPause, Incoming, Peer, Permitted},
+    ctx::{Arguments, CallPeer, FlowPause, Incoming, ParkingPeer, Peer},
     entropy::entropy,
     error::{Error, Result},
     flow::{BoxFuture, ProgressState},
@@ -691,11 +691,11 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let (whose, epoch) = ((standing.session, standing.call), standing.epoch);
     let request = call.id.clone();
     let task = standing.task.clone();
-    let peer = Arc::new(JournalPeer {
+    let peer = CallPeer::Journal(Arc::new(JournalPeer {
         shared: Arc::clone(&shared),
         node: Arc::clone(&node),
         standing: standing.clone(),
-    });
+    }));
     if let Some(task) = task {
         let at_once = task.is_at_once();
         let work = dispatch::work_again(Arc::clone(&shared), call, peer, errors, at_once);
@@ -919,11 +919,9 @@ impl Peer for JournalPeer {
     }
 
     fn complete_elicitation(&self, _: String) {}
+}
 
-    fn parks(&self) -> bool {
-        true
-    }
-
+impl ParkingPeer for JournalPeer {
     fn park(
         &self,
         incoming: Arc<Incoming>,
@@ -939,9 +937,5 @@ impl Peer for JournalPeer {
             }
             Ok(())
         })
-    }
-
-    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        Box::pin(async { Err(ErrorObject::internal("a parked call asks in rounds")) })
     }
 }

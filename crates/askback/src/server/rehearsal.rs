@@ -4,16 +4,16 @@
 use std::{sync::Arc, task::Poll};
 
 use askback_core::{
-    ask::{Flow, FlowState, Reply},
+    ask::{Flow, FlowState},
     jsonrpc::ErrorObject,
     protocol::{LoggingLevel, ServerNotification},
 };
 
-use super::{answer::Answer, call::Calling};
+use super::{answer::Answer, call::HandlerCall};
 use crate::{
-    ctx::{Peer, Permitted},
+    ctx::Peer,
     error::{Error, Result},
-    flow::{BoxFuture, Turn},
+    flow::Turn,
 };
 
 /// How the error begins that the check ends a call with.
@@ -29,14 +29,13 @@ struct Compared {
     extra: bool,
 }
 
-impl<T: Answer> Calling<T> {
+impl<T: Answer> HandlerCall<T> {
     /// Runs the handler again from its record, and fails loudly if it asks something else than it
     /// did.
     pub(super) async fn check_replay(&self, state: FlowState) -> Result<()> {
         let limits = self.limits();
         let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
-        let silent: Arc<dyn Peer> = Arc::new(Silent);
-        let mut drive = self.drive(Some(flow), &silent);
+        let mut drive = self.drive(Some(flow), Arc::new(Silent));
         let mut waited = false;
         let rehearsal = std::future::poll_fn(|cx| {
             match drive.poll_turn(cx) {
@@ -120,8 +119,4 @@ impl Peer for Silent {
     }
 
     fn complete_elicitation(&self, _: String) {}
-
-    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        Box::pin(std::future::pending())
-    }
 }

@@ -124,6 +124,14 @@ impl Shared {
         watch.changed(self.roots_changed.as_ref(), limit, origin);
     }
 
+    /// Whether this process is one of a fleet.
+    pub(super) fn is_in_fleet(&self) -> bool {
+        #[cfg(feature = "http-server")]
+        return self.fleet.is_some();
+        #[cfg(not(feature = "http-server"))]
+        false
+    }
+
     /// Whether large states go to the store.
     pub(crate) fn spills(&self) -> bool {
         self.spills

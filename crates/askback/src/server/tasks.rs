@@ -26,7 +26,7 @@ use super::{
     board::{TaskRoom, Work},
 };
 use crate::{
-    ctx::{Audience, Peer, Permitted},
+    ctx::{AskingPeer, Audience, Peer, Permitted},
     entropy::entropy,
     error::{Error, Result},
     flow::BoxFuture,
@@ -42,8 +42,8 @@ pub(super) struct TaskPeer {
     id: Arc<str>,
 }
 
-/// The client of a call that may become a task: that of the request, and then that of the task.
-pub(super) struct Turning {
+/// The client of a call that may become a task: the client of the request, and then that of the task.
+pub(super) struct HandoverPeer {
     request: Arc<dyn Peer>,
     task: OnceLock<Arc<dyn Peer>>,
 }
@@ -267,7 +267,9 @@ impl Peer for TaskPeer {
     }
 
     fn complete_elicitation(&self, _: String) {}
+}
 
+impl AskingPeer for TaskPeer {
     fn ask(
         &self,
         key: &str,
@@ -297,16 +299,16 @@ impl Peer for TaskPeer {
     }
 }
 
-impl Turning {
-    pub(super) fn new(request: &Arc<dyn Peer>) -> Self {
+impl HandoverPeer {
+    pub(super) fn new(request: Arc<dyn Peer>) -> Self {
         Self {
-            request: Arc::clone(request),
+            request,
             task: OnceLock::new(),
         }
     }
 
-    /// From now on the task is spoken for.
-    pub(super) fn turn(&self, task: Arc<dyn Peer>) {
+    /// From now on the client of the task is told.
+    pub(super) fn hand_over(&self, task: Arc<dyn Peer>) {
         // A call becomes a task once.
         let _ = self.task.set(task);
     }
@@ -316,7 +318,7 @@ impl Turning {
     }
 }
 
-impl Peer for Turning {
+impl Peer for HandoverPeer {
     fn notify(&self, notification: ServerNotification) {
         self.now().notify(notification);
     }
@@ -335,14 +337,6 @@ impl Peer for Turning {
 
     fn complete_elicitation(&self, elicitation_id: String) {
         self.now().complete_elicitation(elicitation_id);
-    }
-
-    fn ask(
-        &self,
-        key: &str,
-        question: Permitted,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        self.now().ask(key, question)
     }
 }
 

@@ -15,7 +15,7 @@ use askback_core::{
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use crate::{
-    ctx::{Audience, Observer, Peer, Permitted},
+    ctx::{AskingPeer, Audience, Observer, Peer, Permitted},
     flow::BoxFuture,
     server::{
         Shared,
@@ -336,7 +336,9 @@ impl Peer for ChannelPeer {
     fn wants_log(&self, level: LoggingLevel) -> bool {
         self.link.lock().engine.wants_log(&self.call, level)
     }
+}
 
+impl AskingPeer for ChannelPeer {
     fn ask(
         &self,
         key: &str,

@@ -28,13 +28,14 @@ use super::{
 };
 use crate::{
     clock::millis,
-    ctx::{Audience, Incoming, Peer},
+    ctx::{Audience, Incoming, ParkingPeer},
     entropy::entropy,
     error::{Error, Result},
     journal::{CallId, FinishRequest, ParkRequest, SessionId},
     server::{
         Shared,
         budget::Charge,
+        call::TaskTerms,
         tasks::{full, unknown},
     },
     store::{Owner, StoreError},
@@ -51,15 +52,6 @@ const TASK_NAME: &str = "askback task v1";
 
 /// The purpose of a status, for its seal.
 const STATUS: &str = "journal status";
-
-/// A task that is about to begin.
-pub(crate) struct NewTask {
-    pub(crate) at_once: bool,
-    pub(crate) is_durable: bool,
-    pub(crate) scopes: Option<Arc<Scopes>>,
-    /// The sealed state from which its handler goes on.
-    pub(crate) state: String,
-}
 
 /// The unchanging facts of a task, and the last words with which it said how it stands.
 #[derive(Serialize, Deserialize, Clone)]
@@ -125,11 +117,12 @@ pub(super) fn interrupted() -> ErrorObject {
     )
 }
 
-/// Writes a task down, which this process goes on with.
-pub(crate) async fn begin_task(
+/// Writes a task down, which this process goes on with: from this sealed state.
+pub(in crate::server) async fn begin_task(
     shared: &Arc<Shared>,
     incoming: &Arc<Incoming>,
-    new: NewTask,
+    terms: TaskTerms,
+    state: String,
 ) -> Result<(BegunTask, Box<DetailedTask>)> {
     let Some(node) = &shared.fleet else {
         return Err(Error::new("the server is no process of a fleet"));
@@ -143,9 +136,9 @@ pub(crate) async fn begin_task(
     let facts = TaskFacts {
         name: name(shared, call, session)?,
         created: now,
-        at_once: new.at_once,
-        is_durable: new.is_durable,
-        scopes: new.scopes.map(Arc::unwrap_or_clone),
+        at_once: terms.at_once,
+        is_durable: terms.is_durable,
+        scopes: terms.scopes.map(Arc::unwrap_or_clone),
         message: None,
     };
     let task = WorkingTask::new(facts, BTreeMap::new());
@@ -153,7 +146,7 @@ pub(crate) async fn begin_task(
     let mut standing = Standing::new(call, session, RequestId::from(0), 1);
     standing.task = Some(task.clone());
     let expires = task.expires(shared);
-    let record = standing.record(incoming, Some(new.state), BTreeMap::new(), expires, now)?;
+    let record = standing.record(incoming, Some(state), BTreeMap::new(), expires, now)?;
     let record = sealed(
         shared,
         RECORD,
@@ -206,7 +199,7 @@ fn cannot_begin(error: StoreError) -> Error {
 
 impl BegunTask {
     /// The client of the task.
-    pub(crate) fn peer(&self) -> Arc<dyn Peer> {
+    pub(crate) fn peer(&self) -> Arc<dyn ParkingPeer> {
         Arc::new(JournalPeer {
             shared: Arc::clone(&self.shared),
             node: Arc::clone(&self.node),

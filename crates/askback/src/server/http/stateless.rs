@@ -8,7 +8,6 @@ use std::{
 };
 
 use askback_core::{
-    ask::Reply,
     engine::server::{Call, Origin, write_notification},
     http::{media::Accepted, sse},
     jsonrpc::{self, ErrorObject, RequestId},
@@ -22,7 +21,7 @@ use super::{
     stop::{Stop, Vigil, Woken},
 };
 use crate::{
-    ctx::{Peer, Permitted},
+    ctx::{CallPeer, Peer},
     flow::BoxFuture,
     server::{
         Shared,
@@ -80,7 +79,7 @@ impl Answering {
             told: Mutex::default(),
         });
         let id = call.id.clone();
-        let to: Arc<dyn Peer> = Arc::clone(&peer) as _;
+        let to = CallPeer::Rounds(Arc::clone(&peer) as _);
         Self {
             answer: Some(Box::pin(dispatch::answer(Arc::clone(shared), call, to))),
             id,
@@ -264,9 +263,4 @@ impl Peer for Requester {
 
     /// There is no word for it in this era.
     fn complete_elicitation(&self, _: String) {}
-
-    fn ask(&self, _: &str, _: Permitted) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        let error = ErrorObject::internal("questions of this era are results");
-        Box::pin(std::future::ready(Err(error)))
-    }
 }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{Session, State, parked};
 use crate::{
-    ctx::{FlowPause, Incoming, Peer, Permitted},
+    ctx::{AskingPeer, FlowPause, Incoming, ParkingPeer, Peer, Permitted},
     flow::BoxFuture,
     server::{
         asks::{self, Asker},
@@ -24,8 +24,6 @@ use crate::{
 pub(super) struct Caller {
     pub(super) session: Arc<Session>,
     pub(super) call: RequestId,
-    /// Whether the call is written down when it asks.
-    pub(super) parks: bool,
 }
 
 impl Caller {
@@ -80,11 +78,9 @@ impl Peer for Caller {
             }
         });
     }
+}
 
-    fn parks(&self) -> bool {
-        self.parks
-    }
-
+impl ParkingPeer for Caller {
     fn park(
         &self,
         incoming: Arc<Incoming>,
@@ -94,7 +90,9 @@ impl Peer for Caller {
         let (session, call) = (Arc::clone(&self.session), self.call.clone());
         Box::pin(parked::park(session, call, incoming, round, pause))
     }
+}
 
+impl AskingPeer for Caller {
     fn ask(
         &self,
         key: &str,

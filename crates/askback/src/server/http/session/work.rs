@@ -11,6 +11,7 @@ use tokio::sync::oneshot::{Receiver, error::TryRecvError};
 
 use super::{Session, caller::Caller};
 use crate::{
+    ctx::CallPeer,
     flow::BoxFuture,
     server::{
         dispatch::{self, Answered},
@@ -37,11 +38,14 @@ impl Work {
         parks: bool,
     ) -> Self {
         let id = call.id.clone();
-        let peer = Arc::new(Caller {
+        let caller = Arc::new(Caller {
             session: Arc::clone(session),
             call: id.clone(),
-            parks,
         });
+        let peer = match parks {
+            true => CallPeer::Journal(caller),
+            false => CallPeer::of_connection(caller, &call.origin),
+        };
         let shared = Arc::clone(&session.shared);
         Self {
             session: Arc::clone(session),

@@ -1,0 +1,264 @@
+//! The driver of a handler that stays suspended while its client is asked, one question after another: of the handshake
+//! revisions, and of tasks.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use askback_core::{
+    ask::{AskError, OpenQuestion, Reply, TokenId, mark_refusal},
+    protocol::{
+        ElicitParams, InputRequest, InputRequiredResult, InputResponses, Outcome, ProgressParams,
+        ServerNotification,
+    },
+    quote::clipped,
+};
+use tokio::time::{Sleep, sleep};
+
+use super::{Answer, HandlerCall, Stopwatch, no_room};
+use crate::{
+    ctx::{AskingPeer, Permitted, responses_bytes},
+    error::Result,
+    flow::{BoxFuture, Cell, Drive, Turn},
+};
+
+/// The most of a question's message that a note of progress repeats, in bytes.
+const ABOUT_BYTES: usize = 120;
+
+/// The memory of a waiting call beside its client's data, in bytes.
+const WAITING_BYTES: usize = 4 << 10;
+
+/// Drives a handler that stays until it ends.
+pub(super) struct HeldDriver<'a, T> {
+    call: &'a mut HandlerCall<T>,
+    peer: Arc<dyn AskingPeer>,
+    notes: WaitingNotes,
+}
+
+impl<'a, T: Answer> HeldDriver<'a, T> {
+    pub(super) fn new(call: &'a mut HandlerCall<T>, peer: Arc<dyn AskingPeer>) -> Self {
+        let notes = WaitingNotes::new(call.limits().asking.progress_interval);
+        Self { call, peer, notes }
+    }
+
+    /// Runs the handler until it ends, also where it asks by hand. `first` is what its first poll came
+    /// to, if there was one.
+    pub(super) async fn run(
+        mut self,
+        mut drive: Drive<Outcome<T>>,
+        mut first: Option<Poll<Turn<Outcome<T>>>>,
+    ) -> Result<Outcome<T>> {
+        let mut asked_by_hand = 0;
+        loop {
+            let by_hand = match self.run_once(&mut drive, first.take()).await? {
+                Outcome::NeedInput(by_hand) => by_hand,
+                outcome => return Ok(outcome),
+            };
+            asked_by_hand += 1;
+            let most = self.call.limits().asking.rounds;
+            if asked_by_hand > most {
+                return Err(AskError::TooManyRounds(most).into());
+            }
+            Box::pin(self.answer_by_hand(by_hand, drive.cell())).await?;
+            let again = drive.cell().flow().again();
+            let next = self.call.drive(Some(again), self.call.peer.to_tell());
+            next.cell().progress().resume(drive.cell().progress());
+            drive = next;
+        }
+    }
+
+    async fn run_once(
+        &mut self,
+        drive: &mut Drive<Outcome<T>>,
+        mut first: Option<Poll<Turn<Outcome<T>>>>,
+    ) -> Result<Outcome<T>> {
+        let is_task = self.call.is_task();
+        let mut replies: Vec<(String, BoxFuture<'static, Reply>)> = Vec::new();
+        let mut watch = Stopwatch::new(self.call.patience().0);
+        // What a call takes that waits for its client.
+        let mut room = None;
+        loop {
+            let turn = poll_fn(|cx| {
+                let cell = drive.cell();
+                replies.retain_mut(|(key, reply)| match reply.as_mut().poll(cx) {
+                    Poll::Ready(reply) => {
+                        let now = cell.clock().now();
+                        cell.flow().reply(key, reply, now);
+                        false
+                    }
+                    Poll::Pending => true,
+                });
+                let turn = first.take().unwrap_or_else(|| drive.poll_turn(cx));
+                if let Poll::Ready(turn) = turn {
+                    return Poll::Ready(Ok(turn));
+                }
+                for withdrawn in drive.cell().take_withdrawn() {
+                    replies.retain(|(key, _)| *key != withdrawn);
+                }
+                // The time in which a person is asked does not count, nor that in which they are behind a
+                // link, but a task ends with its time.
+                let waits = replies.is_empty() && !drive.cell().flow().holds();
+                if waits || is_task {
+                    watch.poll(cx).map(Err)
+                } else {
+                    watch.pause();
+                    self.tell_waiting(drive.cell(), cx);
+                    Poll::Pending
+                }
+            });
+            match turn.await? {
+                Turn::Done(result) => return result,
+                Turn::BecomeTask => drive.cell().become_task(),
+                Turn::Ask => {
+                    // What is a task is never run again.
+                    if self.call.shared.checks_replay() && !is_task {
+                        let identity = drive.cell().identity()?;
+                        let state = drive.cell().flow().suspend(identity, TokenId([0; 16]), 0);
+                        Box::pin(self.call.check_replay(state)).await?;
+                    }
+                    let bytes = WAITING_BYTES
+                        + drive.cell().flow().kept_bytes()
+                        + responses_bytes(&self.call.incoming.input_responses);
+                    let room = room.get_or_insert_with(|| self.call.open_room());
+                    room.cover(bytes).map_err(no_room)?;
+                    let questions = self.call.send_questions(drive.cell());
+                    for OpenQuestion { key, request, .. } in questions {
+                        let permitted = self.call.incoming.permit(request)?;
+                        let reply = self.ask(&key, permitted);
+                        replies.push((key, reply));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks, and waits for the answer. Whatever is asked of a client that waits goes this way.
+    fn ask(&mut self, key: &str, question: Permitted) -> BoxFuture<'static, Reply> {
+        self.notes.begin(question.get());
+        let limit = self.call.patience().1;
+        let limits = Arc::clone(self.call.limits());
+        let clock = Arc::clone(self.call.shared.clock());
+        let asked_at = clock.now();
+        let asking = self.peer.ask(key, question);
+        Box::pin(async move {
+            match tokio::time::timeout(limit, asking).await {
+                Ok(Ok(Reply::Value(answer))) => {
+                    let took = clock.now().checked_sub(asked_at);
+                    Reply::Value(mark_refusal(answer, took, &limits.asking))
+                }
+                Ok(Ok(reply)) => reply,
+                Ok(Err(error)) => Reply::Error {
+                    code: error.code,
+                    message: error.message,
+                },
+                Err(_) => Reply::TimedOut,
+            }
+        })
+    }
+
+    /// Asks the questions of a hand-written result, so that its handler, run again, finds the
+    /// answers as it would in the stateless era.
+    async fn answer_by_hand(&mut self, by_hand: InputRequiredResult, cell: &Cell) -> Result<()> {
+        let mut answers = InputResponses::default();
+        let requests = by_hand.input_requests.unwrap_or_default();
+        for (key, question) in self.call.incoming.permit_by_hand(requests)? {
+            let mut reply = self.ask(&key, question);
+            let reply = poll_fn(|cx| {
+                self.tell_waiting(cell, cx);
+                reply.as_mut().poll(cx)
+            });
+            match reply.await {
+                Reply::Value(value) => {
+                    answers.insert(key, value);
+                }
+                Reply::Error { code, message } => {
+                    return Err(AskError::Client { code, message }.into());
+                }
+                Reply::TimedOut => return Err(AskError::TimedOut.into()),
+                Reply::Unfinished => return Err(AskError::Unfinished.into()),
+                Reply::Refused(reason) => {
+                    return Err(AskError::Refused(reason).into());
+                }
+            }
+        }
+        let incoming = Arc::make_mut(&mut self.call.incoming);
+        incoming.request_state = by_hand.request_state;
+        incoming.input_responses = answers;
+        Ok(())
+    }
+
+    /// Tells the client from time to time that a question waits for its answer, if it asked to be told
+    /// of progress.
+    fn tell_waiting(&mut self, cell: &Cell, cx: &mut Context<'_>) {
+        while self.notes.poll(cx).is_ready() {
+            let Some(token) = self.call.incoming.progress_token() else {
+                continue;
+            };
+            let (progress, total) = cell.progress().wait();
+            self.peer
+                .notify(ServerNotification::Progress(ProgressParams {
+                    progress_token: token.clone(),
+                    progress,
+                    total,
+                    message: Some(self.notes.about.clone()),
+                    meta: None,
+                }));
+        }
+    }
+}
+
+/// Says from time to time that a question waits, and which.
+struct WaitingNotes {
+    every: Duration,
+    about: String,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl WaitingNotes {
+    fn new(every: Duration) -> Self {
+        Self {
+            every,
+            about: String::new(),
+            alarm: None,
+        }
+    }
+
+    /// A question goes out. The time begins anew.
+    fn begin(&mut self, question: &InputRequest) {
+        self.alarm = None;
+        self.about = waiting_for(question);
+    }
+
+    /// Ready whenever a note is due.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let every = self.every;
+        if every.is_zero() {
+            // Notes would have no end.
+            return Poll::Pending;
+        }
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(every)));
+        ready!(alarm.as_mut().poll(cx));
+        self.alarm = None;
+        Poll::Ready(())
+    }
+}
+
+/// What a call waits for that asks this.
+pub(in crate::server) fn waiting_for(question: &InputRequest) -> String {
+    match question {
+        InputRequest::Elicit(params) => {
+            let first = params.message().lines().next().unwrap_or_default();
+            let what = match params {
+                ElicitParams::Form(_) => "an answer to",
+                ElicitParams::Url(_) => "a link to be done",
+            };
+            format!("waiting for {what}: {}", clipped(first, ABOUT_BYTES))
+        }
+        InputRequest::Sample(_) => "waiting for the client's model".to_owned(),
+        InputRequest::Roots(_) => "waiting for the client's roots".to_owned(),
+    }
+}
