@@ -167,7 +167,7 @@ fn replay() -> Box<dyn FnMut()> {
     Box::new(move || {
         let replies = BTreeMap::from([("echo".to_owned(), Reply::Value(answer.clone()))]);
         let mut flow = Flow::resume(state.clone(), replies, 2, Arc::clone(&limits));
-        flow.ask("echo", question()).expect("a question");
+        flow.ask("echo", question(), None).expect("a question");
         black_box(flow.verdict(2));
     })
 }
@@ -352,7 +352,7 @@ fn question() -> InputRequest {
 
 fn state() -> FlowState {
     let mut flow = Flow::start(1, Arc::default());
-    flow.ask("echo", question()).expect("a question");
+    flow.ask("echo", question(), None).expect("a question");
     flow.send_questions();
     let identity = flow.identity(|| Ok::<_, ()>((FlowId([1; 16]), [2; 32])));
     let identity = identity.expect("a draw").clone();

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::Digest;
 
-use super::{AskError, journal::QuestionDigest, reading::only_of_answer, sampling};
+use super::{AskError, Capability, journal::QuestionDigest, reading::only_of_answer, sampling};
 use crate::{
     address::is_loopback_host,
     canonical::{self, CanonicalError},
@@ -25,14 +25,14 @@ use crate::{
 /// A question that may be asked, with the digest that identifies it.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// The request that is sent.
-    pub request: CheckedRequest,
+    request: InputRequest,
     /// The digest that identifies the question: an answer to another question, however alike, does
     /// not fit.
     pub digest: QuestionDigest,
 }
 
-/// A request that may be sent to a client: whatever is wrong with one was found when it was made.
+/// A request that may be sent to the client of a call: the request keeps all rules, and the client
+/// declared that it takes such requests.
 ///
 /// Nothing else is sent. So no way of asking can leave out a check, whether a handler asked with a
 /// future or wrote its round by hand.
@@ -72,10 +72,9 @@ impl Question {
     /// # Errors
     ///
     /// As [`CheckedRequest::new`].
-    pub fn new(request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
-        let request = CheckedRequest::new(request, limits)?;
-        let digest =
-            digest(request.get()).map_err(|error| AskError::BadRequest(error.to_string()))?;
+    pub fn new(mut request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
+        check_request(&mut request, limits)?;
+        let digest = digest(&request).map_err(|error| AskError::BadRequest(error.to_string()))?;
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Ok(Self {
@@ -84,11 +83,10 @@ impl Question {
         })
     }
 
-    /// The request as it is sent; after an answer that was not usable, with the reason in its
-    /// message.
-    #[must_use]
-    pub fn request_again(&self, reason: Option<&str>) -> CheckedRequest {
-        let CheckedRequest(mut request) = self.request.clone();
+    /// The request as it is sent to a client that takes it; after an answer that was not usable, with
+    /// the reason in its message.
+    pub(super) fn to_send(&self, reason: Option<&str>) -> CheckedRequest {
+        let mut request = self.request.clone();
         if let (InputRequest::Elicit(ElicitParams::Form(form)), Some(reason)) =
             (&mut request, reason)
         {
@@ -101,6 +99,18 @@ impl Question {
         CheckedRequest(request)
     }
 
+    /// The memory of the texts in the request, in bytes. A form's schema is shared between calls and not counted.
+    pub(super) fn kept_bytes(&self) -> usize {
+        match &self.request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => form.message.len(),
+            InputRequest::Elicit(ElicitParams::Url(link)) => link.message.len() + link.url.len(),
+            InputRequest::Sample(params) => {
+                RawJson::new(params).map_or(0, |json| json.as_str().len())
+            }
+            InputRequest::Roots(_) => 0,
+        }
+    }
+
     /// Reads an answer and checks it against the question.
     ///
     /// # Errors
@@ -108,7 +118,7 @@ impl Question {
     /// Fails with a sentence for the person who is asked again, or says that the client shows no
     /// fields.
     pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<CheckedAnswer, Unusable> {
-        match self.request.get() {
+        match &self.request {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
                 let mut result: CreateMessageResult =
@@ -125,39 +135,24 @@ impl Question {
 }
 
 impl CheckedRequest {
-    /// A request, if it may be sent.
+    /// A request, if it may be sent. `missing` is what the client would have to support for it, and
+    /// does not.
     ///
     /// # Errors
     ///
     /// [`AskError::BadForm`] for a form that breaks the rules of forms or asks for a secret,
     /// [`AskError::BadRequest`] for a link that is no absolute https URL (http is for this machine
-    /// alone), and for a conversation in which uses of tools and their results do not match.
-    pub fn new(mut request: InputRequest, limits: &Limits) -> Result<Self, AskError> {
-        match &mut request {
-            InputRequest::Elicit(ElicitParams::Form(form)) => {
-                check_form(&form.requested_schema, &form.message, limits)
-                    .map_err(AskError::BadForm)?;
-                // A formatted text has up to twice the capacity it needs, and waits for days.
-                form.message.shrink_to_fit();
-            }
-            InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url)?,
-            InputRequest::Sample(params) => {
-                sampling::check(params, &limits.asking).map_err(AskError::BadRequest)?;
-            }
-            InputRequest::Roots(_) => {}
-        }
-        Ok(Self(request))
-    }
-
-    /// The memory of the texts in the request, in bytes. A form's schema is shared between calls and not counted.
-    pub(crate) fn kept_bytes(&self) -> usize {
-        match &self.0 {
-            InputRequest::Elicit(ElicitParams::Form(form)) => form.message.len(),
-            InputRequest::Elicit(ElicitParams::Url(link)) => link.message.len() + link.url.len(),
-            InputRequest::Sample(params) => {
-                RawJson::new(params).map_or(0, |json| json.as_str().len())
-            }
-            InputRequest::Roots(_) => 0,
+    /// alone), and for a conversation in which uses of tools and their results do not match;
+    /// [`AskError::Unsupported`] if the client lacks something.
+    pub fn new(
+        mut request: InputRequest,
+        missing: Option<Capability>,
+        limits: &Limits,
+    ) -> Result<Self, AskError> {
+        check_request(&mut request, limits)?;
+        match missing {
+            Some(capability) => Err(AskError::Unsupported(capability)),
+            None => Ok(Self(request)),
         }
     }
 
@@ -171,6 +166,23 @@ impl CheckedRequest {
     #[must_use]
     pub fn into_inner(self) -> InputRequest {
         self.0
+    }
+}
+
+/// Checks that a request keeps all rules.
+fn check_request(request: &mut InputRequest, limits: &Limits) -> Result<(), AskError> {
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            check_form(&form.requested_schema, &form.message, limits).map_err(AskError::BadForm)?;
+            // A formatted text has up to twice the capacity it needs, and waits for days.
+            form.message.shrink_to_fit();
+            Ok(())
+        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => check_link(&link.url),
+        InputRequest::Sample(params) => {
+            sampling::check(params, &limits.asking).map_err(AskError::BadRequest)
+        }
+        InputRequest::Roots(_) => Ok(()),
     }
 }
 

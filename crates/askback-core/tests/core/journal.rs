@@ -6,7 +6,10 @@ use std::{
 };
 
 use askback_core::{
-    ask::{CheckedAnswer, Flow, FlowId, FlowState, Identity, Reply, Settlement, TokenId, Verdict},
+    ask::{
+        AskError, Capability, CheckedAnswer, Flow, FlowId, FlowState, Identity, Reply, Settlement,
+        TokenId, Verdict,
+    },
     limits::Limits,
     protocol::{InputRequest, RawJson},
 };
@@ -64,7 +67,7 @@ fn answered(
     limits: &Arc<Limits>,
 ) -> (Flow, Poll<CheckedAnswer>) {
     let mut flow = Flow::start(NOW, Arc::clone(limits));
-    let slot = flow.ask("question", request).unwrap();
+    let slot = flow.ask("question", request, None).unwrap();
     assert_eq!(flow.verdict(NOW), Verdict::Ask);
     flow.send_questions();
     flow.reply("question", reply, NOW);
@@ -146,7 +149,7 @@ fn what_is_read_of_an_answer_is_recorded_and_nothing_else() {
 
         // The same answer comes of the record.
         let mut flow = Flow::resume(state, Default::default(), NOW, Arc::clone(&limits));
-        let slot = flow.ask("question", request.clone()).unwrap();
+        let slot = flow.ask("question", request.clone(), None).unwrap();
         assert_eq!(flow.verdict(NOW), Verdict::Delivered);
         let again = flow.poll_question(slot, Waker::noop());
         assert_eq!(again, Poll::Ready(Ok(first)), "{request:?}");
@@ -172,7 +175,7 @@ fn an_answer_that_is_not_asked_for_yet_is_kept_in_bounds() {
     let limits = Arc::new(Limits::default());
     for (request, answer, read) in answers() {
         let mut flow = Flow::start(NOW, Arc::clone(&limits));
-        flow.ask("question", request.clone()).unwrap();
+        flow.ask("question", request.clone(), None).unwrap();
         flow.verdict(NOW);
         flow.send_questions();
         let asked = suspended(&flow);
@@ -187,7 +190,7 @@ fn an_answer_that_is_not_asked_for_yet_is_kept_in_bounds() {
         let text = serde_json::to_string(&kept).unwrap();
         assert!(!text.contains("much"), "{text}");
         let mut flow = Flow::resume(kept, Default::default(), NOW, Arc::clone(&limits));
-        let slot = flow.ask("question", request.clone()).unwrap();
+        let slot = flow.ask("question", request.clone(), None).unwrap();
         assert_eq!(flow.verdict(NOW), Verdict::Delivered);
         assert!(flow.poll_question(slot, Waker::noop()).is_ready());
         assert_eq!(recorded(&suspended(&flow)), Some(read));
@@ -241,4 +244,40 @@ fn an_answer_is_bounded() {
         .and_then(|meta| meta.reason())
         .unwrap();
     assert!(kept.ends_with("ü…") && kept.len() <= limits.asking.reason_bytes);
+}
+
+/// What comes of a question whose client takes it no longer, after this reply to it: the record may answer it, and it is
+/// not sent again.
+#[test]
+fn a_question_that_its_client_takes_no_longer_is_answered_by_the_record_alone() {
+    #[track_caller]
+    fn check(request: &InputRequest, reply: Option<Reply>, wanted: Result<(), AskError>) {
+        let limits = Arc::new(Limits::default());
+        let mut flow = Flow::start(NOW, Arc::clone(&limits));
+        flow.ask("question", request.clone(), None).unwrap();
+        assert_eq!(flow.verdict(NOW), Verdict::Ask);
+        flow.send_questions();
+        let replies = reply.map(|reply| ("question".to_owned(), reply));
+        let replies = replies.into_iter().collect();
+        let mut flow = Flow::resume(suspended(&flow), replies, NOW, limits);
+        let asked = flow.ask("question", request.clone(), Some(Capability::ElicitForm));
+        let settled = asked.map(|slot| {
+            assert_eq!(flow.verdict(NOW), Verdict::Delivered);
+            flow.poll_question(slot, Waker::noop())
+        });
+        let settled = match settled {
+            Ok(Poll::Ready(answer)) => answer.map(drop),
+            Ok(Poll::Pending) => panic!("it would be sent again"),
+            Err(error) => Err(error),
+        };
+        assert_eq!(settled, wanted);
+        assert!(flow.send_questions().is_empty());
+    }
+    let lacks = || Err(AskError::Unsupported(Capability::ElicitForm));
+    let usable = json!({"action": "decline"});
+    let unusable = json!({"action": "accept", "content": {"row": "seven"}});
+    check(&form(), Some(value(&usable)), Ok(()));
+    check(&form(), Some(value(&unusable)), lacks());
+    check(&form(), Some(value(&json!(7))), lacks());
+    check(&form(), None, lacks());
 }

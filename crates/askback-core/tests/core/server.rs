@@ -554,7 +554,8 @@ fn what_a_client_may_have_open_is_bounded() {
 }
 
 fn checked(question: ElicitParams) -> CheckedRequest {
-    CheckedRequest::new(InputRequest::Elicit(question), &Limits::default()).expect("a question")
+    CheckedRequest::new(InputRequest::Elicit(question), None, &Limits::default())
+        .expect("a question")
 }
 
 /// Asks a question on behalf of a call that is in progress.

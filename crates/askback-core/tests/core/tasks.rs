@@ -67,7 +67,7 @@ fn large() -> Shelf {
 
 fn question(message: &str) -> CheckedRequest {
     let link = ElicitParams::url(message, "https://travel.example").into();
-    CheckedRequest::new(link, &Limits::default()).expect("a question")
+    CheckedRequest::new(link, None, &Limits::default()).expect("a question")
 }
 
 fn answers(keys: &[&str]) -> InputResponses {

@@ -27,24 +27,6 @@ use crate::{
 /// The memory of a map's member beside its texts, in bytes.
 const MEMBER_BYTES: usize = 128;
 
-/// A question that may go to the client of one request: it is one that may be asked at all, and the
-/// client declared that it takes such questions.
-///
-/// It is what every [`Peer`](super::Peer) and every round is given, and [`Incoming::permit`] is the
-/// only way to one.
-#[derive(Debug)]
-pub(crate) struct Permitted(CheckedRequest);
-
-impl Permitted {
-    pub(crate) fn into_inner(self) -> CheckedRequest {
-        self.0
-    }
-
-    pub(crate) fn get(&self) -> &InputRequest {
-        self.0.get()
-    }
-}
-
 /// A request, as its handler may look at it.
 #[derive(Debug, Clone)]
 pub struct Incoming {
@@ -213,37 +195,24 @@ impl Incoming {
         self.origin.progress_token.as_ref()
     }
 
-    /// Lets a question go to the client.
-    ///
-    /// # Errors
-    ///
-    /// [`AskError::Unsupported`] where the client did not declare what it takes.
-    pub(crate) fn permit(&self, question: CheckedRequest) -> Result<Permitted, AskError> {
-        match self.missing_for(question.get()) {
-            Some(missing) => Err(AskError::Unsupported(missing)),
-            None => Ok(Permitted(question)),
-        }
-    }
-
-    /// Lets the questions of a hand-written round go to the client: they are checked as those that
-    /// are asked with futures.
+    /// Checks the questions of a hand-written round, as questions that are asked with futures are checked.
     ///
     /// # Errors
     ///
     /// Fails with the fault of the first question that may not be asked, or of their number.
-    pub(crate) fn permit_by_hand(
+    pub(crate) fn check_by_hand(
         &self,
         requests: InputRequests,
-    ) -> Result<Vec<(String, Permitted)>, AskError> {
+    ) -> Result<Vec<(String, CheckedRequest)>, AskError> {
         let most = self.limits.asking.questions_per_round;
         if requests.len() > most {
             return Err(AskError::TooManyQuestions(most));
         }
-        let permit = |(key, request)| {
-            let question = CheckedRequest::new(request, &self.limits)?;
-            Ok((key, self.permit(question)?))
+        let check = |(key, request)| {
+            let missing = self.missing_for(&request);
+            Ok((key, CheckedRequest::new(request, missing, &self.limits)?))
         };
-        requests.into_iter().map(permit).collect()
+        requests.into_iter().map(check).collect()
     }
 
     /// Returns the capability that this question needs and the client lacks: down to the mode of an

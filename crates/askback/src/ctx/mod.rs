@@ -34,7 +34,7 @@ pub(crate) use self::{
     backing::Backing,
     changes::{Audience, CallServer, Changes, Interest, Observer, Observing},
     commits::RunningCommits,
-    incoming::{Permitted, RequestMeta, Seen, responses_bytes},
+    incoming::{RequestMeta, Seen, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
     peer::{AskingPeer, CallPeer, FlowPause, Peer},

@@ -5,14 +5,14 @@ use std::sync::Arc;
 #[cfg(feature = "http-server")]
 use askback_core::ask::Millis;
 use askback_core::{
-    ask::Reply,
+    ask::{CheckedRequest, Reply},
     engine::server::Origin,
     jsonrpc::ErrorObject,
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
     revision::Era,
 };
 
-use super::{Incoming, Permitted};
+use super::Incoming;
 use crate::{error::Result, flow::BoxFuture};
 
 /// How a flow pauses until it is answered.
@@ -48,8 +48,11 @@ pub(crate) trait Peer: Send + Sync {
 /// A client that is asked one question after another, while the handler waits.
 pub(crate) trait AskingPeer: Peer {
     /// Asks a question. Dropping the future withdraws the question.
-    fn ask(&self, key: &str, question: Permitted)
-    -> BoxFuture<'static, Result<Reply, ErrorObject>>;
+    fn ask(
+        &self,
+        key: &str,
+        question: CheckedRequest,
+    ) -> BoxFuture<'static, Result<Reply, ErrorObject>>;
 }
 
 /// A client whose questions are written down, and the call with them.

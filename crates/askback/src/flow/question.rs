@@ -132,17 +132,12 @@ impl Asking {
             return Err(AskError::Misplaced);
         }
         let mut flow = self.cell.flow();
-        let id = flow.ask(&new.key, new.request)?;
+        let id = flow.ask(&new.key, new.request, new.missing)?;
         if new.holds {
             flow.hold(id);
         }
-        let unanswerable = new.missing.filter(|_| !flow.is_recorded(id));
         drop(flow);
-        let slot = Slot::new(&self.cell, id);
-        match unanswerable {
-            Some(capability) => Err(AskError::Unsupported(capability)),
-            None => Ok(slot),
-        }
+        Ok(Slot::new(&self.cell, id))
     }
 }
 

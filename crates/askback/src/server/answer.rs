@@ -136,7 +136,7 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
     let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
     let mut links = required.links().iter().map(link);
     // No limit says anything of a link.
-    let wrong = links.find_map(|link| CheckedRequest::new(link, &Limits::default()).err());
+    let wrong = links.find_map(|link| CheckedRequest::new(link, None, &Limits::default()).err());
     wrong.map_or(error, Error::from)
 }
 

@@ -3,14 +3,14 @@
 use std::{collections::HashMap, sync::Arc};
 
 use askback_core::{
-    ask::Reply,
+    ask::{CheckedRequest, Reply},
     engine::server::AskId,
     jsonrpc::{ErrorObject, RequestId},
     protocol::RawJson,
 };
 use tokio::sync::oneshot;
 
-use crate::{ctx::Permitted, flow::BoxFuture};
+use crate::flow::BoxFuture;
 
 /// A connection that can send a question to its client.
 pub(super) trait Asker: Send + Sync + 'static {
@@ -23,7 +23,7 @@ pub(super) trait Asker: Send + Sync + 'static {
         &self,
         call: &RequestId,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject>;
 
@@ -73,7 +73,7 @@ pub(super) fn ask<A: Asker>(
     asker: &Arc<A>,
     call: &RequestId,
     key: &str,
-    question: Permitted,
+    question: CheckedRequest,
 ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
     let (reply, answer) = oneshot::channel();
     let ask = match asker.send(call, key, question, reply) {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     ask::{
-        AskError, FlowState, Millis, OpenQuestion, Reply, mark_refusal,
+        AskError, CheckedRequest, FlowState, Millis, OpenQuestion, Reply, mark_refusal,
         seal::{self, Binding, Entropy, SealError},
     },
     canonical::{self, CanonicalError},
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Shared, trace};
 use crate::{
-    ctx::{Arguments, Incoming, Permitted, responses_bytes},
+    ctx::{Arguments, Incoming, responses_bytes},
     entropy::entropy,
     error::{Error, Result},
 };
@@ -186,11 +186,8 @@ pub(super) async fn seal(
              ask several questions in one round"
         );
     }
-    let permit = |OpenQuestion { key, request, .. }| Ok((key, incoming.permit(request)?));
-    let questions: Vec<_> = questions
-        .into_iter()
-        .map(permit)
-        .collect::<Result<_, AskError>>()?;
+    let questions = questions.into_iter();
+    let questions = questions.map(|question| (question.key, question.request));
     Ok(InputRequiredResult {
         input_requests: Some(requests(questions)),
         request_state: Some(seal_state(shared, incoming, &state, random, carrier).await?),
@@ -209,7 +206,7 @@ pub(super) async fn seal_by_hand(
     carrier: Carrier,
 ) -> Result<InputRequiredResult> {
     if let Some(asked) = by_hand.input_requests.take() {
-        let questions = incoming.permit_by_hand(asked)?;
+        let questions = incoming.check_by_hand(asked)?;
         by_hand.input_requests = Some(requests(questions));
     }
     state.by_hand = by_hand.request_state.take();
@@ -223,10 +220,10 @@ pub(super) async fn seal_by_hand(
 }
 
 /// The questions of a round.
-fn requests(questions: Vec<(String, Permitted)>) -> InputRequests {
+fn requests(questions: impl IntoIterator<Item = (String, CheckedRequest)>) -> InputRequests {
     let questions = questions.into_iter();
     questions
-        .map(|(key, question)| (key, question.into_inner().into_inner()))
+        .map(|(key, question)| (key, question.into_inner()))
         .collect()
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Principal, Reply},
+    ask::{CheckedRequest, Principal, Reply},
     auth::Scopes,
     engine::server::{Changed, Full, Origin, Room},
     jsonrpc::ErrorObject,
@@ -26,7 +26,7 @@ use super::{
     board::{TaskRoom, Work},
 };
 use crate::{
-    ctx::{AskingPeer, Audience, Peer, Permitted},
+    ctx::{AskingPeer, Audience, Peer},
     entropy::entropy,
     error::{Error, Result},
     flow::BoxFuture,
@@ -273,12 +273,12 @@ impl AskingPeer for TaskPeer {
     fn ask(
         &self,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         let (asker, answer) = oneshot::channel();
         let mut board = self.shared.tasks.lock();
         let now = self.shared.clock().now();
-        let key = match board.tasks.ask(&self.id, key, question.into_inner(), now) {
+        let key = match board.tasks.ask(&self.id, key, question, now) {
             Ok(key) => key,
             Err(error) => return Box::pin(async { Err(error) }),
         };

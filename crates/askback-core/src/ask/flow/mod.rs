@@ -20,7 +20,7 @@ use core::{
 pub use self::held::Release;
 use self::slot::{QuestionSlot, Record, Slot, Wait};
 use super::{
-    AskError, Millis,
+    AskError, Capability, Millis,
     journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement},
     question::{CheckedAnswer, CheckedRequest, Question},
     state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
@@ -84,8 +84,6 @@ pub enum Verdict {
 pub struct OpenQuestion {
     /// Its key, unique within the flow.
     pub key: String,
-    /// Its digest.
-    pub digest: QuestionDigest,
     /// The request to send; its message says so where an earlier answer was not usable.
     pub request: CheckedRequest,
     /// Whether it is a link that was opened before, and what is behind it was not done yet.
@@ -247,13 +245,19 @@ impl Flow {
         mem::take(&mut self.skewed)
     }
 
-    /// Registers a question under `key`, or `key-2`, `key-3`, … where that was used before.
+    /// Registers a question under `key`, or `key-2`, `key-3`, … where that was used before. `missing` is what
+    /// the client would have to support for it, and does not: such a question is answered only from the record.
     ///
     /// # Errors
     ///
-    /// [`AskError::TooManyQuestions`] where as many are open as one round may carry, and what
-    /// [`Question::new`] finds wrong with the request.
-    pub fn ask(&mut self, key: &str, request: InputRequest) -> Result<SlotId, AskError> {
+    /// [`AskError::TooManyQuestions`] where as many are open as one round may carry, what
+    /// [`Question::new`] finds wrong with the request, and [`AskError::Unsupported`] if something is missing.
+    pub fn ask(
+        &mut self,
+        key: &str,
+        request: InputRequest,
+        missing: Option<Capability>,
+    ) -> Result<SlotId, AskError> {
         let question = Question::new(request, &self.limits)?;
         let open = self
             .slots
@@ -279,17 +283,24 @@ impl Flow {
             attempts: fitting.map_or(0, |open| open.attempts),
             reason: fitting.and_then(|open| open.reason.clone()),
             question,
+            missing,
             sent: false,
             changed,
             holds: false,
             opened: false,
         };
-        Ok(self.wait_for(key, Wait::Question(Box::new(asked))))
+        let slot = self.wait_for(key, Wait::Question(Box::new(asked)));
+        match missing {
+            Some(capability) if !self.is_recorded(slot) => {
+                self.slots.remove(&slot);
+                Err(AskError::Unsupported(capability))
+            }
+            _ => Ok(slot),
+        }
     }
 
     /// Whether what this waits for is recorded and not delivered yet.
-    #[must_use]
-    pub fn is_recorded(&self, slot: SlotId) -> bool {
+    fn is_recorded(&self, slot: SlotId) -> bool {
         self.slots
             .get(&slot)
             .is_some_and(|slot| self.undelivered().any(|record| record.settles(slot)))
@@ -417,8 +428,7 @@ impl Flow {
             {
                 questions.push(OpenQuestion {
                     key: slot.key.clone(),
-                    digest: asked.question.digest,
-                    request: asked.question.request_again(asked.reason.as_deref()),
+                    request: asked.question.to_send(asked.reason.as_deref()),
                     is_opened_link: asked.opened,
                 });
             }

@@ -30,7 +30,7 @@ impl Flow {
             RECORD_BYTES + record.entry.key.len() + outcome
         });
         let asked = self.slots.values().map(|slot| match &slot.wait {
-            Wait::Question(asked) | Wait::Held(asked, _) => asked.question.request.kept_bytes(),
+            Wait::Question(asked) | Wait::Held(asked, _) => asked.question.kept_bytes(),
             _ => 0,
         });
         self.slots.len() * SLOT_BYTES + asked.sum::<usize>() + recorded.sum::<usize>()
@@ -50,6 +50,9 @@ impl Flow {
             }
         }
         if mem::replace(&mut self.phase, Phase::Going) == Phase::Replaying && self.wake_steps() {
+            return Verdict::Delivered;
+        }
+        if self.fail_unsupported() {
             return Verdict::Delivered;
         }
         let unsent = |slot: &Slot| matches!(&slot.wait, Wait::Question(asked) if !asked.sent);
@@ -155,6 +158,22 @@ impl Flow {
         deadlines.min()
     }
 
+    /// Fails the questions that must be asked again and whose client does not take them (any more). Whether there are
+    /// any.
+    fn fail_unsupported(&mut self) -> bool {
+        let mut has_failed = false;
+        for slot in self.slots.values_mut() {
+            if let Wait::Question(asked) = &slot.wait
+                && let (false, Some(missing)) = (asked.sent, asked.missing)
+            {
+                slot.fail(AskError::Unsupported(missing));
+                has_failed = true;
+            }
+        }
+        self.live |= has_failed;
+        has_failed
+    }
+
     /// The rounds are used up: every open question fails, now and for good.
     fn fail_questions(&mut self) {
         for slot in self.slots.values_mut() {
@@ -172,10 +191,7 @@ impl Flow {
                 } else {
                     AskError::TooManyRounds(rounds)
                 };
-                slot.wait = Wait::Answered(Err(error));
-                if let Some(waker) = slot.waker.take() {
-                    waker.wake();
-                }
+                slot.fail(error);
             }
         }
         self.live = true;

@@ -8,7 +8,7 @@ use core::task::Waker;
 
 use crate::{
     ask::{
-        AskError, Millis,
+        AskError, Capability, Millis,
         journal::{Entry, RecordedAnswer, Reply, Settlement},
         question::{CheckedAnswer, Question, Unusable},
         reading::unread,
@@ -44,6 +44,8 @@ pub(super) enum Wait {
 #[derive(Debug)]
 pub(super) struct QuestionSlot {
     pub(super) question: Question,
+    /// What the client would have to support for it, and does not: it may only be answered by the record.
+    pub(super) missing: Option<Capability>,
     pub(super) attempts: u32,
     pub(super) reason: Option<String>,
     pub(super) sent: bool,
@@ -53,6 +55,15 @@ pub(super) struct QuestionSlot {
     pub(super) holds: bool,
     /// It is a link that was opened in this round, and what is behind it was not done.
     pub(super) opened: bool,
+}
+
+impl Slot {
+    pub(super) fn fail(&mut self, error: AskError) {
+        self.wait = Wait::Answered(Err(error));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{AskError, OpenQuestion, Reply, TokenId, mark_refusal},
+    ask::{AskError, CheckedRequest, OpenQuestion, Reply, TokenId, mark_refusal},
     protocol::{
         ElicitParams, InputRequest, InputRequiredResult, InputResponses, Outcome, ProgressParams,
         ServerNotification,
@@ -21,7 +21,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::{Answer, HandlerCall, Stopwatch, no_room};
 use crate::{
-    ctx::{AskingPeer, Permitted, responses_bytes},
+    ctx::{AskingPeer, responses_bytes},
     error::Result,
     flow::{BoxFuture, Cell, Drive, Turn},
 };
@@ -127,8 +127,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
                     room.cover(bytes).map_err(no_room)?;
                     let questions = self.call.send_questions(drive.cell());
                     for OpenQuestion { key, request, .. } in questions {
-                        let permitted = self.call.incoming.permit(request)?;
-                        let reply = self.ask(&key, permitted);
+                        let reply = self.ask(&key, request);
                         replies.push((key, reply));
                     }
                 }
@@ -137,7 +136,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
     }
 
     /// Asks, and waits for the answer. Whatever is asked of a client that waits goes this way.
-    fn ask(&mut self, key: &str, question: Permitted) -> BoxFuture<'static, Reply> {
+    fn ask(&mut self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
         self.notes.begin(question.get());
         let limit = self.call.patience().1;
         let limits = Arc::clone(self.call.limits());
@@ -165,7 +164,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
     async fn answer_by_hand(&mut self, by_hand: InputRequiredResult, cell: &Cell) -> Result<()> {
         let mut answers = InputResponses::default();
         let requests = by_hand.input_requests.unwrap_or_default();
-        for (key, question) in self.call.incoming.permit_by_hand(requests)? {
+        for (key, question) in self.call.incoming.check_by_hand(requests)? {
             let mut reply = self.ask(&key, question);
             let reply = poll_fn(|cx| {
                 self.tell_waiting(cell, cx);

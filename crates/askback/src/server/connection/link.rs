@@ -7,7 +7,7 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Principal, Reply},
+    ask::{CheckedRequest, Principal, Reply},
     engine::server::{AskId, Call, Changed, ClientLocation, Connection, Output},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
@@ -15,7 +15,7 @@ use askback_core::{
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use crate::{
-    ctx::{AskingPeer, Audience, Observer, Peer, Permitted},
+    ctx::{AskingPeer, Audience, Observer, Peer},
     flow::BoxFuture,
     server::{
         Shared,
@@ -342,7 +342,7 @@ impl AskingPeer for ChannelPeer {
     fn ask(
         &self,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         asks::ask(&self.link, &self.call, key, question)
     }
@@ -353,13 +353,13 @@ impl Asker for Link {
         &self,
         call: &RequestId,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject> {
         self.with(|state| {
             let ask = state
                 .engine
-                .ask(call, key, question.into_inner())
+                .ask(call, key, question)
                 .ok_or_else(asks::over)?;
             state.asks.add(ask, reply);
             Ok(ask)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    ask::Reply,
+    ask::{CheckedRequest, Reply},
     engine::server::AskId,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{Session, State, parked};
 use crate::{
-    ctx::{AskingPeer, FlowPause, Incoming, ParkingPeer, Peer, Permitted},
+    ctx::{AskingPeer, FlowPause, Incoming, ParkingPeer, Peer},
     flow::BoxFuture,
     server::{
         asks::{self, Asker},
@@ -96,7 +96,7 @@ impl AskingPeer for Caller {
     fn ask(
         &self,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
     ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
         if self.session.member.is_some() {
             // The names of its questions would be those of another process, too.
@@ -112,13 +112,13 @@ impl Asker for Session {
         &self,
         call: &RequestId,
         key: &str,
-        question: Permitted,
+        question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject> {
         let mut state = self.lock();
         let ask = state
             .engine
-            .ask(call, key, question.into_inner())
+            .ask(call, key, question)
             .ok_or_else(asks::over)?;
         let stream = state.stream_of(call);
         let mut refused = None;
