@@ -4,8 +4,8 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::Millis;
-use crate::protocol::RawJson;
+use super::{AskError, Millis};
+use crate::{jsonrpc::ErrorObject, protocol::RawJson};
 
 /// The digest of an exact question: the first half of a SHA-256. Two questions that mean the same have
 /// the same, however their members are ordered.
@@ -81,6 +81,32 @@ pub enum Reply {
     /// The link was opened, and what is behind it was not done in time.
     #[serde(rename = "u")]
     Unfinished,
+}
+
+impl Reply {
+    /// The client's result.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub fn into_value(self) -> Result<RawJson, AskError> {
+        match self {
+            Self::Value(value) => Ok(value),
+            Self::Error { code, message } => Err(AskError::Client { code, message }),
+            Self::Refused(reason) => Err(AskError::Refused(reason)),
+            Self::TimedOut => Err(AskError::TimedOut),
+            Self::Unfinished => Err(AskError::Unfinished),
+        }
+    }
+}
+
+impl From<Result<RawJson, ErrorObject>> for Reply {
+    fn from(response: Result<RawJson, ErrorObject>) -> Self {
+        match response {
+            Ok(value) => Self::Value(value),
+            Err(ErrorObject { code, message, .. }) => Self::Error { code, message },
+        }
+    }
 }
 
 impl Serialize for QuestionDigest {

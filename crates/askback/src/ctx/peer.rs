@@ -7,7 +7,6 @@ use askback_core::ask::Millis;
 use askback_core::{
     ask::{CheckedRequest, Reply},
     engine::server::Origin,
-    jsonrpc::ErrorObject,
     protocol::{InputRequiredResult, LoggingLevel, ServerNotification},
     revision::Era,
 };
@@ -40,19 +39,15 @@ pub(crate) trait Peer: Send + Sync {
     /// Tells that what was behind a link is done, on the session of the request.
     fn complete_elicitation(&self, elicitation_id: String);
 
-    /// Closes the connection that carries the call's stream, where it has one of its own and its
-    /// client knows to come back.
+    /// Closes the connection that carries the call's stream, if the stream has its own connection and
+    /// the client reconnects.
     fn close_stream(&self) {}
 }
 
 /// A client that is asked one question after another, while the handler waits.
 pub(crate) trait AskingPeer: Peer {
     /// Asks a question. Dropping the future withdraws the question.
-    fn ask(
-        &self,
-        key: &str,
-        question: CheckedRequest,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>>;
+    fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply>;
 }
 
 /// A client whose questions are written down, and the call with them.

@@ -1,104 +1,111 @@
-//! Questions of handshake revisions that are with their client.
+//! Questions that are with their clients.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, hash::Hash};
 
 use askback_core::{
     ask::{CheckedRequest, Reply},
-    engine::server::AskId,
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::ErrorObject,
     protocol::RawJson,
 };
 use tokio::sync::oneshot;
 
 use crate::flow::BoxFuture;
 
-/// A connection that can send a question to its client.
-pub(super) trait Asker: Send + Sync + 'static {
-    /// Asks for a call.
+/// The client of a call, as far as a question can be sent to it.
+pub(super) trait QuestionSender: Clone + Send + 'static {
+    /// The name of a question at this client.
+    type Id: Send;
+
+    /// Why a question has no answer that was not withdrawn.
+    const OVER: &'static str;
+
+    /// Sends a question.
     ///
     /// # Errors
     ///
     /// If the call is over, or there is no room for the question.
     fn send(
         &self,
-        call: &RequestId,
         key: &str,
         question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
-    ) -> Result<AskId, ErrorObject>;
+    ) -> Result<Self::Id, ErrorObject>;
 
-    /// Nobody waits for the answer any more.
-    fn withdraw(&self, call: &RequestId, ask: AskId);
+    /// The answer is not waited for any more.
+    fn withdraw(&self, id: &Self::Id);
 }
 
-/// The calls that wait for answers.
-#[derive(Default)]
-pub(super) struct Asks(HashMap<AskId, oneshot::Sender<Reply>>);
+/// The questions that wait for their answers.
+pub(super) struct PendingQuestions<I>(HashMap<I, oneshot::Sender<Reply>>);
 
-/// A question that is with the client; dropping it withdraws it.
-struct Waiting<A: Asker> {
-    asker: Arc<A>,
-    call: RequestId,
-    ask: AskId,
+impl<I> Default for PendingQuestions<I> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
 }
 
-impl Asks {
-    pub(super) fn add(&mut self, ask: AskId, reply: oneshot::Sender<Reply>) {
-        self.0.insert(ask, reply);
+impl<I: Eq + Hash> PendingQuestions<I> {
+    pub(super) fn add(&mut self, id: I, reply: oneshot::Sender<Reply>) {
+        self.0.insert(id, reply);
     }
 
-    pub(super) fn remove(&mut self, ask: AskId) {
-        self.0.remove(&ask);
+    pub(super) fn remove(&mut self, id: &I) {
+        self.0.remove(id);
     }
 
-    /// Hands an answer to whoever waits for it.
-    pub(super) fn answer(&mut self, ask: AskId, answer: Result<RawJson, ErrorObject>) {
-        if let Some(reply) = self.0.remove(&ask) {
+    /// Gives a question its answer, if the question is still there.
+    pub(super) fn answer(&mut self, id: &I, answer: Result<RawJson, ErrorObject>) {
+        if let Some(reply) = self.0.remove(id) {
             // A handler that no longer waits has dropped its question.
-            let _ = reply.send(match answer {
-                Ok(value) => Reply::Value(value),
-                Err(ErrorObject { code, message, .. }) => Reply::Error { code, message },
-            });
+            let _ = reply.send(answer.into());
         }
     }
 
-    /// Nobody will answer any more.
+    /// There will be no answers any more.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
+/// A question that is with the client; dropping it withdraws it.
+struct SentQuestion<S: QuestionSender> {
+    sender: S,
+    id: S::Id,
+}
+
+impl<S: QuestionSender> Drop for SentQuestion<S> {
+    fn drop(&mut self) {
+        self.sender.withdraw(&self.id);
+    }
+}
+
 /// Asks, and waits for the answer. Dropping the future withdraws the question.
-pub(super) fn ask<A: Asker>(
-    asker: &Arc<A>,
-    call: &RequestId,
+pub(super) fn ask<S: QuestionSender>(
+    sender: &S,
     key: &str,
     question: CheckedRequest,
-) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+) -> BoxFuture<'static, Reply> {
     let (reply, answer) = oneshot::channel();
-    let ask = match asker.send(call, key, question, reply) {
-        Ok(ask) => ask,
-        Err(error) => return Box::pin(async { Err(error) }),
-    };
-    let waiting = Waiting {
-        asker: Arc::clone(asker),
-        call: call.clone(),
-        ask,
+    let sent = match sender.send(key, question, reply) {
+        Ok(id) => SentQuestion {
+            sender: sender.clone(),
+            id,
+        },
+        Err(error) => return refused(error),
     };
     Box::pin(async move {
         let answer = answer.await;
-        drop(waiting);
-        answer.map_err(|_| ErrorObject::internal("the connection is over"))
+        drop(sent);
+        answer.unwrap_or_else(|_| Err(ErrorObject::internal(S::OVER)).into())
     })
+}
+
+/// The reply to a question that is not sent.
+pub(super) fn refused(error: ErrorObject) -> BoxFuture<'static, Reply> {
+    Box::pin(async { Err(error).into() })
 }
 
 /// The refusal of a question whose call is over.
 pub(super) fn over() -> ErrorObject {
     ErrorObject::internal("the request is over")
-}
-
-impl<A: Asker> Drop for Waiting<A> {
-    fn drop(&mut self) {
-        self.asker.withdraw(&self.call, self.ask);
-    }
 }

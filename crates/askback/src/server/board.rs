@@ -6,14 +6,16 @@ use std::{
 };
 
 use askback_core::{
-    ask::Reply,
     auth::Scopes,
     engine::server::{Full, Room, Tasks},
     limits::Limits,
 };
-use tokio::{sync::oneshot, task::AbortHandle};
+use tokio::task::AbortHandle;
 
-use super::budget::{Budget, Charge};
+use super::{
+    asks::PendingQuestions,
+    budget::{Budget, Charge},
+};
 
 /// The tasks of a server, and who works on them.
 pub(super) struct Board {
@@ -41,7 +43,7 @@ pub(super) struct Inner {
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) handler: Option<AbortHandle>,
-    pub(super) asks: HashMap<String, oneshot::Sender<Reply>>,
+    pub(super) asks: PendingQuestions<String>,
 }
 
 impl Board {

@@ -44,8 +44,7 @@ pub(crate) use self::{
 use self::{
     names::{MAC, is_given, mac},
     record::{
-        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, ReplyRecord, event, notes_since,
-        place_in,
+        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since, place_in,
     },
     tasks::WorkingTask,
     watch::{keep_leases, keep_watch},
@@ -607,15 +606,8 @@ async fn answer_to(
     cause: Cause<'_>,
     outcome: Result<RawJson, ErrorObject>,
 ) -> Fate {
-    let reply = match outcome {
-        Ok(value) => ReplyRecord::Value(value),
-        Err(error) => ReplyRecord::Error {
-            code: error.code,
-            message: error.message,
-        },
-    };
     let place = place_in((session, call), format_args!("answer.{number}"));
-    let Ok(reply) = sealed(shared, ANSWER, &place, &reply) else {
+    let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
         return Fate::Unavailable;
     };
     let answer = || {
@@ -824,13 +816,13 @@ impl Continuation {
             };
             let place = place_in(whose, format_args!("answer.{number}"));
             match opened(shared, ANSWER, &place, reply)? {
-                ReplyRecord::Value(value) => {
+                Reply::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
                     let value = engine::read_answer(&origin, question, value);
                     responses.insert(asked.key.clone(), value);
                 }
-                ReplyRecord::Error { code, message } => {
-                    errors.insert(asked.key.clone(), Reply::Error { code, message });
+                error => {
+                    errors.insert(asked.key.clone(), error);
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     ask::{
-        AskError, CheckedRequest, FlowState, Millis, OpenQuestion, Reply, mark_refusal,
+        CheckedRequest, FlowState, Millis, OpenQuestion, Reply, mark_refusal,
         seal::{self, Binding, Entropy, SealError},
     },
     canonical::{self, CanonicalError},
@@ -146,14 +146,9 @@ impl Rounds {
     /// Fails if the client answered a question with an error, or not in time: a handler that asks by hand has no place for
     /// that.
     pub(super) fn check_errors(&self) -> Result<()> {
-        match self.errors.values().next() {
+        match self.errors.values().next().cloned() {
             None => Ok(()),
-            Some(Reply::Error { code, message }) => Err(AskError::Client {
-                code: *code,
-                message: message.clone(),
-            }
-            .into()),
-            Some(_) => Err(AskError::TimedOut.into()),
+            Some(reply) => Ok(reply.into_value().map(drop)?),
         }
     }
 

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use super::fleet;
 use super::{
     Shared,
+    asks::{self, QuestionSender},
     board::{TaskRoom, Work},
 };
 use crate::{
@@ -122,10 +123,7 @@ impl Shared {
         let changed = !taken.is_empty();
         if let Some(work) = board.work.get_mut(id) {
             for (key, value) in taken {
-                if let Some(asker) = work.asks.remove(&key) {
-                    // A handler that no longer waits has dropped its question.
-                    let _ = asker.send(Reply::Value(value));
-                }
+                work.asks.answer(&key, Ok(value));
             }
         }
         drop(board);
@@ -218,36 +216,12 @@ impl TaskPeer {
         drop(board);
         self.shared.task_changed(&self.id);
     }
-
-    fn withdraw(&self, key: &str) {
-        let mut board = self.shared.tasks.lock();
-        if let Some(work) = board.work.get_mut(&*self.id) {
-            work.asks.remove(key);
-        }
-        let now = self.shared.clock().now();
-        if board.tasks.withdraw(&self.id, key, now) {
-            drop(board);
-            self.shared.task_changed(&self.id);
-        }
-    }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
         let error = ErrorObject::internal("the server failed while it worked on this task");
         self.0.end(Err(error));
-    }
-}
-
-/// A question of a task; dropping it withdraws it.
-struct Waiting {
-    peer: TaskPeer,
-    key: String,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.peer.withdraw(&self.key);
     }
 }
 
@@ -270,32 +244,42 @@ impl Peer for TaskPeer {
 }
 
 impl AskingPeer for TaskPeer {
-    fn ask(
+    fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
+        asks::ask(self, key, question)
+    }
+}
+
+impl QuestionSender for TaskPeer {
+    type Id = String;
+    const OVER: &'static str = "the task is over";
+
+    fn send(
         &self,
         key: &str,
         question: CheckedRequest,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        let (asker, answer) = oneshot::channel();
+        reply: oneshot::Sender<Reply>,
+    ) -> Result<String, ErrorObject> {
         let mut board = self.shared.tasks.lock();
         let now = self.shared.clock().now();
-        let key = match board.tasks.ask(&self.id, key, question, now) {
-            Ok(key) => key,
-            Err(error) => return Box::pin(async { Err(error) }),
-        };
+        let key = board.tasks.ask(&self.id, key, question, now)?;
         if let Some(work) = board.work.get_mut(&*self.id) {
-            work.asks.insert(key.clone(), asker);
+            work.asks.add(key.clone(), reply);
         }
         drop(board);
         self.shared.task_changed(&self.id);
-        let waiting = Waiting {
-            peer: self.clone(),
-            key,
-        };
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(waiting);
-            answer.map_err(|_| ErrorObject::internal("the task is over"))
-        })
+        Ok(key)
+    }
+
+    fn withdraw(&self, key: &String) {
+        let mut board = self.shared.tasks.lock();
+        if let Some(work) = board.work.get_mut(&*self.id) {
+            work.asks.remove(key);
+        }
+        let now = self.shared.clock().now();
+        if board.tasks.withdraw(&self.id, key, now) {
+            drop(board);
+            self.shared.task_changed(&self.id);
+        }
     }
 }
 

@@ -140,15 +140,7 @@ impl QuestionSlot {
                 }
                 Err(Unusable::Because(reason)) => clipped(&reason, limits.asking.reason_bytes),
             },
-            Reply::Error { code, message } => {
-                return Some(Err(AskError::Client {
-                    code: *code,
-                    message: message.clone(),
-                }));
-            }
-            Reply::Refused(reason) => return Some(Err(AskError::Refused(reason.clone()))),
-            Reply::TimedOut => return Some(Err(AskError::TimedOut)),
-            Reply::Unfinished => return Some(Err(AskError::Unfinished)),
+            other => return other.clone().into_value().err().map(Err),
         };
         self.attempts += 1;
         if self.attempts <= limits.asking.attempts {

@@ -29,7 +29,7 @@ use crate::{
 /// The most of a question's message that a note of progress repeats, in bytes.
 const ABOUT_BYTES: usize = 120;
 
-/// The memory of a waiting call beside its client's data, in bytes.
+/// The memory of a waiting call without its client's data, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
 
 /// Drives a handler that stays until it ends.
@@ -45,8 +45,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         Self { call, peer, notes }
     }
 
-    /// Runs the handler until it ends, also where it asks by hand. `first` is what its first poll came
-    /// to, if there was one.
+    /// Runs the handler until it ends, also if it asks by hand. `first` is the result of its first poll.
     pub(super) async fn run(
         mut self,
         mut drive: Drive<Outcome<T>>,
@@ -79,7 +78,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         let is_task = self.call.is_task();
         let mut replies: Vec<(String, BoxFuture<'static, Reply>)> = Vec::new();
         let mut watch = Stopwatch::new(self.call.patience().0);
-        // What a call takes that waits for its client.
+        // The memory of a call that waits for its client.
         let mut room = None;
         loop {
             let turn = poll_fn(|cx| {
@@ -114,7 +113,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
                 Turn::Done(result) => return result,
                 Turn::BecomeTask => drive.cell().become_task(),
                 Turn::Ask => {
-                    // What is a task is never run again.
+                    // A task is never run again.
                     if self.call.shared.checks_replay() && !is_task {
                         let identity = drive.cell().identity()?;
                         let state = drive.cell().flow().suspend(identity, TokenId([0; 16]), 0);
@@ -145,15 +144,11 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         let asking = self.peer.ask(key, question);
         Box::pin(async move {
             match tokio::time::timeout(limit, asking).await {
-                Ok(Ok(Reply::Value(answer))) => {
+                Ok(Reply::Value(answer)) => {
                     let took = clock.now().checked_sub(asked_at);
                     Reply::Value(mark_refusal(answer, took, &limits.asking))
                 }
-                Ok(Ok(reply)) => reply,
-                Ok(Err(error)) => Reply::Error {
-                    code: error.code,
-                    message: error.message,
-                },
+                Ok(reply) => reply,
                 Err(_) => Reply::TimedOut,
             }
         })
@@ -170,19 +165,7 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
                 self.tell_waiting(cell, cx);
                 reply.as_mut().poll(cx)
             });
-            match reply.await {
-                Reply::Value(value) => {
-                    answers.insert(key, value);
-                }
-                Reply::Error { code, message } => {
-                    return Err(AskError::Client { code, message }.into());
-                }
-                Reply::TimedOut => return Err(AskError::TimedOut.into()),
-                Reply::Unfinished => return Err(AskError::Unfinished.into()),
-                Reply::Refused(reason) => {
-                    return Err(AskError::Refused(reason).into());
-                }
-            }
+            answers.insert(key, reply.await.into_value()?);
         }
         let incoming = Arc::make_mut(&mut self.call.incoming);
         incoming.request_state = by_hand.request_state;
@@ -226,7 +209,7 @@ impl WaitingNotes {
         }
     }
 
-    /// A question goes out. The time begins anew.
+    /// A question is sent. The time starts again.
     fn begin(&mut self, question: &InputRequest) {
         self.alarm = None;
         self.about = waiting_for(question);
@@ -246,7 +229,7 @@ impl WaitingNotes {
     }
 }
 
-/// What a call waits for that asks this.
+/// Says what a call that asks this waits for.
 pub(in crate::server) fn waiting_for(question: &InputRequest) -> String {
     match question {
         InputRequest::Elicit(params) => {

@@ -19,7 +19,7 @@ use crate::{
     flow::BoxFuture,
     server::{
         Shared,
-        asks::{self, Asker, Asks},
+        asks::{self, PendingQuestions, QuestionSender},
         roots::RootsWatch,
     },
 };
@@ -37,7 +37,7 @@ pub(super) struct Link {
 
 pub(super) struct State {
     engine: Connection,
-    asks: Asks,
+    asks: PendingQuestions<AskId>,
     roots: RootsWatch,
     /// The calls of the message that is handled.
     calls: Vec<Call>,
@@ -75,7 +75,7 @@ impl Link {
         Self {
             state: Mutex::new(State {
                 engine,
-                asks: Asks::default(),
+                asks: PendingQuestions::default(),
                 roots: RootsWatch::default(),
                 calls: Vec::new(),
                 running: HashMap::new(),
@@ -269,7 +269,7 @@ impl Link {
                         state.aborted = true;
                     }
                 }
-                Output::Answer(ask, answer) => state.asks.answer(ask, answer),
+                Output::Answer(ask, answer) => state.asks.answer(&ask, answer),
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, origin),
             }
@@ -314,6 +314,7 @@ impl Observer for Link {
 }
 
 /// The client of one request on a channel.
+#[derive(Clone)]
 pub(super) struct ChannelPeer {
     pub(super) link: Arc<Link>,
     pub(super) call: RequestId,
@@ -339,37 +340,33 @@ impl Peer for ChannelPeer {
 }
 
 impl AskingPeer for ChannelPeer {
-    fn ask(
-        &self,
-        key: &str,
-        question: CheckedRequest,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
-        asks::ask(&self.link, &self.call, key, question)
+    fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
+        asks::ask(self, key, question)
     }
 }
 
-impl Asker for Link {
+impl QuestionSender for ChannelPeer {
+    type Id = AskId;
+    const OVER: &'static str = "the connection is over";
+
     fn send(
         &self,
-        call: &RequestId,
         key: &str,
         question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject> {
-        self.with(|state| {
-            let ask = state
-                .engine
-                .ask(call, key, question)
-                .ok_or_else(asks::over)?;
+        self.link.with(|state| {
+            let ask = state.engine.ask(&self.call, key, question);
+            let ask = ask.ok_or_else(asks::over)?;
             state.asks.add(ask, reply);
             Ok(ask)
         })
     }
 
-    fn withdraw(&self, _: &RequestId, ask: AskId) {
-        self.with(|state| {
+    fn withdraw(&self, ask: &AskId) {
+        self.link.with(|state| {
             state.asks.remove(ask);
-            state.engine.withdraw(ask);
+            state.engine.withdraw(*ask);
         });
     }
 }

@@ -115,15 +115,6 @@ pub(super) struct PrincipalRecord {
     client_id: Option<String>,
 }
 
-/// An answer as it is written down.
-#[derive(Serialize, Deserialize)]
-pub(super) enum ReplyRecord {
-    #[serde(rename = "v")]
-    Value(RawJson),
-    #[serde(rename = "e")]
-    Error { code: i64, message: String },
-}
-
 impl PrincipalRecord {
     pub(super) fn of(principal: &Principal) -> Self {
         let Principal {

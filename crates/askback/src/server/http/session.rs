@@ -14,7 +14,7 @@ use std::{
 use askback_core::{
     ask::Principal,
     engine::server::{
-        Call, Changed, Connection, Output, ReceivedMessage, SessionChoices, SessionSeed,
+        AskId, Call, Changed, Connection, Output, ReceivedMessage, SessionChoices, SessionSeed,
     },
     jsonrpc::{self, ErrorObject, RequestId},
     revision::HttpFacts,
@@ -34,7 +34,7 @@ use crate::{
     journal::{CallId, SessionId},
     server::{
         Shared,
-        asks::Asks,
+        asks::PendingQuestions,
         budget::{Charge, NoRoom},
         fleet,
         roots::RootsWatch,
@@ -55,7 +55,7 @@ pub(super) struct Session {
 pub(super) struct State {
     engine: Connection,
     running: Vec<Running>,
-    asks: Asks,
+    asks: PendingQuestions<AskId>,
     roots: RootsWatch,
     shared: Arc<Shared>,
     pub(super) streams: Vec<Stream>,
@@ -115,7 +115,7 @@ impl Session {
             state: Mutex::new(State {
                 engine: Connection::new(Arc::clone(&shared.profile)).of(principal),
                 running: Vec::new(),
-                asks: Asks::default(),
+                asks: PendingQuestions::default(),
                 roots: RootsWatch::default(),
                 shared: Arc::clone(shared),
                 streams: Vec::new(),
@@ -616,7 +616,7 @@ impl State {
                     calls.retain(|call| call.id != id);
                     self.cancel(&id);
                 }
-                Output::Answer(ask, answer) => self.asks.answer(ask, answer),
+                Output::Answer(ask, answer) => self.asks.answer(&ask, answer),
                 Output::StrayAnswer(name, outcome) if self.member.is_some() => {
                     self.strays.push(Stray::Answer(name, outcome));
                 }

@@ -15,12 +15,13 @@ use crate::{
     ctx::{AskingPeer, FlowPause, Incoming, ParkingPeer, Peer},
     flow::BoxFuture,
     server::{
-        asks::{self, Asker},
+        asks::{self, QuestionSender},
         http::stream::Stream,
     },
 };
 
 /// The client of one call of a session.
+#[derive(Clone)]
 pub(super) struct Caller {
     pub(super) session: Arc<Session>,
     pub(super) call: RequestId,
@@ -93,34 +94,32 @@ impl ParkingPeer for Caller {
 }
 
 impl AskingPeer for Caller {
-    fn ask(
-        &self,
-        key: &str,
-        question: CheckedRequest,
-    ) -> BoxFuture<'static, Result<Reply, ErrorObject>> {
+    fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
         if self.session.member.is_some() {
             // The names of its questions would be those of another process, too.
             let why = "a call of a batch cannot ask here: send it in a message of its own";
-            return Box::pin(async move { Err(ErrorObject::internal(why)) });
+            return asks::refused(ErrorObject::internal(why));
         }
-        asks::ask(&self.session, &self.call, key, question)
+        asks::ask(self, key, question)
     }
 }
 
-impl Asker for Session {
+impl QuestionSender for Caller {
+    type Id = AskId;
+    const OVER: &'static str = "the connection is over";
+
     fn send(
         &self,
-        call: &RequestId,
         key: &str,
         question: CheckedRequest,
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject> {
-        let mut state = self.lock();
+        let mut state = self.session.lock();
         let ask = state
             .engine
-            .ask(call, key, question)
+            .ask(&self.call, key, question)
             .ok_or_else(asks::over)?;
-        let stream = state.stream_of(call);
+        let stream = state.stream_of(&self.call);
         let mut refused = None;
         state.drain(|state, message| match state.reserve(message.len()) {
             Ok(()) => state.push(stream, message),
@@ -136,11 +135,11 @@ impl Asker for Session {
         Ok(ask)
     }
 
-    fn withdraw(&self, call: &RequestId, ask: AskId) {
-        let mut state = self.lock();
+    fn withdraw(&self, ask: &AskId) {
+        let mut state = self.session.lock();
         state.asks.remove(ask);
-        state.engine.withdraw(ask);
-        match state.running_on(call) {
+        state.engine.withdraw(*ask);
+        match state.running_on(&self.call) {
             Some(stream) => state.drain_to(stream),
             // Whoever cancelled the call does not wait for its questions.
             None => drop(state.drain(|_, _| {})),
