@@ -336,68 +336,58 @@ fn initialize(
     Ok((open, wire::write_result(revision, id, result, None)))
 }
 
-/// A question on its way, and how its answer is read.
-#[derive(Debug)]
-pub(super) struct Asked {
-    /// If the client cannot be asked the form as it is: what was asked instead.
-    lowered: Option<Lowered>,
+/// A question in the words of a client, written as a request, and the form that is asked in place of one that the client
+/// cannot be asked as it is. The key travels in `_meta`, for clients that match on it; a link is given an id.
+pub(super) fn write_lowered(
+    to: &Origin,
+    id: &RequestId,
+    key: &str,
+    mut question: InputRequest,
+) -> (Option<Lowered>, Vec<u8>) {
+    let mut lowered = None;
+    match &mut question {
+        InputRequest::Elicit(ElicitParams::Form(form)) => {
+            let dialect = wire::dialect_of_client(to.revision, to.client.as_ref());
+            let plain = forms::lower(&form.requested_schema, &dialect);
+            form.requested_schema = plain.schema.clone().into();
+            lowered = Some(plain);
+        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => {
+            link.elicitation_id
+                .get_or_insert_with(|| format!("{key}-{id}"));
+        }
+        InputRequest::Sample(_) | InputRequest::Roots(_) => {}
+    }
+    question.meta_mut().set_ask_key(key);
+    let request = wire::lower(ServerRequest::from(question), to.revision);
+    (lowered, request.to_vec(id))
 }
 
-impl Asked {
-    /// A question in the words of a client, written as a request. Its key travels in `_meta`, for
-    /// clients that match on it; a link is given an id.
-    pub(super) fn write(
-        to: &Origin,
-        id: &RequestId,
-        key: &str,
-        mut question: InputRequest,
-    ) -> (Self, Vec<u8>) {
-        let mut lowered = None;
-        match &mut question {
-            InputRequest::Elicit(ElicitParams::Form(form)) => {
-                let dialect = wire::dialect_of_client(to.revision, to.client.as_ref());
-                let plain = forms::lower(&form.requested_schema, &dialect);
-                form.requested_schema = plain.schema.clone().into();
-                lowered = Some(plain);
-            }
-            InputRequest::Elicit(ElicitParams::Url(link)) => {
-                link.elicitation_id
-                    .get_or_insert_with(|| format!("{key}-{id}"));
-            }
-            InputRequest::Sample(_) | InputRequest::Roots(_) => {}
-        }
-        question.meta_mut().set_ask_key(key);
-        let request = wire::lower(ServerRequest::from(question), to.revision);
-        (Self { lowered }, request.to_vec(id))
-    }
-
-    /// The answer, as if the question had been asked as it was meant. One that cannot be read is
-    /// handed on as it came, to be refused where all answers are checked.
-    pub(super) fn read(&self, answer: RawJson) -> RawJson {
-        let Some(lowered) = &self.lowered else {
-            return answer;
-        };
-        let lifted = || {
-            let mut result: ElicitResult = answer.decode().ok()?;
-            result.content = result.content.map(|content| lowered.lift(content));
-            RawJson::new(&result).ok()
-        };
-        lifted().unwrap_or(answer)
-    }
+/// The answer, as if the question had been asked as it was meant. One that cannot be read is
+/// handed on as it came, to be refused where all answers are checked.
+pub(super) fn lift(lowered: Option<&Lowered>, answer: RawJson) -> RawJson {
+    let Some(lowered) = lowered else {
+        return answer;
+    };
+    let lifted = || {
+        let mut result: ElicitResult = answer.decode().ok()?;
+        result.content = result.content.map(|content| lowered.lift(content));
+        RawJson::new(&result).ok()
+    };
+    lifted().unwrap_or(answer)
 }
 
 /// A question as a request in the words of a client, under an id of the caller's.
 #[must_use]
 pub fn write_question(to: &Origin, id: &RequestId, key: &str, question: InputRequest) -> Vec<u8> {
-    Asked::write(to, id, key, question).1
+    write_lowered(to, id, key, question).1
 }
 
 /// The answer to a question that was [written](write_question) for a client, as if it had been asked as it was meant.
 #[must_use]
 pub fn read_answer(to: &Origin, question: InputRequest, answer: RawJson) -> RawJson {
-    Asked::write(to, &RequestId::Number(0), "", question)
-        .0
-        .read(answer)
+    let (lowered, _) = write_lowered(to, &RequestId::Number(0), "", question);
+    lift(lowered.as_ref(), answer)
 }
 
 fn watches(profile: &Profile) -> bool {

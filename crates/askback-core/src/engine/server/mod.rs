@@ -29,12 +29,13 @@ pub use received::{ReceivedMessage, ReceivedRequest};
 pub use tasks::{Full, Room, Tasks};
 
 use self::{
-    legacy::{Asked, Sender, Session},
+    legacy::{Sender, Session, lift, write_lowered},
     modern::too_many,
     origin::id_bytes,
 };
 use crate::{
     ask::{CheckedRequest, Principal},
+    forms::Lowered,
     jsonrpc::{self, ErrorObject, Malformed, Message, Notification, RequestId, Response},
     limits::Limits,
     protocol::{
@@ -148,7 +149,8 @@ pub struct Connection {
     session: Session,
     subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, Running>,
-    asks: BTreeMap<AskId, Asked>,
+    /// The questions that the client has, and the forms that were asked in place of others.
+    asks: BTreeMap<AskId, Option<Lowered>>,
     /// Questions that wait for the client to say that it is initialized.
     held: Vec<Held>,
     next_ask: i64,
@@ -404,8 +406,8 @@ impl Connection {
         self.next_ask += 1;
         let ask = AskId(self.next_ask);
         let id = RequestId::Number(self.next_ask);
-        let (asked, message) = Asked::write(&running.origin, &id, key, question.into_inner());
-        self.asks.insert(ask, asked);
+        let (lowered, message) = write_lowered(&running.origin, &id, key, question.into_inner());
+        self.asks.insert(ask, lowered);
         let call = call.clone();
         if self.session.is_initialized() {
             self.out.push_back(Output::Ask(call, message));
@@ -683,8 +685,8 @@ impl Connection {
         if self.held.iter().any(|held| held.ask == ask) {
             return;
         }
-        if let Some(asked) = self.asks.remove(&ask) {
-            let answer = outcome.map(|answer| asked.read(answer));
+        if let Some(lowered) = self.asks.remove(&ask) {
+            let answer = outcome.map(|answer| lift(lowered.as_ref(), answer));
             self.out.push_back(Output::Answer(ask, answer));
         }
     }
