@@ -6,9 +6,6 @@ pub mod client;
 #[cfg(feature = "oauth-server")]
 pub mod server;
 
-pub use askback_core::auth::{
-    AuthorizationServer, BadChallenge, BadIdentifier, BadScopes, Challenge, ProtectedResource,
-    Scopes,
-};
+pub use askback_core::auth::{BadScopes, Scopes};
 #[cfg(feature = "oauth-client")]
 pub use askback_oauth::Secret;
