@@ -42,7 +42,7 @@ use crate::{
     handler::Erased,
 };
 
-/// Of how many bytes on the parameters of a call are counted from its beginning. Those of less are
+/// Parameters larger than this count against the quota as soon as the call starts. Smaller ones are
 /// bounded by the number of connections and of calls of a session.
 const WORTH_COUNTING: usize = 4 << 10;
 
@@ -58,7 +58,7 @@ pub(super) struct HandlerCall<T> {
     input: Option<Arc<InputCheck>>,
     /// The schema that its result must fit.
     output: Option<Arc<OutputCheck>>,
-    /// The room of its parameters, where they are large or stay for long.
+    /// The room of its parameters, if they are large or stay for long.
     room: Option<Charge>,
     /// The state of the rounds before it.
     rounds: Rounds,
@@ -205,7 +205,7 @@ impl<T: Answer> HandlerCall<T> {
         Ok(())
     }
 
-    /// The bounds of the server whose handler it is, also where that is mounted on another.
+    /// The bounds of the server whose handler it is, also if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
         &self.shared.household(self.home).backing.limits
     }

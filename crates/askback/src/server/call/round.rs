@@ -50,8 +50,7 @@ impl<T: Answer> HandlerCall<T> {
         Ok(self.drive(flow, self.peer.to_tell()))
     }
 
-    /// Runs the handler until it ends or asks, and then drops it. `first` is what its first poll came
-    /// to, if there was one.
+    /// Runs the handler until it ends or asks, and then drops it. `first` is the result of its first poll.
     pub(super) async fn run_round(
         &mut self,
         mut drive: Drive<Outcome<T>>,
@@ -118,7 +117,7 @@ impl<T: Answer> HandlerCall<T> {
         Ok(taken)
     }
 
-    /// Takes down what the retry needs. What is random in that, and in its seal, is drawn in one go.
+    /// Takes down what the retry needs. The random bytes of the state and of its seal are drawn at once.
     pub(super) fn take_down(&mut self, drive: &Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
         let mut random = Draw::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;

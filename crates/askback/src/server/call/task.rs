@@ -45,7 +45,7 @@ pub(super) enum TaskRole {
     Unsupported,
     /// It becomes one at its beginning, or when its handler says so.
     Possible(Arc<HandoverPeer>, TaskTerms),
-    /// It is one: from its beginning, or from where its handler says so.
+    /// It is one: from its beginning, or from when its handler says so.
     Is { at_once: bool },
 }
 
