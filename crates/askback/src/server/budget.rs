@@ -15,7 +15,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, Hash, Hasher, RandomState},
+    hash::{Hash, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -23,9 +23,6 @@ use std::{
 };
 
 use askback_core::{ask::Principal, engine::server, limits::Limits};
-
-/// How many parts the owners are in, so that calls rarely wait for one another.
-const PARTS: usize = 16;
 
 /// In which steps bytes are taken, so that what changes little costs nothing.
 const GRAIN: usize = 4 << 10;
@@ -49,8 +46,7 @@ struct Inner {
     grain: usize,
     used: AtomicUsize,
     unknown: Arc<Account>,
-    known: [Mutex<HashMap<Owner, Weak<Account>>>; PARTS],
-    hasher: RandomState,
+    known: Mutex<HashMap<Owner, Weak<Account>>>,
 }
 
 /// The holdings of one owner.
@@ -127,8 +123,7 @@ impl Budget {
                 used: AtomicUsize::new(0),
                 of: None,
             }),
-            known: Default::default(),
-            hasher: RandomState::new(),
+            known: Mutex::default(),
         }))
     }
 
@@ -169,13 +164,9 @@ impl Budget {
     /// Returns the owner with the most, and its bytes.
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
-        let of_part = |part: &Mutex<HashMap<Owner, Weak<Account>>>| {
-            let part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            // The last of an account is not to go while its part is locked.
-            part.values().filter_map(Weak::upgrade).collect::<Vec<_>>()
-        };
-        let accounts = self.0.known.iter().flat_map(of_part);
-        let accounts = accounts.chain([Arc::clone(&self.0.unknown)]);
+        // An account that is dropped locks the table.
+        let known: Vec<_> = self.0.known().values().filter_map(Weak::upgrade).collect();
+        let accounts = known.into_iter().chain([Arc::clone(&self.0.unknown)]);
         let largest = accounts.max_by_key(|account| account.used.load(Ordering::Relaxed));
         largest.map_or((None, 0), |account| {
             let owner = account.of.as_ref().map(|(_, owner)| owner.clone());
@@ -184,7 +175,7 @@ impl Budget {
     }
 
     fn account(&self, owner: Owner) -> Arc<Account> {
-        let mut known = self.0.part(&owner);
+        let mut known = self.0.known();
         if let Some(account) = known.get(&owner).and_then(Weak::upgrade) {
             return account;
         }
@@ -198,10 +189,8 @@ impl Budget {
 }
 
 impl Inner {
-    fn part(&self, owner: &Owner) -> MutexGuard<'_, HashMap<Owner, Weak<Account>>> {
-        let part = self.hasher.hash_one(owner) as usize % PARTS;
-        let part = &self.known[part];
-        part.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, HashMap<Owner, Weak<Account>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes room, or leaves all as it was.
@@ -320,7 +309,7 @@ impl Drop for Account {
             return;
         };
         if let Some(budget) = budget.upgrade() {
-            let mut known = budget.part(owner);
+            let mut known = budget.known();
             // Another may stand there by now.
             if known
                 .get(owner)
@@ -376,8 +365,7 @@ mod tests {
 
     /// How many owners are known.
     fn accounts(budget: &Budget) -> usize {
-        let parts = budget.0.known.iter();
-        parts.map(|part| part.lock().unwrap().len()).sum()
+        budget.0.known().len()
     }
 
     #[test]
