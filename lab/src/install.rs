@@ -71,6 +71,21 @@ pub fn python(name: &str, list: &str) -> Result<Option<PathBuf>> {
     Ok(Some(directory))
 }
 
+/// Builds the programs of rmcp in this folder, as far as they changed, and returns theirs.
+///
+/// # Errors
+///
+/// If cargo fails.
+pub fn rmcp(target: &Path) -> Result<PathBuf> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/interop/rust/Cargo.toml");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--locked", "--quiet", "--manifest-path", manifest]);
+    match succeeds(cargo.arg("--target-dir").arg(target))? {
+        true => Ok(target.join("debug/interop-rmcp")),
+        false => Err("cargo is not there any more".into()),
+    }
+}
+
 /// Runs a command to its end; false where the program is not there.
 ///
 /// # Errors

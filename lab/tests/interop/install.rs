@@ -5,7 +5,6 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use lab::install;
@@ -69,7 +68,7 @@ impl Installed {
             npm,
             python_2,
             python_1,
-            rmcp: Some(rmcp()?),
+            rmcp: Some(install::rmcp(Path::new(RMCP))?),
             left_out,
         })
     }
@@ -134,15 +133,4 @@ fn npm() -> Result<Option<PathBuf>> {
     let forms = Path::new(SOURCES).join("forms.json");
     fs::copy(forms, programs.join("forms.json"))?;
     Ok(Some(directory))
-}
-
-/// Builds the programs of rmcp, as far as they changed.
-fn rmcp() -> Result<PathBuf> {
-    let manifest = Path::new(SOURCES).join("rust/Cargo.toml");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "--quiet", "--target-dir", RMCP]);
-    match install::succeeds(cargo.arg("--manifest-path").arg(manifest))? {
-        true => Ok(Path::new(RMCP).join("debug/interop-rmcp")),
-        false => Err("cargo is not there any more".into()),
-    }
 }
