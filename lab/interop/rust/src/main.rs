@@ -1,9 +1,11 @@
 //! `interop-rmcp client JOB` does what the job says and prints what it saw; `interop-rmcp server stdio`
-//! and `interop-rmcp server http` offer what every server of the suite offers.
+//! and `interop-rmcp server http` offer what every server of the suite offers; `interop-rmcp chaos` is a client of servers
+//! that die.
 
 // Features that 2026-07-28 deprecates are tried as well.
 #![allow(deprecated)]
 
+mod chaos;
 mod client;
 mod server;
 
@@ -14,9 +16,10 @@ async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
+        ["chaos"] => chaos::run().await,
         ["client", job] => client::run(job).await,
         ["server", "stdio"] => server::serve_stdio().await,
         ["server", _] => server::serve_http().await,
-        _ => Err("usage: interop-rmcp client JOB | server stdio|http".into()),
+        _ => Err("usage: interop-rmcp chaos | client JOB | server stdio|http".into()),
     }
 }
