@@ -1,14 +1,15 @@
 //! Kills processes of a fleet while clients are asked, and says what was lost.
 //!
 //! ```console
-//! $ cargo build -p askback-travel -p lab --bins
-//! $ cargo run -p lab --bin chaos -- --calls 100 --python venv/bin/python --typescript folder/with/node_modules
+//! $ cargo run -p lab --bin chaos -- --calls 20
+//! $ cargo run -p lab --bin chaos -- --calls 20 --client askback --client Python
 //! $ cargo run -p lab --bin chaos -- --rolling
 //! $ cargo run -p lab --bin chaos -- --soak 600
 //! ```
 //!
-//! The last line says what happened, and the exit status is 1 if anything was lost, booked twice, or booked for somebody
-//! else.
+//! `--calls` is the number for each client. The last line has the figures, and the exit status is 1 if anything was lost,
+//! booked twice, or came to another person. `calls.log` in the folder has a line for each call. The processes of the fleet
+//! are this program, too, with `--serve ADDRESS FILE`.
 
 #![allow(
     clippy::print_stdout,
@@ -16,12 +17,12 @@
     reason = "the figures are for who started this"
 )]
 
-use std::{env, error::Error, path::PathBuf, process::ExitCode, time::Duration};
+use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 
 use lab::chaos::{self, Settings};
 
-const USAGE: &str = "usage: chaos [--calls N] [--nodes N] [--server PROGRAM] [--folder FOLDER] [--seed N] \
-    [--python PROGRAM]… [--node PROGRAM] [--typescript FOLDER]… [--rolling | --soak SECONDS]";
+const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
+    [--rolling | --soak SECONDS]";
 
 enum Task {
     Calls,
@@ -30,20 +31,26 @@ enum Task {
 }
 
 #[tokio::main]
-async fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let this = env::current_exe()?;
+async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
+    let words: Vec<_> = env::args().skip(1).collect();
+    if let [first, address, file] = &*words
+        && first == "--serve"
+    {
+        chaos::serve(address, Path::new(file)).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut task = Task::Calls;
     let mut settings = Settings {
-        calls: 20,
+        calls: 4,
+        at_once: 3,
         nodes: 3,
-        server: this.with_file_name("travel-connect"),
+        program: env::current_exe()?,
         folder: env::temp_dir().join(format!("askback-chaos-{}", std::process::id())),
-        pythons: Vec::new(),
-        node: "node".into(),
-        typescripts: Vec::new(),
+        clients: Vec::new(),
         seed: 1,
     };
-    let mut words = env::args().skip(1);
+    let mut is_temporary = true;
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         if word == "--rolling" {
             task = Task::Rolling;
@@ -52,23 +59,14 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         let value = words.next().ok_or(USAGE)?;
         match word.as_str() {
             "--calls" => settings.calls = value.parse()?,
+            "--at-once" => settings.at_once = value.parse()?,
             "--nodes" => settings.nodes = value.parse()?,
+            "--client" => settings.clients.push(value),
             "--seed" => settings.seed = value.parse()?,
-            "--server" => settings.server = value.into(),
-            "--folder" => settings.folder = value.into(),
-            "--python" => settings.pythons.push(value.into()),
-            "--node" => settings.node = value.into(),
-            "--typescript" => settings.typescripts.push(PathBuf::from(value)),
+            "--folder" => (settings.folder, is_temporary) = (value.into(), false),
             "--soak" => task = Task::Soak(Duration::from_secs(value.parse()?)),
             _ => return Err(USAGE.into()),
         }
-    }
-    if !settings.server.exists() {
-        let why = format!(
-            "{} does not exist: build it with `cargo build -p askback-travel`",
-            settings.server.display()
-        );
-        return Err(why.into());
     }
     lab::bench::open_many_files();
     let (line, holds) = match task {
@@ -90,6 +88,8 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         eprintln!("the logs are in {}", settings.folder.display());
         return Ok(ExitCode::FAILURE);
     }
-    std::fs::remove_dir_all(&settings.folder)?;
+    if is_temporary {
+        std::fs::remove_dir_all(&settings.folder)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -22,12 +22,15 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The longest head of a request, in bytes.
 const HEAD: usize = 64 << 10;
 
+/// The end of a body that is sent in chunks.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
+
 /// What passes through the balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// A client comes back for a stream.
+    /// A client comes back for the stream of a call.
     Resume,
-    /// A client calls a tool for the first time.
+    /// A client calls for the first time.
     Call,
     /// A client answers a question.
     Answer,
@@ -35,12 +38,19 @@ pub(super) enum Passing {
     AnswerTaken,
     /// The process is gone before it has taken the answer.
     AnswerCut,
+    /// The process is gone before its response is complete. That a session's own stream ends is not told.
+    Broken,
+    /// A client listens to a session's own stream.
+    Listen,
     Other,
 }
 
-/// Hears of what passes, and at which process.
+/// Hears of what passes, and at which process. A call is known by the token of its client.
 pub(super) trait Observer: Send + Sync + 'static {
-    fn passes(self: &Arc<Self>, what: Passing, node: usize);
+    fn passes(self: &Arc<Self>, call: &str, what: Passing, node: usize);
+
+    /// A process sends a question. Says whether it has died meanwhile: the client does not get the question then.
+    fn asks(self: &Arc<Self>, call: &str, node: usize) -> impl Future<Output = bool> + Send;
 }
 
 pub(super) struct Balancer<O> {
@@ -77,10 +87,12 @@ impl<O: Observer> Balancer<O> {
             return Ok(());
         };
         let what = kind(&head, &body);
+        let call = header(&head, "authorization").and_then(|value| value.strip_prefix("Bearer "));
+        let call = call.unwrap_or_default();
         let (at, mut server) = self.connect().await?;
-        self.observer.passes(what, at);
+        self.observer.passes(call, what, at);
         server.write_all(&[head.as_bytes(), &body].concat()).await?;
-        let mut has_answered = false;
+        let mut response = Response::default();
         let mut bytes = vec![0; 16 << 10];
         let (mut from_client, mut to_client) = client.split();
         let mut ignored = [0; 64];
@@ -96,14 +108,21 @@ impl<O: Observer> Balancer<O> {
             if read == 0 {
                 break;
             }
-            to_client.write_all(&bytes[..read]).await?;
-            if !has_answered && what == Passing::Answer {
-                self.observer.passes(Passing::AnswerTaken, at);
+            let bytes = &bytes[..read];
+            if has(bytes, "\"elicitation/create\"") && self.observer.asks(call, at).await {
+                break;
             }
-            has_answered = true;
+            to_client.write_all(bytes).await?;
+            if response.has_not_begun() && what == Passing::Answer {
+                self.observer.passes(call, Passing::AnswerTaken, at);
+            }
+            response.add(bytes);
         }
-        if !has_answered && what == Passing::Answer {
-            self.observer.passes(Passing::AnswerCut, at);
+        if response.has_not_begun() && what == Passing::Answer {
+            self.observer.passes(call, Passing::AnswerCut, at);
+        }
+        if what != Passing::Listen && !response.is_complete() {
+            self.observer.passes(call, Passing::Broken, at);
         }
         Ok(())
     }
@@ -123,6 +142,45 @@ impl<O: Observer> Balancer<O> {
             }
             sleep(Duration::from_millis(10)).await;
         }
+    }
+}
+
+/// The part of a response that was received.
+#[derive(Default)]
+struct Response {
+    head: Vec<u8>,
+    /// Where the body begins, once that has come.
+    body: Option<usize>,
+    length: usize,
+    end: Vec<u8>,
+}
+
+impl Response {
+    fn has_not_begun(&self) -> bool {
+        self.length == 0
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        if self.body.is_none() && self.head.len() < HEAD {
+            self.head.extend_from_slice(bytes);
+            let end = self.head.windows(4).position(|four| four == b"\r\n\r\n");
+            self.body = end.map(|at| at + 4);
+        }
+        self.end.extend_from_slice(bytes);
+        self.end
+            .drain(..self.end.len().saturating_sub(LAST_CHUNK.len()));
+    }
+
+    fn is_complete(&self) -> bool {
+        let Some(body) = self.body else { return false };
+        let head = String::from_utf8_lossy(&self.head[..body]);
+        if header(&head, "transfer-encoding").is_some() {
+            return self.end == LAST_CHUNK;
+        }
+        let length =
+            header(&head, "content-length").and_then(|length| length.parse::<usize>().ok());
+        length.is_none_or(|length| self.length >= body + length)
     }
 }
 
@@ -160,17 +218,24 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
+fn has(bytes: &[u8], what: &str) -> bool {
+    bytes.windows(what.len()).any(|at| at == what.as_bytes())
+}
+
 fn kind(head: &str, body: &[u8]) -> Passing {
-    let has = |what: &str| body.windows(what.len()).any(|at| at == what.as_bytes());
     if head.starts_with("GET") {
+        // The ids of the session's own stream begin with a zero.
         return match header(head, "last-event-id") {
-            Some(_) => Passing::Resume,
-            None => Passing::Other,
+            Some(id) if !id.starts_with("0.") => Passing::Resume,
+            _ => Passing::Listen,
         };
     }
-    if has("\"inputResponses\"") || has("\"action\"") {
+    let calls = ["\"tools/call\"", "\"prompts/get\"", "\"resources/read\""];
+    if has(body, "\"inputResponses\"") || has(body, "\"action\"") {
         Passing::Answer
-    } else if has("\"tools/call\"") {
+    } else if has(body, "\"tasks/get\"") {
+        Passing::Resume
+    } else if calls.iter().any(|call| has(body, call)) {
         Passing::Call
     } else {
         Passing::Other

@@ -1,48 +1,84 @@
-// Calls a tool with the SDK for TypeScript: as client.py does.
+// The clients of `@modelcontextprotocol/sdk` (argument 1) and `@modelcontextprotocol/client` (2), which are told as
+// client.py is.
 import readline from 'node:readline';
 
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+const PATIENCE = 75000;
+const isFirst = process.argv[2] === '1';
 
-const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const line = async () => (await lines.next()).value ?? '';
-const say = (word, text) => console.log(word, JSON.stringify(String(text)));
+const { Client, StreamableHTTPClientTransport, asked } = isFirst
+    ? {
+          ...(await import('@modelcontextprotocol/sdk/client/index.js')),
+          ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')),
+          asked: (await import('@modelcontextprotocol/sdk/types.js')).ElicitRequestSchema,
+      }
+    : { ...(await import('@modelcontextprotocol/client')), asked: 'elicitation/create' };
 
-function content(schema, email) {
-  const filled = {};
-  for (const [name, field] of Object.entries(schema.properties)) {
-    if (name === 'email') filled[name] = email;
-    else if (name === 'name') filled[name] = 'Ada';
-    else if (name === 'confirm_booking') filled[name] = true;
-    else if ('default' in field) filled[name] = field.default;
-  }
-  return filled;
+const say = (line) => console.log(JSON.stringify(line));
+
+function content(schema, answers) {
+    const filled = {};
+    for (const [name, field] of Object.entries(schema.properties)) {
+        if (name in answers) filled[name] = answers[name];
+        else if ('default' in field) filled[name] = field.default;
+    }
+    return filled;
 }
 
-async function call(url, email) {
-  let asked = 0;
-  const client = new Client({ name: 'chaos', version: '1' }, { capabilities: { elicitation: {} } });
-  client.setRequestHandler(ElicitRequestSchema, async (request) => {
-    asked += 1;
-    say('asked', asked);
-    await line();
-    return { action: 'accept', content: content(request.params.requestedSchema, email) };
-  });
-  const transport = new StreamableHTTPClientTransport(new URL(url));
-  await client.connect(transport);
-  const trip = { destination: 'Lisbon', depart: '2027-05-01' };
-  const call = { name: 'book_holiday', arguments: trip };
-  const result = await client.callTool(call, undefined, { timeout: 90000 });
-  say(result.isError ? 'failed' : 'done', result.content[0].text);
-  await client.close();
+async function call({ url, token, era, do: what, name, arguments: given, answers }, mayAnswer) {
+    const options = { capabilities: { elicitation: { form: {} } } };
+    if (!isFirst) options.versionNegotiation = { mode: era === 'handshake' ? 'legacy' : 'auto' };
+    const client = new Client({ name: 'chaos', version: '1' }, options);
+    client.setRequestHandler(asked, async ({ params }) => {
+        say({ asked: params.message });
+        await mayAnswer();
+        return { action: 'accept', content: content(params.requestedSchema, answers) };
+    });
+    const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+    const timeout = { timeout: PATIENCE };
+    try {
+        switch (what) {
+            case 'prompt':
+                return (await client.getPrompt({ name }, timeout)).messages[0].content.text;
+            case 'resource':
+                return (await client.readResource({ uri: name }, timeout)).contents[0].text;
+        }
+        const params = { name, arguments: given };
+        const result = await (isFirst
+            ? client.callTool(params, undefined, timeout)
+            : client.callTool(params, timeout));
+        if (result.isError) throw new Error(result.content[0].text);
+        return result.content[0].text;
+    } finally {
+        await client.close();
+    }
 }
 
-for (let words = await line(); words; words = await line()) {
-  try {
-    await call(...words.split(' '));
-  } catch (error) {
-    say('failed', error);
-  }
+const waiting = [];
+let permits = 0;
+
+function mayAnswer() {
+    if (permits === 0) return new Promise((resolve) => waiting.push(resolve));
+    permits -= 1;
 }
-process.exit(0);
+
+async function run(order) {
+    waiting.length = 0;
+    permits = 0;
+    try {
+        say({ done: await call(order, mayAnswer) });
+    } catch (error) {
+        say({ failed: String(error) });
+    }
+}
+
+const lines = readline.createInterface({ input: process.stdin });
+lines.on('line', (text) => {
+    const line = JSON.parse(text);
+    if (line !== 'answer') run(line);
+    else if (waiting.length) waiting.shift()();
+    else permits += 1;
+});
+lines.on('close', () => process.exit(0));
+// A broken stream is no end of this program.
+process.on('unhandledRejection', (error) => console.error(error));

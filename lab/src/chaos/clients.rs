@@ -1,33 +1,81 @@
 //! The clients: our own, and programs that use the SDKs.
 
-use std::{io, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    io,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
 
 use askback::{
     Revision,
-    client::{Client, ClientBuilder, ClientError, Protocol, Received},
-    protocol::{CallToolResult, ElicitFormParams, ElicitResult},
+    client::{Client, ClientError, Protocol},
+    protocol::{ElicitFormParams, ElicitResult},
     transport::Http,
 };
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout},
     time::timeout,
 };
+
+use crate::install;
 
 /// How long a call may take: a commit that was cut off is given up after a minute.
 pub(super) const PATIENCE: Duration = Duration::from_secs(80);
 
-/// A kind of client.
-#[derive(Debug, Clone)]
-pub(super) enum Kind {
-    Own(Revision),
-    /// The interpreter, and the folder with `node_modules` for TypeScript.
-    Python(PathBuf),
-    TypeScript(PathBuf, PathBuf),
+/// The packages to install, as in the interop suite.
+const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
+const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
+const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
+const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
+
+/// A kind of client, in one era.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    name: &'static str,
+    sdk: Sdk,
+    pub(super) revision: Revision,
 }
 
-/// What a call came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sdk {
+    Askback,
+    /// `mcp`, by its first number.
+    Python(u8),
+    /// `@modelcontextprotocol/sdk`, or `@modelcontextprotocol/client`.
+    TypeScript(u8),
+    Rmcp,
+}
+
+/// Their versions are those that the interop suite installs.
+const CLIENTS: [(&str, Sdk); 6] = [
+    ("askback", Sdk::Askback),
+    ("Python 1.30", Sdk::Python(1)),
+    ("Python 2.3", Sdk::Python(2)),
+    ("TypeScript 1.32", Sdk::TypeScript(1)),
+    ("TypeScript 2.4", Sdk::TypeScript(2)),
+    ("rmcp 3.9", Sdk::Rmcp),
+];
+
+/// A call that a client makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Request {
+    /// The agency's tool: two questions, one after the other.
+    Holiday,
+    /// A tool with one question, then two at once.
+    Group,
+    Prompt,
+    Resource,
+    /// As [`Request::Group`], as a task.
+    Task,
+}
+
+/// The outcome of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Text(String),
@@ -42,7 +90,7 @@ pub(super) trait Person: Send + Sync + 'static {
 /// A client that calls again and again.
 pub(super) enum Caller {
     Own(Revision),
-    Program(Box<Program>),
+    Program(Box<Program>, Revision),
 }
 
 pub(super) struct Program {
@@ -51,65 +99,170 @@ pub(super) struct Program {
     output: Lines<BufReader<ChildStdout>>,
 }
 
+/// All clients whose names have one of these words; all of them if there are no words.
+pub(super) fn all(words: &[String]) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for (name, sdk) in CLIENTS {
+        for revision in [Revision::V2025_11_25, Revision::LATEST] {
+            let kind = Kind {
+                name,
+                sdk,
+                revision,
+            };
+            let is_new = revision == Revision::LATEST;
+            let speaks = !is_new || !matches!(sdk, Sdk::Python(1) | Sdk::TypeScript(1));
+            let title = kind.to_string();
+            if speaks && (words.is_empty() || words.iter().any(|word| title.contains(&**word))) {
+                kinds.push(kind);
+            }
+        }
+    }
+    kinds
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.revision)
+    }
+}
+
 impl Kind {
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Own(revision) => format!("askback {revision}"),
-            Self::Python(path) => path.display().to_string(),
-            Self::TypeScript(path, _) => path.display().to_string(),
+    /// Whether the client sends again what no process has taken.
+    pub(super) fn resends(&self) -> bool {
+        self.sdk == Sdk::Askback
+    }
+
+    /// Whether a call whose connections were broken so often is one that the client gives up.
+    pub(super) fn gives_up(&self, broken: u32) -> bool {
+        match self.sdk {
+            Sdk::Askback => false,
+            // No process knows a call of 2026-07-28 between its rounds, so that there is nothing to come back for.
+            _ if self.revision == Revision::LATEST => broken > 0,
+            Sdk::Python(_) => broken > 2,
+            Sdk::TypeScript(_) | Sdk::Rmcp => false,
         }
     }
 
-    /// Whether the client sends an answer again that no process has taken.
-    pub(super) fn resends(&self) -> bool {
-        matches!(self, Self::Own(_))
+    /// Returns the calls that the client can make.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        let mut requests = vec![
+            Request::Holiday,
+            Request::Group,
+            Request::Prompt,
+            Request::Resource,
+        ];
+        if self.revision == Revision::LATEST && matches!(self.sdk, Sdk::Askback | Sdk::Rmcp) {
+            requests.push(Request::Task);
+        }
+        requests
     }
 
-    pub(super) fn start(&self, log: std::fs::File) -> io::Result<Caller> {
-        let mut command = match self {
-            Self::Own(revision) => return Ok(Caller::Own(*revision)),
-            Self::Python(interpreter) => {
-                let mut command = Command::new(interpreter);
-                command.args(["-u", "-c", include_str!("client.py")]);
-                command
-            }
-            Self::TypeScript(interpreter, folder) => {
-                let mut command = Command::new(interpreter);
-                command.args(["--input-type=module", "-e", include_str!("client.mjs")]);
-                // Modules are looked for from here.
-                command.current_dir(folder);
-                command
+    /// Starts the client. Its SDK is installed before, if it is not there; rmcp is built in this folder. Returns nothing if
+    /// that needs a program that this machine does not have.
+    pub(super) fn start(&self, target: &Path, log: File) -> install::Result<Option<Caller>> {
+        let command = match self.sdk {
+            Sdk::Askback => return Ok(Some(Caller::Own(self.revision))),
+            Sdk::Python(1) => python("interop/python-1", PYTHON_1)?,
+            Sdk::Python(_) => python("interop/python-2", PYTHON_2)?,
+            Sdk::TypeScript(number) => typescript(number)?,
+            Sdk::Rmcp => {
+                let mut command = Command::new(install::rmcp(target)?);
+                command.arg("chaos");
+                Some(command)
             }
         };
-        let mut child = command
+        let Some(mut command) = command else {
+            return Ok(None);
+        };
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(log);
+        let mut child = tokio::process::Command::from(command)
             .kill_on_drop(true)
             .spawn()?;
-        let gone = || io::Error::other("no pipe to a client");
-        let input = child.stdin.take().ok_or_else(gone)?;
-        let output = child.stdout.take().ok_or_else(gone)?;
-        Ok(Caller::Program(Box::new(Program {
-            _child: child,
-            input,
-            output: BufReader::new(output).lines(),
-        })))
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let pipes = input.zip(output);
+        let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipe to a client"))?;
+        Ok(Some(Caller::Program(
+            Box::new(Program {
+                _child: child,
+                input,
+                output: BufReader::new(output).lines(),
+            }),
+            self.revision,
+        )))
+    }
+}
+
+fn python(name: &str, list: &str) -> install::Result<Option<Command>> {
+    let environment = install::python(name, list)?;
+    Ok(environment.map(|environment| {
+        let mut command = Command::new(environment.join("bin/python"));
+        command.args(["-u", "-c", include_str!("client.py")]);
+        command
+    }))
+}
+
+fn typescript(number: u8) -> install::Result<Option<Command>> {
+    let Some(folder) = install::npm("interop/npm", PACKAGE, LOCK)? else {
+        return Ok(None);
+    };
+    let program = install::program(&folder, "chaos", include_str!("client.mjs"))?;
+    let mut command = install::node(&program);
+    command.arg(number.to_string());
+    Ok(Some(command))
+}
+
+impl Request {
+    /// What kind of request it is, and what it names.
+    fn target(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Holiday => ("tool", "book_holiday"),
+            Self::Group => ("tool", "book_group"),
+            Self::Prompt => ("prompt", "invite"),
+            Self::Resource => ("resource", "chaos://ticket"),
+            Self::Task => ("task", "book_later"),
+        }
+    }
+
+    /// Whether something is booked.
+    pub(super) fn books(self) -> bool {
+        !matches!(self, Self::Prompt | Self::Resource)
     }
 }
 
 impl Caller {
-    /// Books a holiday for somebody with this address.
+    /// Makes a call in the name of a person.
     pub(super) async fn call(
         &mut self,
         url: &str,
-        email: &str,
+        request: Request,
+        name: &str,
         person: &Arc<impl Person>,
     ) -> Outcome {
         let called = async {
             match self {
-                Self::Own(revision) => book(url, *revision, email, person).await,
-                Self::Program(program) => program.call(url, email, person).await,
+                Self::Own(revision) => {
+                    let client = connect(url, *revision, name, person).await?;
+                    let called = client.call(request).await;
+                    client.close().await;
+                    called
+                }
+                Self::Program(program, revision) => {
+                    let (kind, target) = request.target();
+                    let is_new = *revision == Revision::LATEST;
+                    let order = json!({
+                        "url": url,
+                        "token": name,
+                        "era": if is_new { "stateless" } else { "handshake" },
+                        "do": kind,
+                        "name": target,
+                        "arguments": if request == Request::Holiday { trip() } else { json!({}) },
+                        "answers": answers(name),
+                    });
+                    program.call(&order, person).await
+                }
             }
         };
         match timeout(PATIENCE, called).await {
@@ -121,106 +274,127 @@ impl Caller {
 }
 
 impl Program {
-    async fn call(
-        &mut self,
-        url: &str,
-        email: &str,
-        person: &Arc<impl Person>,
-    ) -> Result<String, String> {
-        let failed = |error: io::Error| error.to_string();
-        let line = format!("{url} {email}\n");
-        self.input
-            .write_all(line.as_bytes())
-            .await
-            .map_err(failed)?;
+    async fn call(&mut self, order: &Value, person: &Arc<impl Person>) -> Result<String, String> {
+        self.write(order).await?;
         loop {
-            let line = self.output.next_line().await.map_err(failed)?;
+            let line = self.output.next_line().await;
+            let line = line.map_err(|error| error.to_string())?;
             let line = line.ok_or("the client has ended")?;
-            let (word, text) = line.split_once(' ').unwrap_or((&line, ""));
-            let text = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
-            match word {
-                "asked" => {
-                    person.asked().await;
-                    self.input.write_all(b"answer\n").await.map_err(failed)?;
-                }
-                "done" => return Ok(text),
-                "failed" => return Err(text),
-                _ => {}
+            let line: Value = serde_json::from_str(&line).unwrap_or_default();
+            if line.get("asked").is_some() {
+                person.asked().await;
+                self.write(&json!("answer")).await?;
+            } else if let Some(text) = line["done"].as_str() {
+                return Ok(text.to_owned());
+            } else if let Some(why) = line["failed"].as_str() {
+                return Err(why.to_owned());
             }
         }
     }
+
+    async fn write(&mut self, line: &Value) -> Result<(), String> {
+        let written = self.input.write_all(format!("{line}\n").as_bytes()).await;
+        written.map_err(|error| format!("the client has ended: {error}"))
+    }
 }
 
-/// A client of our own, whose person answers every form with this address.
-pub(super) fn own(revision: Revision, email: &str, person: &Arc<impl Person>) -> ClientBuilder {
-    let (person, email) = (Arc::clone(person), email.to_owned());
-    Client::builder("chaos", "1.0.0")
-        .protocol(Protocol::Only(revision))
-        // The agency books once, however often an answer comes.
-        .resend_answers(true)
-        .on_elicit(move |question| {
-            let (person, email) = (Arc::clone(&person), email.clone());
-            async move {
-                person.asked().await;
-                Ok(answer(&question.request, &email))
-            }
-        })
-}
+/// A client of our own.
+pub(super) struct OwnClient(Client);
 
-async fn book(
+/// Connects a client of our own in the name of a person, who answers every form.
+pub(super) async fn connect(
     url: &str,
     revision: Revision,
-    email: &str,
+    name: &str,
     person: &Arc<impl Person>,
-) -> Result<String, String> {
+) -> Result<OwnClient, String> {
     let http = Http::new(url).map_err(|error| error.to_string())?;
-    let client = own(revision, email, person).connect(http.direct()).await;
-    let client = client.map_err(|error| error.to_string())?;
-    let booked = client.call_tool("book_holiday", trip()).await;
-    let text = text_of(booked);
-    client.close().await;
-    text
+    let http = http
+        .direct()
+        .header("authorization", &format!("Bearer {name}"));
+    let http = http.map_err(|error| error.to_string())?;
+    let (person, answers) = (Arc::clone(person), answers(name));
+    let client = Client::builder("chaos", "1.0.0")
+        .protocol(Protocol::Only(revision))
+        // Its server books once, however often an answer comes.
+        .resend_answers(true)
+        .on_elicit(move |question| {
+            let (person, answers) = (Arc::clone(&person), answers.clone());
+            async move {
+                person.asked().await;
+                Ok(fill_in(&question.request, &answers))
+            }
+        })
+        .connect(http)
+        .await;
+    let client = client.map_err(|error| format!("{name} cannot connect: {error}"))?;
+    Ok(OwnClient(client))
 }
 
-/// The text of a result, or why there is none.
-pub(super) fn text_of(
-    called: Result<Received<CallToolResult>, ClientError>,
-) -> Result<String, String> {
-    let result = called.map_err(|error| error.to_string())?;
-    result.text().map_err(|error| error.to_string())
+impl OwnClient {
+    pub(super) async fn call(&self, request: Request) -> Result<String, String> {
+        let (_, target) = request.target();
+        let failed = |error: ClientError| error.to_string();
+        match request {
+            Request::Holiday => self.tool(target, trip()).await,
+            Request::Group | Request::Task => self.tool(target, json!({})).await,
+            Request::Prompt => {
+                let got = self.0.get_prompt(target, ()).await.map_err(failed)?;
+                let got = serde_json::to_value(&got.messages).unwrap_or_default();
+                Ok(text(&got[0]["content"]))
+            }
+            Request::Resource => {
+                let read = self.0.read_resource(target).await.map_err(failed)?;
+                let read = serde_json::to_value(&read.contents).unwrap_or_default();
+                Ok(text(&read[0]))
+            }
+        }
+    }
+
+    /// Calls a tool, and returns its text.
+    pub(super) async fn tool(&self, name: &str, arguments: Value) -> Result<String, String> {
+        let called = self.0.call_tool(name, arguments).await;
+        let result = called.map_err(|error| error.to_string())?;
+        result.text().map_err(|error| error.to_string())
+    }
+
+    pub(super) async fn close(self) {
+        self.0.close().await;
+    }
 }
 
-/// The arguments of a booking.
-pub(super) fn trip() -> Value {
+fn text(block: &Value) -> String {
+    block["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The arguments of a booking at the agency.
+fn trip() -> Value {
     json!({"destination": "Lisbon", "depart": "2027-05-01"})
 }
 
-/// Fills in a form of the agency.
-fn answer(form: &ElicitFormParams, email: &str) -> ElicitResult {
+/// The address of a person, by which their results are known.
+pub(super) fn address(name: &str) -> String {
+    format!("{name}@example.com")
+}
+
+/// The answers of a person, by the names of the fields. Other fields have their default.
+fn answers(name: &str) -> Value {
+    json!({
+        "confirm_booking": true,
+        "name": "Ada",
+        "email": address(name),
+        "depart": "2027-05-01",
+        "interests": ["food"],
+        "meals": "breakfast",
+    })
+}
+
+fn fill_in(form: &ElicitFormParams, answers: &Value) -> ElicitResult {
     let schema = serde_json::to_value(&form.requested_schema).unwrap_or_default();
     let fields = schema["properties"].as_object().into_iter().flatten();
     let values = fields.filter_map(|(name, field)| {
-        let value = match name.as_str() {
-            "confirm_booking" => json!(true),
-            "name" => json!("Ada"),
-            "email" => json!(email),
-            "depart" => json!("2027-05-01"),
-            "interests" => json!([option(&field["items"])]),
-            "meals" => option(field),
-            _ => field.get("default")?.clone(),
-        };
-        Some((name.clone(), value))
+        let value = answers.get(name).or_else(|| field.get("default"))?;
+        Some((name.clone(), value.clone()))
     });
     ElicitResult::accept(values)
-}
-
-/// The first option of a choice.
-fn option(field: &Value) -> Value {
-    let titled = ["oneOf", "anyOf"].map(|options| &field[options][0]["const"]);
-    let plain = [&field["enum"][0]];
-    let mut options = titled.into_iter().chain(plain);
-    options
-        .find(|option| !option.is_null())
-        .cloned()
-        .unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use askback::{Revision, client::Client, journal::Journal, store::SqliteStore, transport::Http};
+use askback::{Revision, journal::Journal, store::SqliteStore};
 use serde_json::json;
 use tokio::{
     sync::{Semaphore, watch},
@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{
     Scene, Settings,
-    clients::{PATIENCE, Person, own, text_of, trip},
+    clients::{OwnClient, PATIENCE, Person, Request, address, connect},
 };
 
 /// How many questions are open in a rolling restart, and how many calls work meanwhile.
@@ -150,34 +150,21 @@ async fn dangerous(
     }
 }
 
-async fn connect(
-    url: &str,
-    revision: Revision,
-    email: &str,
-    person: &Arc<impl Person>,
-) -> Result<Client, String> {
-    let http = Http::new(url).map_err(|error| format!("{email}: {error}"))?;
-    let client = own(revision, email, person).connect(http.direct()).await;
-    client.map_err(|error| format!("{email} cannot connect: {error}"))
+/// Makes a call whose result must have the address of the person.
+async fn call(client: &OwnClient, request: Request, name: &str) -> Result<(), String> {
+    check(client.call(request).await, &format!("{request:?}"), name)
 }
 
-async fn book(client: &Client, email: &str) -> Result<(), String> {
-    let booked = client.call_tool("book_holiday", trip()).await;
-    match text_of(booked) {
-        Ok(text) if text.contains(email) => Ok(()),
-        Ok(text) => Err(format!("{email} has the result of another: {text}")),
-        Err(error) => Err(format!("{email} booked nothing: {error}")),
-    }
+async fn tailor(client: &OwnClient, name: &str) -> Result<(), String> {
+    let tailored = client.tool("tailor_trip", json!({"destination": "Rome"}));
+    check(tailored.await, "tailor_trip", name)
 }
 
-async fn tailor(client: &Client, email: &str) -> Result<(), String> {
-    let tailored = client
-        .call_tool("tailor_trip", json!({"destination": "Rome"}))
-        .await;
-    match text_of(tailored) {
-        Ok(text) if text.contains(email) => Ok(()),
-        Ok(text) => Err(format!("{email} has the result of another: {text}")),
-        Err(error) => Err(format!("{email} tailored nothing: {error}")),
+fn check(called: Result<String, String>, what: &str, name: &str) -> Result<(), String> {
+    match called {
+        Ok(text) if text.contains(&address(name)) => Ok(()),
+        Ok(text) => Err(format!("{what}: {name} has the result of another: {text}")),
+        Err(error) => Err(format!("{what}: {name} has no result: {error}")),
     }
 }
 
@@ -210,10 +197,10 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
         let connecting = Arc::clone(&connecting);
         let (url, person, counts) = (scene.url.clone(), Arc::clone(&person), Arc::clone(&counts));
         calls.spawn(async move {
-            let email = format!("open-{number}@example.com");
+            let name = format!("open-{number}");
             // It is never closed.
             let permit = connecting.acquire().await;
-            let connected = connect(&url, revision(number), &email, &person).await;
+            let connected = connect(&url, revision(number), &name, &person).await;
             drop(permit);
             let client = match connected {
                 Ok(client) => client,
@@ -222,7 +209,7 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
                     return;
                 }
             };
-            counts.count(book(&client, &email).await);
+            counts.count(call(&client, Request::Holiday, &name).await);
             client.close().await;
         });
     }
@@ -236,14 +223,14 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
     for number in 0..WORKING {
         let (url, counts, is_over) = (scene.url.clone(), Arc::clone(&counts), Arc::clone(&is_over));
         working.spawn(async move {
-            let email = format!("working-{number}@example.com");
+            let name = format!("working-{number}");
             let connected =
-                connect(&url, revision(number), &email, &Arc::new(Ready::default())).await;
+                connect(&url, revision(number), &name, &Arc::new(Ready::default())).await;
             let Some(client) = counts.count(connected) else {
                 return;
             };
             while !is_over.load(Ordering::Relaxed) {
-                counts.count(tailor(&client, &email).await);
+                counts.count(tailor(&client, &name).await);
             }
             client.close().await;
         });
@@ -267,10 +254,10 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
     Ok(Load {
         calls: counts.calls.load(Ordering::Relaxed),
         errors: counts.errors.load(Ordering::Relaxed),
-        twice: bookings.values().filter(|times| **times > 1).count() as u64,
+        twice: bookings.values().filter(|owners| owners.len() > 1).count() as u64,
         before: counts.before.load(Ordering::Relaxed),
         unknown: counts.unknown.load(Ordering::Relaxed),
-        cuts: scene.call().cuts,
+        cuts: scene.cuts.load(Ordering::Relaxed),
         what: format!(
             "rolling restart of {} processes under {OPEN} open questions and {WORKING} working clients, longest stop {:.2} s",
             settings.nodes,
@@ -301,14 +288,14 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
         working.spawn(async move {
             while Instant::now() < end {
                 let number = sessions.fetch_add(1, Ordering::Relaxed);
-                let email = format!("soak-{number}@example.com");
+                let name = format!("soak-{number}");
                 let person = Arc::new(Ready::default());
-                let Ok(client) = connect(&url, Revision::V2025_11_25, &email, &person).await else {
+                let Ok(client) = connect(&url, Revision::V2025_11_25, &name, &person).await else {
                     continue;
                 };
-                dangerous(&counts, &person, book(&client, &email)).await;
-                dangerous(&counts, &person, book(&client, &email)).await;
-                dangerous(&counts, &person, tailor(&client, &email)).await;
+                for request in [Request::Group, Request::Prompt, Request::Resource] {
+                    dangerous(&counts, &person, call(&client, request, &name)).await;
+                }
                 client.close().await;
             }
         });
@@ -333,11 +320,10 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     Ok(Load {
         calls: counts.calls.load(Ordering::Relaxed),
         errors: counts.errors.load(Ordering::Relaxed),
-        // Each of them books twice.
-        twice: bookings.values().filter(|times| **times > 2).count() as u64,
+        twice: bookings.values().filter(|owners| owners.len() > 1).count() as u64,
         before: counts.before.load(Ordering::Relaxed),
         unknown: counts.unknown.load(Ordering::Relaxed),
-        cuts: scene.call().cuts,
+        cuts: scene.cuts.load(Ordering::Relaxed),
         what: format!(
             "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
             span.as_secs(),

@@ -1,7 +1,8 @@
 //! The chaos program (`lab/src/bin/chaos.rs`): processes of a fleet die while clients are asked, and nothing is lost.
 //!
-//! Three processes of the travel agency share one file, behind a balancer without affinity. Each call is a booking in the
-//! name of its own address, so the list of bookings shows what was lost, booked twice, or booked for somebody else.
+//! Three processes of a server share one file, behind a balancer without affinity. Each call has a person of its own, whose
+//! token comes with each request and whose address is in the result and in the booking. So the results and the list of
+//! bookings show what was lost, booked twice, or came to another person.
 
 #![allow(
     clippy::print_stderr,
@@ -12,10 +13,12 @@ mod balancer;
 mod clients;
 mod load;
 mod nodes;
+mod server;
 
 use std::{
     collections::HashMap,
-    fmt, fs, io,
+    fmt, fs,
+    io::{self, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{
@@ -26,31 +29,30 @@ use std::{
 };
 
 use askback::Revision;
-use tokio::time::sleep;
+use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 
 use self::{
     balancer::{Balancer, Observer, Passing},
-    clients::{Kind, Outcome, Person},
+    clients::{Caller, Kind, Outcome, Person, address},
     nodes::Nodes,
 };
+use crate::install;
 
-/// What is tried.
+/// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How many calls each kind of client makes.
     pub calls: u64,
+    /// How many calls are open at a time.
+    pub at_once: usize,
     /// How many processes there are.
     pub nodes: usize,
-    /// The agency's program.
-    pub server: PathBuf,
+    /// The chaos program, which also runs as each of the processes.
+    pub program: PathBuf,
     /// Where the processes keep what they share.
     pub folder: PathBuf,
-    /// Interpreters of Python with the SDK.
-    pub pythons: Vec<PathBuf>,
-    /// The interpreter of JavaScript.
-    pub node: PathBuf,
-    /// Folders with the SDK for TypeScript in `node_modules`.
-    pub typescripts: Vec<PathBuf>,
+    /// Only the clients whose names have one of these words. All clients if it is empty.
+    pub clients: Vec<String>,
     /// The seed of what is drawn.
     pub seed: u64,
 }
@@ -69,6 +71,8 @@ pub struct Tally {
     unknown: u64,
     /// Calls whose client has given up.
     given_up: u64,
+    /// The people who have the result of a booking.
+    booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
 
@@ -88,6 +92,7 @@ impl Tally {
         self.before += other.before;
         self.unknown += other.unknown;
         self.given_up += other.given_up;
+        self.booked.extend(other.booked);
         self.recoveries.extend(other.recoveries);
     }
 }
@@ -100,17 +105,19 @@ impl fmt::Display for Tally {
             let place = sorted.len().saturating_sub(1) * part / 100;
             sorted.get(place).copied().unwrap_or_default().as_secs_f64()
         };
+        if self.deaths > 0 {
+            write!(f, "{} deaths, ", self.deaths)?;
+        }
         write!(
             f,
-            "{} deaths, {} lost, {} twice, {} wrong owner, median recovery {:.2} s (99 %: {:.2} s, longest: {:.2} s) in {} calls",
-            self.deaths,
+            "{} lost, {} twice, {} wrong owner in {} calls, median recovery {:.2} s (99 %: {:.2} s, longest: {:.2} s)",
             self.lost,
             self.twice,
             self.wrong_owner,
+            self.calls,
             at(50),
             at(99),
-            at(100),
-            self.calls
+            at(100)
         )?;
         write!(
             f,
@@ -120,96 +127,141 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Calls with each kind of client, one after the other, while processes die.
+/// Calls with each kind of client while processes die.
 ///
 /// # Errors
 ///
 /// If a process or a client cannot be started.
-pub async fn run(settings: &Settings) -> io::Result<Tally> {
-    let mut kinds = vec![
-        Kind::Own(Revision::V2025_11_25),
-        Kind::Own(Revision::LATEST),
-    ];
-    kinds.extend(settings.pythons.iter().cloned().map(Kind::Python));
-    for folder in &settings.typescripts {
-        kinds.push(Kind::TypeScript(settings.node.clone(), folder.clone()));
+pub async fn run(settings: &Settings) -> install::Result<Tally> {
+    let folder = settings.folder.join("calls");
+    fs::create_dir_all(&folder)?;
+    let scene = Scene::begin(settings, &folder).await?;
+    // The folder in which cargo builds.
+    let target = settings.program.ancestors().nth(2).unwrap_or(&folder);
+    let target = target.join("tmp/interop-rmcp");
+    let at_once = Arc::new(Semaphore::new(settings.at_once));
+    let mut working = JoinSet::new();
+    for (number, kind) in clients::all(&settings.clients).into_iter().enumerate() {
+        let log = fs::File::create(folder.join(format!("client-{number}.log")))?;
+        let Some(caller) = kind.start(&target, log)? else {
+            install::tell_left_out(&kind.to_string(), "npm or Python is not there");
+            continue;
+        };
+        let (scene, at_once, calls) = (Arc::clone(&scene), Arc::clone(&at_once), settings.calls);
+        working.spawn(async move {
+            let mut tally = Tally::default();
+            let mut caller = caller;
+            for call in 0..calls {
+                let Ok(_permit) = at_once.acquire().await else {
+                    break;
+                };
+                let name = format!("client-{number}-call-{call}");
+                one_call(&scene, kind, &mut caller, &name, &mut tally).await?;
+            }
+            Ok::<_, io::Error>((kind, tally))
+        });
     }
     let mut all = Tally::default();
-    for (number, kind) in kinds.iter().enumerate() {
-        let folder = settings.folder.join(format!("{number}"));
-        fs::create_dir_all(&folder)?;
-        let tally = with_kind(settings, kind, &folder).await?;
-        eprintln!("{}: {tally}", kind.name());
+    while let Some(ended) = working.join_next().await {
+        let (kind, tally) = ended??;
+        eprintln!("{kind}: {tally}");
         all.add(tally);
+    }
+    let bookings = scene.bookings()?;
+    all.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
+    all.twice = bookings.values().filter(|owners| owners.len() > 1).count() as u64;
+    for (email, owners) in &bookings {
+        for owner in owners.iter().filter(|owner| address(owner) != *email) {
+            eprintln!("a booking of {owner} was made for {email}");
+            all.wrong_owner += 1;
+        }
+    }
+    for name in &all.booked {
+        if !bookings.contains_key(&address(name)) {
+            eprintln!("{name} has a result and no booking");
+            all.lost += 1;
+        }
     }
     Ok(all)
 }
 
-async fn with_kind(settings: &Settings, kind: &Kind, folder: &Path) -> io::Result<Tally> {
-    let scene = Scene::begin(settings, folder).await?;
-    let mut options = fs::OpenOptions::new();
-    let log = options
-        .append(true)
-        .create(true)
-        .open(folder.join("client.log"))?;
-    let mut caller = kind.start(log)?;
-    let mut tally = Tally::default();
-    let mut booked = Vec::new();
-    for number in 0..settings.calls {
-        let email = format!("call-{number}@example.com");
-        let plan = scene.plan(kind.resends());
-        let planned = format!("{plan:?}");
-        *scene.call() = CallState {
-            moments: plan,
-            ..CallState::default()
-        };
-        let begun = Instant::now();
-        let outcome = caller.call(&scene.url, &email, &scene).await;
-        let ended = Instant::now();
-        tally.calls += 1;
-        let (asked, is_cut, answered) = {
-            let call = scene.call();
-            (call.asked, call.cuts > 0, call.answered)
-        };
-        match outcome {
-            Outcome::Text(text) if text.contains(&email) => {
-                booked.push(email);
-                let death = scene.nodes.last_death().filter(|death| *death > begun);
-                let since = death.map(|death| answered.map_or(death, |at| at.max(death)));
-                tally.recoveries.extend(since.map(|since| ended - since));
+/// Makes a call and counts what it came to.
+async fn one_call(
+    scene: &Arc<Scene>,
+    kind: Kind,
+    caller: &mut Caller,
+    name: &str,
+    tally: &mut Tally,
+) -> io::Result<()> {
+    let requests = kind.requests();
+    let request = requests[scene.below(requests.len() as u64) as usize];
+    let plan = scene.plan(kind);
+    let planned = format!("{plan:?}");
+    let state = CallState {
+        moments: plan,
+        ..CallState::default()
+    };
+    scene.calls().insert(name.to_owned(), state);
+    let guest = Arc::new(Guest {
+        scene: Arc::clone(scene),
+        name: name.to_owned(),
+    });
+    let begun = Instant::now();
+    let outcome = caller.call(&scene.url, request, name, &guest).await;
+    let ended = Instant::now();
+    tally.calls += 1;
+    let state = scene.calls().remove(name).unwrap_or_default();
+    let (count, why) = match outcome {
+        Outcome::Text(text) if text.contains(&address(name)) => {
+            if request.books() {
+                tally.booked.push(name.to_owned());
             }
-            Outcome::Text(text) => {
-                eprintln!("call {number} has the result of another: {text}");
-                tally.wrong_owner += 1;
+            if let Some(broken) = state.broken_at {
+                let since = state.answered.map_or(broken, |at| at.max(broken));
+                let recovery = ended.saturating_duration_since(since);
+                tally.recoveries.push(recovery);
             }
-            Outcome::Failed(why) if why.contains("outcome is unknown") => tally.unknown += 1,
-            Outcome::Failed(_) if asked == 0 => tally.before += 1,
-            // It says that it does not know.
-            Outcome::Failed(_) if is_cut => tally.given_up += 1,
-            Outcome::Failed(why) => {
-                eprintln!(
-                    "call {number} is lost after {asked} questions, {planned}, cut: {is_cut}: {why}"
-                );
-                tally.lost += 1;
-            }
+            (None, "a result".to_owned())
         }
-        scene.nodes.are_up().await?;
-    }
-    let bookings = scene.bookings()?;
-    tally.twice = bookings.values().filter(|times| **times > 1).count() as u64;
-    for email in booked {
-        if !bookings.contains_key(&email) {
-            eprintln!("{email} has a result and no booking");
-            tally.lost += 1;
+        Outcome::Text(text) => (
+            Some(&mut tally.wrong_owner),
+            format!("the result of another: {text}"),
+        ),
+        Outcome::Failed(why) if why.contains("outcome is unknown") => {
+            (Some(&mut tally.unknown), why)
         }
+        // The process of the call has died, or the client could not connect.
+        Outcome::Failed(why) if state.asked == 0 && state.broken > 0 => {
+            (Some(&mut tally.before), why)
+        }
+        Outcome::Failed(why) if kind.gives_up(state.broken) => (Some(&mut tally.given_up), why),
+        // Other clients do not send an answer again that no process has taken.
+        Outcome::Failed(why) if state.cuts > 0 && !kind.resends() => {
+            (Some(&mut tally.given_up), why)
+        }
+        Outcome::Failed(why) => {
+            eprintln!("{kind}: {name} is lost");
+            (Some(&mut tally.lost), why)
+        }
+    };
+    if let Some(count) = count {
+        *count += 1;
     }
-    tally.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
-    Ok(tally)
+    let line = format!(
+        "{kind} {name} {request:?} {planned}, {} questions, {} connections broken, {} answers cut, {:.2} s: {why}\n",
+        state.asked,
+        state.broken,
+        state.cuts,
+        (ended - begun).as_secs_f64()
+    );
+    scene.write_down(&line)
 }
 
 /// When processes die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
+    /// The record of a question is written, and the client does not have the question yet.
+    Asking,
     /// A person has this question.
     Asked(u32),
     /// A process has taken an answer, and works.
@@ -222,7 +274,7 @@ enum Moment {
     Calling,
 }
 
-/// The call that goes on.
+/// A call that goes on.
 #[derive(Default)]
 struct CallState {
     moments: Vec<Moment>,
@@ -231,34 +283,61 @@ struct CallState {
     answered: Option<Instant>,
     /// How many answers did not reach a process that lived long enough to take them.
     cuts: u64,
+    /// How many connections were broken by the death of a process.
+    broken: u32,
+    broken_at: Option<Instant>,
 }
 
-/// The processes with the balancer before them, and the person who is asked.
+/// The processes with the balancer before them, and the people who are asked.
 struct Scene {
     nodes: Nodes,
     url: String,
-    call: Mutex<CallState>,
+    /// By the name of the person.
+    calls: Mutex<HashMap<String, CallState>>,
+    /// A file with a line for each call.
+    log: PathBuf,
+    /// Answers of all calls that did not reach a process that lived long enough to take them.
+    cuts: AtomicU64,
     dice: AtomicU64,
+}
+
+/// The person of a call.
+struct Guest {
+    scene: Arc<Scene>,
+    name: String,
 }
 
 impl Scene {
     async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Self>> {
-        let nodes = Nodes::start(&settings.server, folder, settings.nodes).await?;
+        let nodes = Nodes::start(&settings.program, folder, settings.nodes).await?;
         let addresses = nodes.addresses.clone();
         let listener = Balancer::<Self>::listen().await?;
         let address: SocketAddr = listener.local_addr()?;
         let scene = Arc::new(Self {
             nodes,
             url: format!("http://{address}/mcp"),
-            call: Mutex::default(),
+            calls: Mutex::default(),
+            log: folder.join("calls.log"),
+            cuts: AtomicU64::new(0),
             dice: AtomicU64::new(settings.seed),
         });
         Balancer::serve(listener, addresses, Arc::clone(&scene));
         Ok(scene)
     }
 
-    fn call(&self) -> MutexGuard<'_, CallState> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, CallState>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_down(&self, line: &str) -> io::Result<()> {
+        let mut log = fs::OpenOptions::new();
+        let mut log = log.append(true).create(true).open(&self.log)?;
+        log.write_all(line.as_bytes())
+    }
+
+    /// Changes a call, if it goes on.
+    fn call<T>(&self, name: &str, change: impl FnOnce(&mut CallState) -> T) -> Option<T> {
+        self.calls().get_mut(name).map(change)
     }
 
     fn below(&self, bound: u64) -> u64 {
@@ -272,19 +351,26 @@ impl Scene {
         (next(drawn.unwrap_or_else(|it| it)) >> 33) % bound
     }
 
-    /// The moments of a call in which processes die.
-    fn plan(&self, resends: bool) -> Vec<Moment> {
+    /// The moments of a call in which processes die. Other calls go on meanwhile, so each call sees the deaths of several.
+    fn plan(&self, kind: Kind) -> Vec<Moment> {
         let moments = [
             Moment::Asked(1),
             Moment::Asked(2),
-            Moment::Working,
+            Moment::Asked(3),
+            Moment::Asking,
             Moment::Resuming,
-            // In a session, neither an answer nor a call is sent again.
+            Moment::Working,
+            // Other clients send neither an answer nor a call again.
             Moment::Answering,
             Moment::Calling,
         ];
-        let most = if resends { moments.len() } else { 4 };
-        let count = 1 + self.below(2);
+        let most = match (kind.resends(), kind.revision == Revision::LATEST) {
+            (true, _) => moments.len(),
+            (false, false) => 6,
+            // They do not come back between rounds, either.
+            (false, true) => 3,
+        };
+        let count = self.below(3);
         let mut plan: Vec<_> = (0..count)
             .map(|_| moments[self.below(most as u64) as usize])
             .collect();
@@ -293,10 +379,12 @@ impl Scene {
     }
 
     /// Whether processes die now.
-    fn is_now(&self, moment: Moment) -> bool {
-        let mut call = self.call();
-        let at = call.moments.iter().position(|planned| *planned == moment);
-        at.map(|at| call.moments.remove(at)).is_some()
+    fn is_now(&self, name: &str, moment: Moment) -> bool {
+        let remove = |call: &mut CallState| {
+            let at = call.moments.iter().position(|planned| *planned == moment);
+            at.map(|at| call.moments.remove(at)).is_some()
+        };
+        self.call(name, remove).unwrap_or_default()
     }
 
     /// Kills some processes, among them this one.
@@ -310,54 +398,66 @@ impl Scene {
         }
     }
 
-    /// How often each address has a booking.
-    fn bookings(&self) -> io::Result<HashMap<String, u64>> {
-        let text = match fs::read_to_string(self.nodes.bookings()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text?,
-        };
-        let mut bookings = HashMap::new();
-        for line in text.lines() {
-            // A line may have been cut short.
-            let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            if let Some(email) = line["contact"]["email"].as_str() {
-                *bookings.entry(email.to_owned()).or_default() += 1;
+    /// Returns the owners of bookings, by the address to which the tickets go.
+    fn bookings(&self) -> io::Result<HashMap<String, Vec<String>>> {
+        let mut bookings: HashMap<_, Vec<_>> = HashMap::new();
+        for file in self.nodes.bookings() {
+            let text = match fs::read_to_string(file) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+                text => text?,
+            };
+            for line in text.lines() {
+                // A line may have been cut short.
+                let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+                let owner = line["owner"]["subject"].as_str().unwrap_or_default();
+                if let Some(email) = line["contact"]["email"].as_str() {
+                    let owners = bookings.entry(email.to_owned()).or_default();
+                    owners.push(owner.to_owned());
+                }
             }
         }
         Ok(bookings)
     }
 }
 
-impl Person for Scene {
+impl Person for Guest {
     async fn asked(&self) {
-        let asked = {
-            let mut call = self.call();
+        let count = |call: &mut CallState| {
             call.asked += 1;
             call.asked
         };
-        if self.is_now(Moment::Asked(asked)) {
-            self.kill(None).await;
+        let asked = self.scene.call(&self.name, count).unwrap_or_default();
+        if self.scene.is_now(&self.name, Moment::Asked(asked)) {
+            self.scene.kill(None).await;
         }
     }
 }
 
 impl Observer for Scene {
-    fn passes(self: &Arc<Self>, what: Passing, node: usize) {
+    fn passes(self: &Arc<Self>, call: &str, what: Passing, node: usize) {
         let (moment, soon) = match what {
             Passing::AnswerTaken => {
-                self.call().answered = Some(Instant::now());
+                self.call(call, |call| call.answered = Some(Instant::now()));
                 (Moment::Working, 30)
             }
             Passing::AnswerCut => {
-                self.call().cuts += 1;
+                self.cuts.fetch_add(1, Ordering::Relaxed);
+                self.call(call, |call| call.cuts += 1);
+                return;
+            }
+            Passing::Broken => {
+                self.call(call, |call| {
+                    call.broken += 1;
+                    call.broken_at = Some(Instant::now());
+                });
                 return;
             }
             Passing::Resume => (Moment::Resuming, 10),
             Passing::Answer => (Moment::Answering, 10),
             Passing::Call => (Moment::Calling, 30),
-            Passing::Other => return,
+            Passing::Listen | Passing::Other => return,
         };
-        if self.is_now(moment) {
+        if self.is_now(call, moment) {
             let me = Arc::clone(self);
             tokio::spawn(async move {
                 sleep(Duration::from_millis(me.below(soon))).await;
@@ -365,6 +465,17 @@ impl Observer for Scene {
             });
         }
     }
+
+    async fn asks(self: &Arc<Self>, call: &str, node: usize) -> bool {
+        let is_now = self.is_now(call, Moment::Asking);
+        if is_now {
+            self.kill(Some(node)).await;
+        }
+        is_now
+    }
 }
 
-pub use self::load::{Load, roll, soak};
+pub use self::{
+    load::{Load, roll, soak},
+    server::serve,
+};

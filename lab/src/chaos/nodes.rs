@@ -29,7 +29,6 @@ pub(super) struct Nodes {
     children: Mutex<Vec<Option<Child>>>,
     /// How many were killed.
     pub(super) deaths: AtomicU64,
-    last_death: Mutex<Option<Instant>>,
 }
 
 impl Nodes {
@@ -50,7 +49,6 @@ impl Nodes {
             addresses,
             children: Mutex::new((0..count).map(|_| None).collect()),
             deaths: AtomicU64::new(0),
-            last_death: Mutex::default(),
         };
         for at in 0..count {
             nodes.run(at)?;
@@ -64,8 +62,9 @@ impl Nodes {
         self.folder.join("nodes.log")
     }
 
-    pub(super) fn bookings(&self) -> PathBuf {
-        self.folder.join("bookings.jsonl")
+    /// The files with bookings: one is written by the agency, one by the other tools.
+    pub(super) fn bookings(&self) -> [PathBuf; 2] {
+        ["bookings.jsonl", "effects.jsonl"].map(|name| self.folder.join(name))
     }
 
     pub(super) fn database(&self) -> PathBuf {
@@ -81,7 +80,7 @@ impl Nodes {
         let log = log.append(true).create(true).open(self.log())?;
         let address = self.addresses[at].to_string();
         let child = Command::new(&self.program)
-            .args(["--http", &address, "--fleet"])
+            .args(["--serve", &address])
             .arg(self.database())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -112,38 +111,19 @@ impl Nodes {
     pub(super) async fn kill(&self, which: &[usize]) -> io::Result<()> {
         let mut dying = Vec::new();
         for at in which {
+            // Without a process, another call is killing it.
             let child = self.children()[*at].take();
             if let Some(mut child) = child {
                 child.start_kill()?;
-                dying.push(child);
+                dying.push((*at, child));
             }
         }
-        self.has_died();
         self.deaths.fetch_add(dying.len() as u64, Ordering::Relaxed);
-        for mut child in dying {
+        for (at, mut child) in dying {
             child.wait().await?;
-        }
-        for at in which {
-            if self.children()[*at].is_none() {
-                self.run(*at)?;
-            }
+            self.run(at)?;
         }
         Ok(())
-    }
-
-    fn has_died(&self) {
-        let mut last = self
-            .last_death
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *last = Some(Instant::now());
-    }
-
-    pub(super) fn last_death(&self) -> Option<Instant> {
-        *self
-            .last_death
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stops a process as an operator does, starts it again, and waits until it serves. Returns how long it took to stop.
