@@ -41,7 +41,7 @@ use crate::install;
 /// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many calls each kind of client makes.
+    /// How many calls with questions each kind of client makes.
     pub calls: u64,
     /// How many calls are open at a time.
     pub at_once: usize,
@@ -60,6 +60,7 @@ pub struct Settings {
 /// The outcome of all calls.
 #[derive(Debug, Default)]
 pub struct Tally {
+    /// Calls that had a question.
     calls: u64,
     deaths: u64,
     lost: u64,
@@ -121,7 +122,7 @@ impl fmt::Display for Tally {
         )?;
         write!(
             f,
-            "; {} ended before their first question, {} in the middle of their commit, {} given up by their client",
+            "; besides, {} ended before their first question; {} ended in the middle of their commit, {} were given up by their client",
             self.before, self.unknown, self.given_up
         )
     }
@@ -151,12 +152,15 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
         working.spawn(async move {
             let mut tally = Tally::default();
             let mut caller = caller;
-            for call in 0..calls {
+            let mut call = 0;
+            // Calls that end before their first question are made again.
+            while tally.calls < calls {
                 let Ok(_permit) = at_once.acquire().await else {
                     break;
                 };
                 let name = format!("client-{number}-call-{call}");
                 one_call(&scene, kind, &mut caller, &name, &mut tally).await?;
+                call += 1;
             }
             Ok::<_, io::Error>((kind, tally))
         });
@@ -209,8 +213,10 @@ async fn one_call(
     let begun = Instant::now();
     let outcome = caller.call(&scene.url, request, name, &guest).await;
     let ended = Instant::now();
-    tally.calls += 1;
     let state = scene.calls().remove(name).unwrap_or_default();
+    let is_failed = matches!(outcome, Outcome::Failed(_));
+    let is_before = is_failed && state.asked == 0 && state.broken > 0;
+    tally.calls += u64::from(!is_before);
     let (count, why) = match outcome {
         Outcome::Text(text) if text.contains(&address(name)) => {
             if request.books() {
@@ -231,9 +237,7 @@ async fn one_call(
             (Some(&mut tally.unknown), why)
         }
         // The process of the call has died, or the client could not connect.
-        Outcome::Failed(why) if state.asked == 0 && state.broken > 0 => {
-            (Some(&mut tally.before), why)
-        }
+        Outcome::Failed(why) if is_before => (Some(&mut tally.before), why),
         Outcome::Failed(why) if kind.gives_up(state.broken) => (Some(&mut tally.given_up), why),
         // Other clients do not send an answer again that no process has taken.
         Outcome::Failed(why) if state.cuts > 0 && !kind.resends() => {
