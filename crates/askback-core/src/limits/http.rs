@@ -50,8 +50,8 @@ limits! {
         stream_retry: Duration = Duration::from_secs(1);
         /// The longest such pause, also of those a server asks for.
         stream_retry_most: Duration = Duration::from_secs(30);
-        /// How often in a row a client takes up the answer to a request that broke off, while nothing
-        /// comes (HTTP).
+        /// How often in a row a client takes up the answer to a request that broke off, or sends the request again, while
+        /// nothing comes (HTTP).
         stream_resumptions: u32 = 5;
         /// How long a client goes on taking up an answer that broke off while nothing listens at the
         /// server's address (HTTP): long enough for a server that is started again.

@@ -279,8 +279,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether a round that carries answers is sent again by itself, once, if the server goes away before
-    /// it responds. It is not by default: the server may have acted on the answers already, and unless it
+    /// Sets whether a round that carries answers is sent again by itself if the server goes away before it responds: once, and
+    /// over HTTP up to `limits.http.stream_resumptions` times in a row. It is not by default: the server may have acted on the answers already, and unless it
     /// remembers that, it acts again. The call then ends with [`ClientError::OutcomeUnknown`], and a person
     /// decides. Turn it on if all servers keep claims of what they did, as those with `Ctx::commit` do.
     #[must_use]

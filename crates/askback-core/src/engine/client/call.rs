@@ -40,8 +40,8 @@ pub(super) struct Call {
     pub(super) rounds: u32,
     /// How often in a row it did so without asking anything.
     pub(super) pauses: u32,
-    /// Whether the server was started again for the round that is next or in flight.
-    pub(super) restarted: bool,
+    /// How often in a row the server or the connection was lost with the round that is next or in flight.
+    pub(super) losses: u32,
     /// Whether the server works with an answer to a question of this call that it was sent on the session.
     pub(super) has_answered: bool,
     /// The question that the host refused while this was the only call in flight (handshake era).
@@ -119,7 +119,7 @@ impl Call {
             patience: CallTimer::new(limits, timeouts),
             rounds: 0,
             pauses: 0,
-            restarted: false,
+            losses: 0,
             has_answered: false,
             refused: None,
             overtaken: false,

@@ -140,7 +140,7 @@ impl Connection {
             sent.listening = Some(now);
             let is_stale = sent.context != self.authorization_context;
             call.patience.pause(now);
-            call.restarted = false;
+            call.losses = 0;
             call.away = None;
             let has_reopened = core::mem::replace(&mut call.reopened, is_stale);
             self.out.push_back(Output::Granted(id, granted));

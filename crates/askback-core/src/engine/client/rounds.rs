@@ -313,7 +313,7 @@ impl Connection {
         if call.rounds > limits.asking.rounds {
             return Err(ClientError::TooManyRounds(limits.asking.rounds));
         }
-        call.restarted = false;
+        call.losses = 0;
         if questions > 0 {
             call.pauses = 0;
         }

@@ -58,7 +58,7 @@ impl Connection {
                 _ => continue,
             }
             call.patience.pause(now);
-            if modern && call.survives_loss(self.profile.resends_answers) {
+            if modern && call.losses == 0 && call.is_sent_again(self.profile.resends_answers) {
                 call.lose();
             } else {
                 lost.push((id, call.lost_with(ClientError::Crashed(end.clone()))));
@@ -89,7 +89,7 @@ impl Connection {
         }
         for id in ready {
             if let Some(call) = self.calls.get_mut(id) {
-                call.restarted = true;
+                call.losses += 1;
             }
         }
         let note = match self.carrier {
@@ -301,10 +301,12 @@ impl Connection {
 
     /// The transport will not bring a response to this request.
     ///
-    /// It is sent again, with a new id, under the rules that hold for a transport that ends: if it
-    /// carries all the server needs to know and no answers, or is a subscription, and at most once in a row. A subscription
-    /// that had begun is opened again for as long as a server that is started again may take
-    /// ([`WireLimits::request`](crate::limits::WireLimits::request)).
+    /// It is sent again, with a new id, under the rules that hold for a transport that ends: if it carries all the server
+    /// needs to know and no answers, or is about a task, or a subscription. It is sent again at most
+    /// [`HttpLimits::stream_resumptions`](crate::limits::HttpLimits::stream_resumptions) times in a row, also if the server
+    /// cannot be reached meanwhile: several processes may serve one URL, and another one may answer. A subscription that had
+    /// begun is opened again for as long as a server that is started again may take
+    /// ([`WireLimits::request`](crate::limits::WireLimits::request)), another one once.
     pub fn handle_lost(&mut self, id: &RequestId, lost: RequestLoss, now: Duration) {
         if matches!(self.state, State::Opening(_)) {
             let error = match lost {
@@ -323,7 +325,7 @@ impl Connection {
         match lost {
             RequestLoss::Broken(why) => self.lose_round(id, ClientError::Crashed(why.into()), now),
             RequestLoss::Returned => self.take_back(id, now),
-            RequestLoss::Failed(error) if is_away(&error) && self.has_broken_off(id) => {
+            RequestLoss::Failed(error) if is_away(&error) && self.may_be_sent_again(id, &error) => {
                 self.lose_round(id, error, now);
             }
             RequestLoss::Failed(error) => self.handle_result(id, Err(error), now),
@@ -341,24 +343,32 @@ impl Connection {
             return;
         };
         call.patience.pause(now);
-        let is_told = call.away.is_some();
+        let is_told = call.away.is_some() || call.losses > 0;
         call.break_off(now);
+        let is_safe = self.profile.resends_answers || never_arrived(&error);
+        let most = match call.is_subscription() {
+            true => 1,
+            false => limits.http.stream_resumptions,
+        };
         let survives =
-            call.is_awaited(limits, now) || call.survives_loss(self.profile.resends_answers);
+            call.is_awaited(limits, now) || call.losses < most && call.is_sent_again(is_safe);
         if !modern || !survives {
             let error = call.lost_with(error);
             return self.finish(id, Err(error));
         }
-        call.restarted = true;
-        let pause = call.reopening_pause(limits, now);
-        let what = call.request.method();
+        call.losses += 1;
+        let pause = call.resending_pause(limits, now);
+        let what = match call.stage {
+            Stage::Task(_) => "a request about its task".to_owned(),
+            _ => format!("`{}`", call.request.method()),
+        };
         if let (false, ClientError::Crashed(why)) = (is_told, &error) {
-            self.note(format!("`{what}` broke off and is sent again: {why}"));
+            self.note(format!("{what} broke off and is sent again: {why}"));
         }
         match pause {
             Some(pause) => {
                 if let Some(call) = self.calls.get_mut(id) {
-                    call.stage = Stage::Pausing(now.saturating_add(pause));
+                    call.lose_until(now.saturating_add(pause));
                 }
             }
             None => {
@@ -370,9 +380,12 @@ impl Connection {
         }
     }
 
-    /// Whether it is a subscription that had begun and broke off.
-    fn has_broken_off(&self, id: CallId) -> bool {
-        self.calls.get(id).is_some_and(|call| call.away.is_some())
+    /// Whether it is a subscription that had begun and broke off, or a round that may be sent again after this error.
+    fn may_be_sent_again(&self, id: CallId, error: &ClientError) -> bool {
+        let is_safe = self.profile.resends_answers || never_arrived(error);
+        self.calls.get(id).is_some_and(|call| {
+            call.away.is_some() || !call.is_subscription() && call.is_sent_again(is_safe)
+        })
     }
 
     /// A round that nobody has taken up waits for the next session.
@@ -381,7 +394,7 @@ impl Connection {
             return;
         };
         call.patience.pause(now);
-        if call.restarted {
+        if call.losses > 0 {
             return self.finish(id, Err(ClientError::Crashed(SESSION_OVER.into())));
         }
         call.lose();
@@ -398,15 +411,21 @@ fn is_away(error: &ClientError) -> bool {
     }
 }
 
+/// Whether no server has acted on the request: nothing listened, or the server has refused it for now.
+fn never_arrived(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::Unreachable(_) | ClientError::Http { status: 503, .. }
+    )
+}
+
 impl Call {
-    /// Whether it may be sent again after the round it was in is lost: the server needs to know
-    /// nothing it did not say, and it was not sent again just now. A server acts on answers, and one that
-    /// has forgotten that it did would act again.
-    pub(super) fn survives_loss(&self, resends_answers: bool) -> bool {
-        let is_safe = resends_answers || !self.carries_answers();
+    /// Whether it may be sent again after the round it was in is lost: the server needs to know nothing it did not say. A
+    /// server acts on answers, and one that has forgotten that it did would act again.
+    pub(super) fn is_sent_again(&self, with_answers: bool) -> bool {
+        let is_safe = with_answers || !self.carries_answers();
         let asks_after = matches!(self.stage, Stage::Task(_));
-        let survives = (self.carries_state() && is_safe) || self.is_subscription() || asks_after;
-        survives && !self.restarted
+        (self.carries_state() && is_safe) || self.is_subscription() || asks_after
     }
 
     /// The error of a call whose round is lost for this reason.
@@ -429,6 +448,17 @@ impl Call {
         }
     }
 
+    /// As [`Call::lose`], but not before this time.
+    fn lose_until(&mut self, time: Duration) {
+        match &mut self.stage {
+            Stage::Task(held) => {
+                held.lose();
+                (held.waits, held.next) = (false, time);
+            }
+            stage => *stage = Stage::Pausing(time),
+        }
+    }
+
     /// Takes note of when a subscription that had begun broke off.
     fn break_off(&mut self, now: Duration) {
         if self.sent().is_some_and(|sent| sent.listening.is_some()) {
@@ -442,25 +472,29 @@ impl Call {
         self.away.is_some_and(is_soon)
     }
 
-    /// How long a subscription that broke off waits before it is opened again. One that lasted is
-    /// opened at once; one that keeps breaking off, or cannot be opened, waits longer each time.
-    fn reopening_pause(
+    /// How long a round that broke off waits before it is sent again: not at all at first, and then longer each time. A
+    /// subscription that lasted begins anew.
+    fn resending_pause(
         &mut self,
         limits: &crate::limits::Limits,
         now: Duration,
     ) -> Option<Duration> {
-        let Stage::Sent(sent) = &self.stage else {
-            return None;
+        let listening = match &self.stage {
+            Stage::Sent(sent) => sent.listening,
+            _ => None,
         };
         let lasted = |begun| now.saturating_sub(begun) >= limits.http.stream_retry_most;
-        match sent.listening {
-            Some(begun) if lasted(begun) => self.pauses = 0,
-            None if self.away.is_none() => return None,
-            _ => {}
+        if listening.is_some_and(lasted) {
+            self.pauses = 0;
         }
-        let pauses = self.pauses;
-        self.pauses += 1;
-        let growth = 1 << pauses.checked_sub(1)?.min(16);
+        let pauses = match listening.or(self.away) {
+            Some(_) => {
+                self.pauses += 1;
+                self.pauses
+            }
+            None => self.losses,
+        };
+        let growth = 1 << pauses.checked_sub(2)?.min(16);
         let pause = limits.http.stream_retry.saturating_mul(growth);
         Some(pause.min(limits.http.stream_retry_most))
     }

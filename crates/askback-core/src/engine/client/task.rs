@@ -60,7 +60,7 @@ impl Connection {
             let why = format!("the id of its task is longer than the {most} bytes accepted here");
             return self.finish(id, Err(ClientError::Protocol(why)));
         }
-        call.restarted = false;
+        call.losses = 0;
         let longest = call.patience.task(limits);
         let held = RemoteTask {
             is_core,
@@ -131,7 +131,7 @@ impl Connection {
             Ok(result) => result,
             Err(error) => return self.finish(id, Err(lost(error))),
         };
-        call.restarted = false;
+        call.losses = 0;
         if flight.is_some_and(|flight| matches!(flight.kind, TaskRequestKind::Update(_))) {
             // What the answers led to can soon be seen.
             held.next = now.saturating_add(self.profile.limits.tasks.poll_least);

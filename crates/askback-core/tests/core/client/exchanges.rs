@@ -1,8 +1,11 @@
 //! Requests that travel alone, and what becomes of each.
 
-use askback_core::revision::Revision;
+use askback_core::{engine::client::Profile, revision::Revision};
 
-use super::{CAPABILITIES, check, check_as, legacy, modern, only, profile};
+use super::{
+    CAPABILITIES, capabilities, check, check_as, legacy, modern, only, profile,
+    tasks::{check_working, stands},
+};
 
 /// The answer of a server with a handshake to the probe, and its messages after it.
 fn falls_back(answer: &str) -> String {
@@ -167,25 +170,115 @@ fn a_server_known_to_want_the_handshake_is_not_probed() {
     );
 }
 
+/// A request that is sent first with this id at this time, and lost each time in this way.
+fn lost_each_time(
+    id: u32,
+    now: u32,
+    sent: impl Fn(u32) -> String,
+    lost: &str,
+    note: &str,
+) -> String {
+    let mut transcript = String::new();
+    for (number, pause) in (0..).zip([0, 1_000, 2_000, 4_000, 8_000]) {
+        let id = id + number;
+        let note = if number == 0 { note } else { "" };
+        let until = match pause {
+            0 => String::new(),
+            _ => format!("! until {}", now + pause * 2 - 1_000),
+        };
+        transcript += &format!("{}\n! lost {id} {lost}\n{note}\n{until}\n", sent(id));
+    }
+    transcript + &sent(id + 5)
+}
+
 #[test]
-fn a_round_that_carries_all_the_server_needs_is_sent_again_once() {
-    check(&modern(
-        r#"
-        ! call 7 tools/call {"name":"t"}
-        >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
-        < {"id":2,"result":{"resultType":"input_required","requestState":"1"}}
-        ! until 50
-        >> {"id":3,"method":"tools/call","params":{"name":"t","requestState":"1","_meta":{"progressToken":3}}}
-        ! lost 3 broken reset
-        = note: `tools/call` broke off and is sent again: reset
-        >> {"id":4,"method":"tools/call","params":{"name":"t","requestState":"1","_meta":{"progressToken":4}}}
-        ! lost 3 broken too late
-        < {"id":3,"result":{"content":[]}}
-        ! lost 4 broken reset
-        = failed 7: the server went away: reset
-        ! lost 4 broken reset
-        "#,
-    ));
+fn a_round_that_carries_all_the_server_needs_is_sent_again_ever_more_slowly() {
+    #[track_caller]
+    fn check_lost(resends_answers: bool, asks: &str, answered: &str, lost: &str, error: &str) {
+        let profile = Profile {
+            resends_answers,
+            capabilities: capabilities(r#"{"roots":{}}"#),
+            ..profile()
+        };
+        let round = |id: u32| {
+            format!(
+                r#">> {{"id":{id},"method":"tools/call","params":{{"name":"t","requestState":"1"{answered},"_meta":{{"progressToken":{id}}}}}}}"#
+            )
+        };
+        let note = match lost {
+            "broken reset" => "= note: `tools/call` broke off and is sent again: reset",
+            _ => "",
+        };
+        let begin = format!(
+            r#"
+            ! call 7 tools/call {{"name":"t"}}
+            >> {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
+            < {{"id":2,"result":{{"resultType":"input_required","requestState":"1"{asks}}}}}"#
+        );
+        let (waits, now) = match asks {
+            "" => ("! until 50", 50),
+            _ => (
+                "= ask 1 tool=t key=a retried \"roots\"\n! answer 1 roots {\"roots\":[]}",
+                0,
+            ),
+        };
+        let tries = lost_each_time(3, now, round, lost, note);
+        check_as(
+            &profile,
+            &modern(&format!(
+                "{begin}\n{waits}\n{tries}\n! lost 8 {lost}\n= failed 7: {error}\n! lost 8 {lost}"
+            )),
+        );
+        // What comes of it counts, and not what comes too late.
+        check_as(
+            &profile,
+            &modern(&format!(
+                r#"{begin}
+                {waits}
+                {tries}
+                ! lost 3 broken too late
+                < {{"id":3,"result":{{"content":[]}}}}
+                < {{"id":8,"result":{{"content":[]}}}}
+                = done 7 {{"content":[]}}"#
+            )),
+        );
+    }
+    const ASKS: &str = r#","inputRequests":{"a":{"method":"roots/list"}}"#;
+    const ANSWERS: &str = r#","inputResponses":{"a":{"roots":[]}}"#;
+    check_lost(false, "", "", "broken reset", "the server went away: reset");
+    let unknown = "the server went away after its questions were answered, so what the call has done is unknown (reset): check before you make it again";
+    check_lost(true, ASKS, ANSWERS, "broken reset", unknown);
+    let refused = "the server answered with HTTP status 503: no message";
+    check_lost(false, ASKS, ANSWERS, "status 503", refused);
+    let refused = "the server cannot be reached: refused";
+    check_lost(false, ASKS, ANSWERS, "unreachable refused", refused);
+}
+
+#[test]
+fn a_task_is_asked_after_again_ever_more_slowly() {
+    let asks =
+        |id: u32| format!(r#">> {{"id":{id},"method":"tasks/get","params":{{"taskId":"t1"}}}}"#);
+    for (lost, note, error) in [
+        (
+            "broken reset",
+            "= note: a request about its task broke off and is sent again: reset",
+            "the server went away: reset",
+        ),
+        (
+            "status 503",
+            "",
+            "the server answered with HTTP status 503: no message",
+        ),
+    ] {
+        let tries = lost_each_time(4, 3_000, asks, lost, note);
+        let still = stands(3, "working", r#","pollIntervalMs":2000"#);
+        let tries = format!("{still}\n! until 3000\n{tries}");
+        check_working(&format!("{tries}\n! lost 9 {lost}\n= failed 7: {error}"));
+        let done = stands(9, "completed", r#","result":{"content":[]}"#);
+        check_working(&format!(
+            "{tries}\n{done}\n= task tool=t t1 completed\n= done 7 {{\"content\":[]}}"
+        ));
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn working(rest: &str) -> String {
 }
 
 #[track_caller]
-fn check_working(rest: &str) {
+pub(super) fn check_working(rest: &str) {
     check_as(&taking_tasks(), &working(rest));
 }
 
