@@ -74,14 +74,17 @@ impl Events {
         }
     }
 
-    /// Notes the stream's instructions for resumption; those it did not give stay as they were.
-    pub(super) fn note_resumption(&self, resumption: &mut Resumption) {
-        if let Some(id) = self.parser.last_event_id() {
+    /// Notes the stream's instructions for resumption; those it did not give stay as they were. Says whether it had an event
+    /// with an id.
+    pub(super) fn note_resumption(&self, resumption: &mut Resumption) -> bool {
+        let id = self.parser.last_event_id();
+        if let Some(id) = id {
             resumption.after = Some(id.to_owned());
         }
         if let Some(retry) = self.parser.retry() {
             resumption.retry = Some(retry);
         }
+        id.is_some()
     }
 
     /// Reads over the rest, so that the connection can be used again.

@@ -323,9 +323,8 @@ async fn stream_to(
             Ok(event) => event,
             Err(NoEvent::Failed(error)) => return Err(failed(error)),
             Err(NoEvent::Ended(why)) => {
-                let before = resumption.after.clone();
-                events.note_resumption(&mut resumption);
-                if resumption.after != before {
+                // A stream with an event had begun: to come back for it again is not one more failure in a row.
+                if events.note_resumption(&mut resumption) {
                     attempts.begin_again();
                 }
                 let resumed = match request.stands_alone() || resumption.after.is_none() {

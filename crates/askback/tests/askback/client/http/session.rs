@@ -277,6 +277,27 @@ async fn a_broken_answer_is_taken_up_where_it_broke_off() {
     client.close().await;
 }
 
+#[tokio::test]
+async fn a_stream_that_begins_and_breaks_off_again_is_taken_up_as_often_as_it_does() {
+    const BREAKS: usize = 12;
+    let begins = || Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break);
+    let server = Server::start(move |asked, before| match asked.what() {
+        "tools/call" => begins(),
+        "GET" if asked.header("last-event-id").is_none() => Reply::empty(405),
+        "GET" if before <= BREAKS => begins(),
+        "GET" => {
+            let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("resumed")});
+            Reply::events(&event(&response.to_string()))
+        }
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    server.until("GET", 1).await;
+    assert!(call(&client, "t").await.unwrap().contains("resumed"));
+    client.close().await;
+}
+
 // Shows HT25-49.
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_up_is_lost() {
