@@ -29,7 +29,7 @@ async function call({ url, token, era, do: what, name, arguments: given, answers
     if (!isFirst) options.versionNegotiation = { mode: era === 'handshake' ? 'legacy' : 'auto' };
     const client = new Client({ name: 'chaos', version: '1' }, options);
     client.setRequestHandler(asked, async ({ params }) => {
-        say({ asked: params.message });
+        say({ token, asked: params.message });
         await mayAnswer();
         return { action: 'accept', content: content(params.requestedSchema, answers) };
     });
@@ -66,9 +66,9 @@ async function run(order) {
     waiting.length = 0;
     permits = 0;
     try {
-        say({ done: await call(order, mayAnswer) });
+        say({ token: order.token, done: await call(order, mayAnswer) });
     } catch (error) {
-        say({ failed: String(error) });
+        say({ token: order.token, failed: String(error) });
     }
 }
 

@@ -1,5 +1,5 @@
 # The clients of `mcp` 1 and 2. Each line of the standard input is an order as JSON, or lets a question be answered. Each
-# line of the standard output says that the person is asked, or how the call ended.
+# line of the standard output has the token of a call, and says that its person is asked, or how it ended.
 import asyncio
 import json
 import sys
@@ -56,7 +56,7 @@ async def connect(order, elicit):
 
 async def call(order, may_answer):
     async def elicit(_context, params):
-        say(asked=params.message)
+        say(token=order["token"], asked=params.message)
         await may_answer.get()
         schema = getattr(params, "requestedSchema", None) or params.requested_schema
         return types.ElicitResult(action="accept", content=content(schema, order["answers"]))
@@ -99,9 +99,10 @@ async def main():
         while not may_answer.empty():
             may_answer.get_nowait()
         try:
-            say(done=await asyncio.wait_for(call(order, may_answer), PATIENCE))
+            text = await asyncio.wait_for(call(order, may_answer), PATIENCE)
+            say(token=order["token"], done=text)
         except BaseException as error:
-            say(failed=in_words(error))
+            say(token=order["token"], failed=in_words(error))
 
 
 asyncio.run(main())

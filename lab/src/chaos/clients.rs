@@ -135,8 +135,9 @@ impl Kind {
     /// Whether a call whose connections were broken so often is one that the client gives up.
     pub(super) fn gives_up(&self, broken: u32) -> bool {
         match self.sdk {
-            Sdk::Askback => false,
-            // No process knows a call of 2026-07-28 between its rounds, so that there is nothing to come back for.
+            // It sends a round again five times in a row, and comes back for a stream as often as that begins.
+            Sdk::Askback => self.revision == Revision::LATEST && broken > 5,
+            // In 2026-07-28 a client cannot come back for the response to a round.
             _ if self.revision == Revision::LATEST => broken > 0,
             Sdk::Python(_) => broken > 2,
             Sdk::TypeScript(_) | Sdk::Rmcp => false,
@@ -281,6 +282,10 @@ impl Program {
             let line = line.map_err(|error| error.to_string())?;
             let line = line.ok_or("the client has ended")?;
             let line: Value = serde_json::from_str(&line).unwrap_or_default();
+            if line["token"] != order["token"] {
+                // A call was given up here before the client did.
+                continue;
+            }
             if line.get("asked").is_some() {
                 person.asked().await;
                 self.write(&json!("answer")).await?;

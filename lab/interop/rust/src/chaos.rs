@@ -1,5 +1,5 @@
 //! A client of servers whose processes die. Each line of the standard input is an order as JSON, or lets a question be
-//! answered. Each line of the standard output says that the person is asked, or how the call ended.
+//! answered. Each line of the standard output has the token of a call, and says that its person is asked, or how it ended.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,6 +33,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The person.
 #[derive(Clone)]
 struct Desk {
+    token: Value,
     answers: Value,
     may_answer: Arc<Semaphore>,
 }
@@ -57,14 +58,15 @@ pub(crate) async fn run() -> Result<()> {
         let order: Value = serde_json::from_str(&order)?;
         may_answer.forget_permits(may_answer.available_permits());
         let desk = Desk {
+            token: order["token"].clone(),
             answers: order["answers"].clone(),
             may_answer: Arc::clone(&may_answer),
         };
         let ended = timeout(PATIENCE, call(&order, desk)).await;
         let line = match ended {
-            Ok(Ok(text)) => json!({"done": text}),
-            Ok(Err(error)) => json!({"failed": error.to_string()}),
-            Err(_) => json!({"failed": "nothing came"}),
+            Ok(Ok(text)) => json!({"token": order["token"], "done": text}),
+            Ok(Err(error)) => json!({"token": order["token"], "failed": error.to_string()}),
+            Err(_) => json!({"token": order["token"], "failed": "nothing came"}),
         };
         println!("{line}");
     }
@@ -163,7 +165,7 @@ async fn again<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 
 impl Desk {
     async fn answer(&self, form: &Value) -> Value {
-        println!("{}", json!({"asked": form["message"]}));
+        println!("{}", json!({"token": self.token, "asked": form["message"]}));
         if let Ok(permit) = self.may_answer.acquire().await {
             permit.forget();
         }
