@@ -1,0 +1,203 @@
+//! A client whose requests reach any process that lives.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    future::{Future, poll_fn},
+    rc::Rc,
+    task::Poll,
+};
+
+use askback::{Revision, journal::Millis};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{
+    PATIENCE,
+    nodes::{NODES, World},
+    tools::reply,
+};
+use crate::http::client::{Client, Response, Session};
+
+/// A part of a response.
+pub(super) enum Part {
+    Head(u16),
+    /// An event with its id, or all of a response that is no stream.
+    Message(Option<String>, Value),
+    /// An event that has only an id.
+    Id(String),
+    End,
+}
+
+/// A client whose requests reach any process that lives.
+pub(super) struct Caller {
+    pub(super) world: Rc<RefCell<World>>,
+    pub(super) session: Option<Session>,
+}
+
+impl Caller {
+    /// Sends a request to a process that lives, which answers as far as it gets.
+    pub(super) async fn send<F>(
+        &self,
+        request: impl FnOnce(Client, Option<Session>) -> F,
+    ) -> mpsc::UnboundedReceiver<Part>
+    where
+        F: Future<Output = Response> + Send + 'static,
+    {
+        loop {
+            {
+                let mut world = self.world.borrow_mut();
+                let at = world.dice.below(NODES as u64) as usize;
+                world.stride = 1;
+                if let Some(node) = &world.nodes[at] {
+                    let client = node.client.clone();
+                    let session = self.session.clone().map(|session| Session {
+                        client: client.clone(),
+                        ..session
+                    });
+                    let (told, hears) = mpsc::unbounded_channel();
+                    node.runtime.spawn(relay(request(client, session), told));
+                    return hears;
+                }
+            }
+            once().await;
+        }
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        self.world.borrow().now()
+    }
+
+    /// Sends a message until a process has taken it.
+    pub(super) async fn tell(&self, message: &Value) {
+        for _ in 0..100 {
+            let message = message.clone();
+            let mut parts = self
+                .send(|_, session| async move { in_session(session).post(&message).await })
+                .await;
+            match parts.recv().await {
+                Some(Part::Head(status)) => {
+                    assert_eq!(status, 202);
+                    return;
+                }
+                _ => once().await,
+            }
+        }
+        panic!("no process takes {message}");
+    }
+
+    pub(super) async fn open(&mut self) {
+        let capabilities = json!({"elicitation": {}, "sampling": {}});
+        let (told, mut hears) = mpsc::unbounded_channel();
+        let world = Rc::clone(&self.world);
+        {
+            let world = world.borrow();
+            let node = world.nodes[0].as_ref().expect("all live");
+            let client = node.client.clone();
+            node.runtime.spawn(async move {
+                let session = client.open_with(Revision::V2025_11_25, capabilities).await;
+                let _ = told.send(session);
+            });
+        }
+        self.session = hears.recv().await;
+    }
+
+    /// Calls, and answers what is asked until there is a result; none if the call was lost before a question.
+    pub(super) async fn call(&self, method: &str, params: &Value) -> Option<Value> {
+        let begun = self.now();
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mut parts = self
+            .send(|_, session| async move { in_session(session).post(&message).await })
+            .await;
+        let mut last = None;
+        let mut said = BTreeMap::<String, Value>::new();
+        let mut answered = BTreeSet::new();
+        loop {
+            assert!(
+                self.now() < begun + PATIENCE,
+                "lost: nothing comes any more"
+            );
+            match parts.recv().await {
+                Some(Part::Head(status)) => {
+                    if status != 200 {
+                        assert!(
+                            said.is_empty(),
+                            "lost after a question: {status} for {last:?}"
+                        );
+                        return None;
+                    }
+                }
+                Some(Part::Id(id)) => last = Some(id),
+                Some(Part::Message(id, told)) => {
+                    let is_result = told["id"] == 1 && told["method"].is_null();
+                    last = id.clone().or(last);
+                    if let Some(before) = id.and_then(|id| said.insert(id, told.clone())) {
+                        assert_eq!(before, told, "an event that was told before");
+                    }
+                    if is_result {
+                        return Some(told);
+                    }
+                    let name = told["id"].to_string();
+                    let reply = told["id"].is_string().then(|| reply(&told)).flatten();
+                    if let Some(result) = reply
+                        && answered.insert(name)
+                    {
+                        let id = &told["id"];
+                        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                        self.tell(&answer).await;
+                    }
+                }
+                // The process is gone, or lets the client go.
+                Some(Part::End) | None => {
+                    let last = last.clone()?;
+                    parts = self
+                        .send(|_, session| async move { in_session(session).resume(&last).await })
+                        .await;
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn in_session(session: Option<Session>) -> Session {
+    session.expect("it is open")
+}
+
+/// Hands on a response until the client leaves.
+pub(super) async fn relay(
+    response: impl Future<Output = Response>,
+    told: mpsc::UnboundedSender<Part>,
+) {
+    let relayed = async {
+        let mut response = response.await;
+        let _ = told.send(Part::Head(response.status.as_u16()));
+        if response.is_stream() {
+            while let Some(event) = response.event().await {
+                let message = serde_json::from_slice(&event.data);
+                let part = match (message, event.id) {
+                    (Ok(message), id) => Part::Message(id, message),
+                    (Err(_), Some(id)) => Part::Id(id),
+                    (Err(_), None) => continue,
+                };
+                let _ = told.send(part);
+            }
+        } else if response.status == 200 {
+            let _ = told.send(Part::Message(None, response.json().await));
+        }
+        let _ = told.send(Part::End);
+    };
+    tokio::select! {
+        () = told.closed() => {}
+        () = relayed => {}
+    }
+}
+
+/// Is ready at the second poll.
+pub(super) async fn once() {
+    let mut is_ready = false;
+    poll_fn(|_| match std::mem::replace(&mut is_ready, true) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}

@@ -1,0 +1,111 @@
+//! When a process dies: at its awaits.
+
+use std::{
+    cell::Cell,
+    future::{Future, pending},
+    sync::Arc,
+};
+
+use askback::{
+    journal::Millis,
+    store::{Claim, ClaimRequest, FlowId, MemoryStore, PutRequest, Store, StoreFuture},
+};
+
+use crate::wrapped::Around;
+
+thread_local! {
+    pub(super) static FATE: Fate = const { Fate::new() };
+}
+
+/// What happens to the processes of a test. They share its thread.
+pub(super) struct Fate {
+    pub(super) awaits: Cell<u64>,
+    pub(super) dies_at: Cell<Option<u64>>,
+    pub(super) is_dying: Cell<bool>,
+    pub(super) claimed: Cell<u32>,
+    /// Whether a process died that had claimed a commit and had not finished it.
+    pub(super) is_cut: Cell<bool>,
+    pub(super) effects: Cell<u32>,
+}
+
+impl Fate {
+    pub(super) const fn new() -> Self {
+        Self {
+            awaits: Cell::new(0),
+            dies_at: Cell::new(None),
+            is_dying: Cell::new(false),
+            claimed: Cell::new(0),
+            is_cut: Cell::new(false),
+            effects: Cell::new(0),
+        }
+    }
+
+    /// Begins a call: nothing has happened in it.
+    pub(super) fn begin(&self) {
+        self.awaits.set(0);
+        self.dies_at.set(None);
+        self.is_dying.set(false);
+        self.claimed.set(0);
+        self.is_cut.set(false);
+        self.effects.set(0);
+    }
+}
+
+/// An await at which the process may die.
+pub(super) async fn danger() {
+    let is_now = FATE.with(|fate| {
+        fate.awaits.set(fate.awaits.get() + 1);
+        let is_now = fate.dies_at.get() == Some(fate.awaits.get());
+        fate.is_dying.set(fate.is_dying.get() || is_now);
+        is_now
+    });
+    if is_now {
+        pending::<()>().await;
+    }
+    tokio::task::yield_now().await;
+}
+
+/// Dies before or after an operation.
+pub(super) struct Dangerous;
+
+impl Around for Dangerous {
+    async fn around<T: Send>(operation: impl Future<Output = T> + Send) -> T {
+        danger().await;
+        let outcome = operation.await;
+        danger().await;
+        outcome
+    }
+}
+
+pub(super) struct DangerousStore(pub(super) Arc<MemoryStore>);
+
+impl Store for DangerousStore {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        Box::pin(Dangerous::around(async move {
+            let claim = self.0.claim(commit).await?;
+            let granted = u32::from(claim == Claim::Granted);
+            FATE.with(|fate| fate.claimed.set(fate.claimed.get() + granted));
+            Ok(claim)
+        }))
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        Box::pin(Dangerous::around(async move {
+            self.0.finish(flow, name, value).await?;
+            FATE.with(|fate| fate.claimed.set(0));
+            Ok(())
+        }))
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        Box::pin(Dangerous::around(self.0.put(state)))
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        Box::pin(Dangerous::around(self.0.get(id)))
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        self.0.purge(now)
+    }
+}

@@ -1,0 +1,205 @@
+//! The processes of a fleet in one thread, and their time.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
+
+use askback::{
+    Clock, Fleet, Prompt, Resource, Server, Tool,
+    journal::{Journal, MemoryJournal, Millis},
+    keys::{Key, KeyRing, KeySource},
+    store::{MemoryStore, Store},
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    fate::{Dangerous, DangerousStore, FATE},
+    tools::{book, both, greet, late, note, samples, slow},
+};
+use crate::{http::client::Client, wrapped::Wrapped};
+
+/// How many processes there are.
+pub(super) const NODES: usize = 3;
+
+/// When processes die.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Schedule {
+    /// After so many awaits of handlers, journals and stores, each counted from the death before.
+    pub(super) at: Vec<u64>,
+    /// After so many polls, each counted from the death before.
+    pub(super) after: Vec<u64>,
+}
+
+/// A clock for all processes.
+#[derive(Clone)]
+pub(super) struct Hands(Arc<AtomicU64>);
+
+impl Clock for Hands {
+    fn now(&self) -> Millis {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A process.
+pub(super) struct Node {
+    pub(super) runtime: Runtime,
+    pub(super) client: Client,
+}
+
+/// All processes, and what they share.
+pub(super) struct World {
+    pub(super) nodes: [Option<Node>; NODES],
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) hands: Hands,
+    pub(super) dice: Dice,
+    pub(super) schedule: Schedule,
+    /// The polls until a process dies.
+    pub(super) polls: Option<u64>,
+    pub(super) deaths: u64,
+    /// By how much the time advances when nothing happens, in milliseconds.
+    pub(super) stride: Millis,
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut world = Self {
+            nodes: [const { None }; NODES],
+            journal: Arc::new(Wrapped::new(MemoryJournal::default(), Dangerous)),
+            store: Arc::default(),
+            hands: Hands(Arc::new(AtomicU64::new(1_800_000_000_000))),
+            dice: Dice(seed),
+            schedule: Schedule::default(),
+            polls: None,
+            deaths: 0,
+            stride: 1,
+        };
+        for at in 0..NODES {
+            world.start(at);
+        }
+        world
+    }
+
+    pub(super) fn start(&mut self, at: usize) {
+        let store: Arc<dyn Store> = Arc::new(DangerousStore(Arc::clone(&self.store)));
+        let server = Server::new("deaths", "1")
+            .service("tests")
+            .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+            .store(store)
+            .clock(self.hands.clone())
+            .fleet(Fleet::new(Arc::clone(&self.journal)))
+            .check_replay(false)
+            .tool(Tool::new("book", book))
+            .tool(Tool::new("both", both))
+            .tool(Tool::new("late", late))
+            .tool(Tool::new("slow", slow))
+            .tool(Tool::new("samples", samples))
+            .prompt(Prompt::new("greet", greet))
+            .resource(Resource::new("note://asks", "asks", note))
+            .build()
+            .expect("the server is whole");
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            // The future of `block_on` is polled between any two polls of tasks.
+            .event_interval(1)
+            .build()
+            .expect("a runtime");
+        let client = runtime.block_on(async { Client::of(&server) });
+        self.nodes[at] = Some(Node { runtime, client });
+    }
+
+    /// Lets each process poll some of its tasks, and then the time go on.
+    pub(super) fn turn(&mut self) {
+        for _ in 0..4 {
+            let first = self.dice.below(NODES as u64) as usize;
+            for at in 0..NODES {
+                let polls = 1 + self.dice.below(8);
+                self.step((first + at) % NODES, polls);
+            }
+        }
+        // One that is dead is started again.
+        if self.dice.below(8) == 0
+            && let Some(at) = self.nodes.iter().position(Option::is_none)
+        {
+            self.start(at);
+        }
+        let by = self.stride;
+        self.stride = (by * 2).min(500);
+        self.hands.0.fetch_add(by, Ordering::Relaxed);
+        for at in 0..NODES {
+            if let Some(node) = &self.nodes[at] {
+                let by = Duration::from_millis(by);
+                node.runtime.block_on(tokio::time::advance(by));
+            }
+            self.bury(at);
+        }
+    }
+
+    pub(super) fn step(&mut self, at: usize, polls: u64) {
+        let Some(node) = &self.nodes[at] else { return };
+        let mut left = polls.min(self.polls.unwrap_or(polls));
+        self.polls = self.polls.map(|polls| polls - left);
+        node.runtime.block_on(poll_fn(|cx| {
+            if left == 0 || FATE.with(|fate| fate.is_dying.get()) {
+                return Poll::Ready(());
+            }
+            left -= 1;
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }));
+        if self.polls == Some(0) {
+            self.polls = None;
+            FATE.with(|fate| fate.is_dying.set(true));
+        }
+        self.bury(at);
+    }
+
+    /// Ends a process that dies.
+    pub(super) fn bury(&mut self, at: usize) {
+        if !FATE.with(|fate| fate.is_dying.get()) {
+            return;
+        }
+        FATE.with(|fate| {
+            fate.is_dying.set(false);
+            fate.is_cut.set(fate.is_cut.get() || fate.claimed.get() > 0);
+        });
+        self.nodes[at] = None;
+        self.deaths += 1;
+        self.plan();
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        self.hands.now()
+    }
+
+    /// Plans the next death.
+    pub(super) fn plan(&mut self) {
+        FATE.with(|fate| {
+            let at = self.schedule.at.pop();
+            fate.dies_at.set(at.map(|at| fate.awaits.get() + at));
+        });
+        if self.polls.is_none() {
+            self.polls = self.schedule.after.pop();
+        }
+    }
+}
+
+/// Choices that are the same for the same number.
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
