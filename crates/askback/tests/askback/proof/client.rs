@@ -89,6 +89,10 @@ enum Decision {
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// The longest pause between two looks at a task.
+const LOOK: Duration = Duration::from_secs(1);
 
 impl<L: Link> Client<L> {
     pub(super) fn new(link: L, script: Script, program: Value) -> Self {
@@ -191,6 +195,47 @@ impl<L: Link> Client<L> {
         }
     }
 
+    /// Runs the program as a task of the stateless era.
+    pub(super) async fn as_task(mut self, revision: Revision) -> Outcome {
+        let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
+        let meta = json!({CAPABILITIES: capabilities, VERSION: revision.as_str()});
+        let mut params = self.params();
+        params["_meta"] = meta.clone();
+        let begun = self.exchange("tools/call", params).await;
+        let params = json!({"taskId": begun["result"]["taskId"], "_meta": meta});
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let task = self.exchange("tasks/get", params.clone()).await["result"].take();
+            let asked = &task["inputRequests"];
+            match task["status"].as_str() {
+                Some("completed") => return self.outcome(&task),
+                Some("input_required") if self.has_an_answer(asked) => {
+                    let mut update = params.clone();
+                    update["inputResponses"] = self.answer(asked).await.into();
+                    let taken = self.exchange("tasks/update", update).await;
+                    assert!(taken["error"].is_null(), "{taken}");
+                    pause = Duration::from_millis(1);
+                }
+                Some("working" | "input_required") => {
+                    self.link.sleep(pause).await;
+                    pause = LOOK.min(pause * 2);
+                }
+                _ => panic!("no result: {task}"),
+            }
+        }
+    }
+
+    fn has_an_answer(&mut self, requests: &Value) -> bool {
+        let requests = requests.as_object().expect("something is asked");
+        let mut requests = requests.values();
+        requests.any(|request| !matches!(self.decide(&request["params"]), Decision::Never))
+    }
+
+    async fn exchange(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params).await;
+        self.hear_response(&[id]).await.remove(0)
+    }
+
     async fn send_round(&mut self, params: &Value, habit: Habit, rounds: &[Value]) -> Value {
         let is_retry = !rounds.is_empty();
         match habit {
@@ -199,8 +244,7 @@ impl<L: Link> Client<L> {
             Habit::Twice if is_retry => return self.send_twice(params).await,
             Habit::Again if rounds.len() > 1 && self.dice.flips() => {
                 let old = &rounds[1 + self.dice.below(rounds.len() - 1)];
-                let id = self.request("tools/call", old.clone()).await;
-                let response = self.hear_response(&[id]).await.remove(0);
+                let response = self.exchange("tools/call", old.clone()).await;
                 assert!(response["error"].is_null(), "{response}");
             }
             Habit::Crash if is_retry => {
@@ -212,8 +256,7 @@ impl<L: Link> Client<L> {
             }
             Habit::Restart | Habit::Twice | Habit::Again | Habit::Crash => {}
         }
-        let id = self.request("tools/call", params.clone()).await;
-        self.hear_response(&[id]).await.remove(0)
+        self.exchange("tools/call", params.clone()).await
     }
 
     /// Both must come to the same.

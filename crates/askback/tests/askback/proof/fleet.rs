@@ -1,5 +1,5 @@
-//! The proof over a fleet: each message reaches another process, and after each question the client comes back for the
-//! stream of its call at another one.
+//! The proof over a fleet: each message reaches another process. In a session the client comes back for the stream of its
+//! call at another process after each question.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,12 +18,13 @@ use tokio::sync::mpsc;
 
 use super::{
     Plan, World,
-    client::{Dice, Link},
+    client::{Dice, Habit, Link},
     prove_with,
 };
-use crate::http::client::{Client, Response, Session};
-#[cfg(feature = "sqlite")]
-use crate::wrapped::{Around, Wrapped};
+use crate::{
+    http::client::{Client, Response, Session, mirrored},
+    wrapped::{Around, Wrapped},
+};
 
 /// How many programs each of these tests runs.
 const CASES: u32 = 300;
@@ -51,6 +52,33 @@ fn in_2025_11_25_programs_come_to_what_they_should() {
     });
 }
 
+#[test]
+fn in_2026_07_28_programs_come_to_what_they_should() {
+    prove_with(CASES, |case| case.stateless_over(Habit::Restart, in_memory));
+}
+
+#[test]
+fn a_round_sent_twice_changes_nothing() {
+    prove_with(CASES, |case| case.stateless_over(Habit::Twice, in_memory));
+}
+
+#[test]
+fn a_round_sent_twice_changes_nothing_if_states_are_in_the_store() {
+    prove_with(CASES / 3, |case| case.spilled_over(Habit::Twice, in_memory));
+}
+
+#[test]
+fn an_old_round_sent_again_changes_nothing() {
+    prove_with(CASES / 3, |case| {
+        case.stateless_over(Habit::Again, in_memory)
+    });
+}
+
+#[test]
+fn tasks_come_to_what_they_should() {
+    prove_with(CASES, |case| case.as_task_over(in_memory));
+}
+
 #[cfg(feature = "sqlite")]
 #[test]
 fn in_sqlite_programs_come_to_what_they_should() {
@@ -59,8 +87,29 @@ fn in_sqlite_programs_come_to_what_they_should() {
     });
 }
 
+#[cfg(feature = "sqlite")]
+#[test]
+fn in_sqlite_tasks_come_to_what_they_should() {
+    prove_with(CASES / 10, |case| case.as_task_over(in_sqlite));
+}
+
 fn in_memory(world: &World) -> Nodes {
-    Nodes::new(world, Arc::new(MemoryJournal::default()))
+    Nodes::new(
+        world,
+        Arc::new(Wrapped::new(MemoryJournal::default(), Yielding)),
+    )
+}
+
+/// Lets other processes work before and after each operation.
+struct Yielding;
+
+impl Around for Yielding {
+    async fn around<T: Send>(operation: impl Future<Output = T> + Send) -> T {
+        tokio::task::yield_now().await;
+        let outcome = operation.await;
+        tokio::task::yield_now().await;
+        outcome
+    }
 }
 
 #[cfg(feature = "sqlite")]
@@ -145,10 +194,14 @@ impl Way {
         self.answered.lock().expect("nothing panics with it")
     }
 
+    fn any_node(&self) -> Client {
+        self.nodes[self.below(NODES)].clone()
+    }
+
     /// The session at any process.
     fn anywhere(&self, session: &Session) -> Session {
         Session {
-            client: self.nodes[self.below(NODES)].clone(),
+            client: self.any_node(),
             ..session.clone()
         }
     }
@@ -256,6 +309,15 @@ impl Link for Nodes {
     async fn restart(&mut self) {}
 
     async fn say(&mut self, message: Value) {
+        if message["params"]["_meta"].is_object() {
+            let (node, heard) = (self.way.any_node(), self.heard.clone());
+            tokio::spawn(async move {
+                let response = node.post(&mirrored(&message), &message).await;
+                // The receiver is gone at the end of the test.
+                let _ = heard.send(response.answer().await);
+            });
+            return;
+        }
         let Some(session) = &self.session else {
             let response = self.way.nodes[0].post(&[], &message).await;
             let id = response.header("mcp-session-id").expect("a session");

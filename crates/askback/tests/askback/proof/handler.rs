@@ -2,7 +2,10 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use askback::{Answer, Ctx, Error, Form, PlainJson, Result, Tool, protocol::Schema};
+use askback::{
+    Answer, Ctx, Error, Form, PlainJson, Result, Tool,
+    protocol::{Schema, TaskSupport},
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -57,6 +60,8 @@ pub(super) fn tool(effects: Effects) -> Tool {
         }
     })
     .input_schema(Schema::default())
+    .task(TaskSupport::Optional)
+    .durable()
 }
 
 /// A branch as it runs.

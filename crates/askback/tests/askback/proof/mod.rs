@@ -133,8 +133,12 @@ impl Case {
 
     /// As [`Case::stateless`], with servers that keep every state in their store.
     fn spilled(&self, habit: Habit) {
+        self.spilled_over(habit, World::bench);
+    }
+
+    fn spilled_over<L: Link>(&self, habit: Habit, link: fn(&World) -> L) {
         let world = self.world().spilling();
-        self.stateless_in(&world, habit, World::bench);
+        self.stateless_in(&world, habit, link);
     }
 
     /// Ends the process between the effect and the value of a commit. The call may end with an error then,
@@ -167,6 +171,18 @@ impl Case {
             async {
                 let client = Client::new(link(&world), self.script, self.arguments());
                 client.suspended(revision).await
+            },
+            &world,
+        );
+        self.check(&outcome, &effects, true);
+    }
+
+    fn as_task_over<L: Link>(&self, link: fn(&World) -> L) {
+        let world = self.world();
+        let (outcome, effects) = block_on(
+            async {
+                let client = Client::new(link(&world), self.script, self.arguments());
+                client.as_task(Revision::LATEST).await
             },
             &world,
         );
