@@ -2,7 +2,13 @@
 
 mod file;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use askback::{Error, Form, Principal, Result, forms::Date};
 use serde::{Deserialize, Serialize};
@@ -100,15 +106,15 @@ const MOST_LINES: usize = 2 * MOST;
 /// The longest booking that it keeps, in bytes.
 const BOOKING_BYTES: usize = 4 << 10;
 
-/// All bookings: in memory, or in a file that outlives the server.
-#[derive(Clone, Default)]
-pub(crate) struct Bookings {
+/// All bookings of an agency: in memory, which its clones share, or in a file that outlives the server.
+#[derive(Debug, Clone, Default)]
+pub struct Bookings {
     file: Option<PathBuf>,
     book: Arc<Mutex<Book>>,
 }
 
 /// The bookings that are known.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Book {
     by_owner: HashMap<Owner, Vec<Booking>>,
     count: usize,
@@ -188,8 +194,19 @@ impl Booking {
 }
 
 impl Bookings {
+    /// The bookings in an existing directory, so that a restarted agency knows them. It looks at the disk: not for an async
+    /// task to call.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be read.
+    pub fn in_directory(directory: &Path) -> io::Result<Self> {
+        fs::read_dir(directory)?;
+        Ok(Self::in_file(directory.join("bookings.jsonl")))
+    }
+
     /// The bookings in a file, which is made with the first one.
-    pub(crate) fn in_file(path: PathBuf) -> Self {
+    fn in_file(path: PathBuf) -> Self {
         Self {
             file: Some(path),
             book: Arc::default(),

@@ -27,17 +27,14 @@ mod prompts;
 mod resources;
 mod tools;
 
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-};
+use std::{error::Error, path::PathBuf};
 
 use askback::{Revision, Server, ServerBuilder};
 
+pub use crate::bookings::Bookings;
 #[cfg(feature = "connect")]
 pub use crate::connect::Accounts;
 use crate::{
-    bookings::Bookings,
     completion::complete_reference,
     prompts::{packing_list, plan_vacation, show_destination, trip_report},
     resources::{booking, destination, destinations},
@@ -86,7 +83,11 @@ pub enum Itineraries {
 ///
 /// Fails where the directory cannot be used, and where no revision is left to speak.
 pub fn server(options: Options) -> Result<Server> {
-    let builder = builder(options.directory.as_deref(), options.itineraries)?;
+    let bookings = match options.directory {
+        Some(directory) => Bookings::in_directory(&directory)?,
+        None => Bookings::default(),
+    };
+    let builder = builder(bookings, options.itineraries);
     let mut builder = builder.page_size(options.page_size.unwrap_or(PAGE_SIZE));
     if let Some(revisions) = options.revisions {
         builder = builder.revisions(revisions);
@@ -98,20 +99,7 @@ pub fn server(options: Options) -> Result<Server> {
 ///
 /// There is no store of commits that outlives the server: a booking has the reference of its call, and
 /// the bookings hold each reference once, whichever process adds it and however often.
-///
-/// It looks at the disk: not for an async task to call.
-///
-/// # Errors
-///
-/// Fails where the directory cannot be used.
-pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<ServerBuilder> {
-    let bookings = match directory {
-        Some(directory) => {
-            std::fs::read_dir(directory)?;
-            Bookings::in_file(directory.join("bookings.jsonl"))
-        }
-        None => Bookings::default(),
-    };
+pub fn builder(bookings: Bookings, itineraries: Itineraries) -> ServerBuilder {
     let listed = bookings.clone();
     let builder = Server::new("askback-travel", env!("CARGO_PKG_VERSION"))
         .title("Travel agency")
@@ -133,11 +121,11 @@ pub fn builder(directory: Option<&Path>, itineraries: Itineraries) -> Result<Ser
         .resource_template(booking)
         .list_resources_for(move |who| resources::booked(listed.clone(), who))
         .state(bookings);
-    Ok(match itineraries {
+    match itineraries {
         Itineraries::SharedFolders => builder.tool(save_itinerary),
         Itineraries::Folder(folder) => builder
             .state(Folder::new(folder))
             .tool(save_itinerary_with_us().scopes(["travel:save"])),
         Itineraries::Nowhere => builder,
-    })
+    }
 }

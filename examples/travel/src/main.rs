@@ -13,7 +13,7 @@ use askback::{
     store::SqliteStore,
 };
 use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
-use askback_travel::{Accounts, Itineraries, Result};
+use askback_travel::{Accounts, Bookings, Itineraries, Result};
 use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
@@ -36,7 +36,7 @@ async fn on_this_machine() -> Result<()> {
     let store = Arc::new(SqliteVault::in_memory()?);
     let vault = Vault::open(store, Arc::new(keys), VaultSettings::default()).await?;
     let accounts = Accounts::on_this_machine(vault).await?;
-    let agency = askback_travel::builder(None, Itineraries::SharedFolders)?;
+    let agency = askback_travel::builder(Bookings::default(), Itineraries::SharedFolders);
     Ok(accounts.offered_by(agency).run_stdio().await?)
 }
 
@@ -46,7 +46,8 @@ async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let store = Arc::new(SqliteStore::open(file)?);
-    let server = askback_travel::builder(Some(folder), Itineraries::SharedFolders)?
+    let bookings = Bookings::in_directory(folder)?;
+    let server = askback_travel::builder(bookings, Itineraries::SharedFolders)
         .service("travel")
         .keys(KeySource::File(key_file(file)?))
         .store(Arc::clone(&store))

@@ -376,15 +376,14 @@ mod tests {
         transport,
     };
     use askback_host::model::{Asker, Change, Desk, Origin, Server};
-    use askback_travel::Itineraries;
+    use askback_travel::{Bookings, Itineraries};
     use serde_json::json;
 
     use super::*;
 
     /// A conversation with a server that completes, and has these prompts.
     async fn source(prompts: &[(&str, &[&str])]) -> (Conversation, Source) {
-        let server = askback_travel::builder(None, Itineraries::Nowhere);
-        let server = server.expect("there are itineraries").build();
+        let server = askback_travel::builder(Bookings::default(), Itineraries::Nowhere).build();
         let (near, far) = transport::memory();
         tokio::spawn(async move { server.expect("it is one").serve(far).await });
         let client = Client::builder("clerk", "1").connect(near).await;

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use askback_travel::Itineraries;
 use serde_json::{Value, json};
 
 use crate::{
@@ -262,7 +261,7 @@ async fn the_form_of_wishes_is_as_promised() {
 fn an_agency_without_its_directory_does_not_open() {
     let directory = tempfile::tempdir().unwrap();
     let absent = directory.path().join("absent");
-    assert!(askback_travel::builder(Some(&absent), Itineraries::Nowhere).is_err());
+    assert!(askback_travel::Bookings::in_directory(&absent).is_err());
 }
 
 /// Trips from 2026-06-15, as a file of the agency has them: of travellers it does not know.

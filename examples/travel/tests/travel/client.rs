@@ -9,7 +9,7 @@ use askback::{
     keys::{Key, KeyRing, KeySource},
     transport::{Receiver, Sender, memory},
 };
-use askback_travel::Itineraries;
+use askback_travel::{Bookings, Itineraries};
 use serde_json::{Value, json};
 
 const MODERN: &str = "2026-07-28";
@@ -21,13 +21,17 @@ pub(crate) fn agency(directory: Option<&Path>) -> Server {
 
 /// The same, with itineraries elsewhere.
 pub(crate) fn agency_with(directory: Option<&Path>, itineraries: Itineraries) -> Server {
-    let builder = askback_travel::builder(directory, itineraries).unwrap();
-    checked(builder)
+    let bookings = directory.map_or_else(Bookings::default, in_directory);
+    checked(askback_travel::builder(bookings, itineraries))
+}
+
+fn in_directory(directory: &Path) -> Bookings {
+    Bookings::in_directory(directory).unwrap()
 }
 
 /// The same on another day, given as a timestamp.
 pub(crate) fn agency_on(directory: &Path, day: &str) -> Server {
-    let builder = askback_travel::builder(Some(directory), Itineraries::Nowhere).unwrap();
+    let builder = askback_travel::builder(in_directory(directory), Itineraries::Nowhere);
     let day: Timestamp = day.parse().unwrap();
     let day = u64::try_from(day.as_millisecond()).unwrap();
     // All pages of a list, as one.

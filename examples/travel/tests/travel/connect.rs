@@ -13,7 +13,7 @@ use askback::{
     transport,
 };
 use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
-use askback_travel::{Accounts, Itineraries};
+use askback_travel::{Accounts, Bookings, Itineraries};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -43,7 +43,7 @@ struct Customer {
 
 impl Customer {
     async fn of(accounts: &Accounts, revision: Revision) -> Self {
-        let agency = askback_travel::builder(None, Itineraries::Nowhere).unwrap();
+        let agency = askback_travel::builder(Bookings::default(), Itineraries::Nowhere);
         let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
         let agency = accounts.offered_by(agency).keys(keys).check_replay(true);
         let agency = agency.build().unwrap();
