@@ -206,29 +206,41 @@ impl<L: Link> Client<L> {
         let mut pause = Duration::from_millis(1);
         loop {
             let task = self.exchange("tasks/get", params.clone()).await["result"].take();
-            let asked = &task["inputRequests"];
             match task["status"].as_str() {
                 Some("completed") => return self.outcome(&task),
-                Some("input_required") if self.has_an_answer(asked) => {
-                    let mut update = params.clone();
-                    update["inputResponses"] = self.answer(asked).await.into();
-                    let taken = self.exchange("tasks/update", update).await;
-                    assert!(taken["error"].is_null(), "{taken}");
-                    pause = Duration::from_millis(1);
-                }
-                Some("working" | "input_required") => {
-                    self.link.sleep(pause).await;
-                    pause = LOOK.min(pause * 2);
-                }
+                Some("working" | "input_required") => {}
                 _ => panic!("no result: {task}"),
             }
+            let answers = self.answers_by_now(&task["inputRequests"]);
+            if answers.is_empty() {
+                self.link.sleep(pause).await;
+                pause = LOOK.min(pause * 2);
+                continue;
+            }
+            let mut update = params.clone();
+            update["inputResponses"] = answers.into();
+            let taken = self.exchange("tasks/update", update).await;
+            assert!(taken["error"].is_null(), "{taken}");
+            pause = Duration::from_millis(1);
         }
     }
 
-    fn has_an_answer(&mut self, requests: &Value) -> bool {
-        let requests = requests.as_object().expect("something is asked");
-        let mut requests = requests.values();
-        requests.any(|request| !matches!(self.decide(&request["params"]), Decision::Never))
+    /// Answers some of what can be answered now, and what is too late. Each question must be seen before its time is over.
+    fn answers_by_now(&mut self, requests: &Value) -> Map<String, Value> {
+        let mut answers = Map::new();
+        for (key, request) in requests.as_object().into_iter().flatten() {
+            let params = &request["params"];
+            let result = match self.decide(params) {
+                Decision::Now(result) => result,
+                Decision::Late(result, at) if at <= Instant::now() => result,
+                Decision::Late(..) | Decision::Never => continue,
+            };
+            if answers.is_empty() || self.dice.flips() {
+                self.answered(params);
+                answers.insert(key.clone(), result);
+            }
+        }
+        answers
     }
 
     async fn exchange(&mut self, method: &str, params: Value) -> Value {
