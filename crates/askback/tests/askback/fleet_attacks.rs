@@ -12,12 +12,13 @@ use askback::{
     Ctx, Fleet, Form, Principal, Resource, Server, Tool,
     http::Service,
     keys::{Key, KeyRing, KeySource},
+    protocol::TaskSupport,
     store::{SqliteStore, rusqlite::Connection},
 };
 use http::Request;
 use serde_json::{Value, json};
 
-use crate::http::client::{MESSAGE, Response};
+use crate::http::client::{Headers, MESSAGE, Response, mirrored, stateless};
 
 /// No file of a journal has a word with this in it.
 const CANARY: &str = "canary";
@@ -76,8 +77,8 @@ impl Scene {
             .service(service)
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(Arc::clone(&store))
-            .fleet(Fleet::new(store))
-            .tool(Tool::new("book", book))
+            .fleet(Fleet::new(Arc::clone(&store)).bus(store))
+            .tool(Tool::new("book", book).task(TaskSupport::Optional))
             .resource(note)
             .changing_resources()
             .build()
@@ -116,6 +117,18 @@ impl Scene {
         (question, event.expect("an id"))
     }
 
+    /// Begins a task, which asks.
+    async fn task(&self, somebody: &Somebody, number: u64) -> String {
+        let node = self.node("tests");
+        let params =
+            json!({"name": "book", "arguments": {"place": format!("canary place {number}")}});
+        let begun = somebody.request(&node, "tools/call", params).await;
+        let task = begun["result"]["taskId"].as_str().expect("a task");
+        let asks = somebody.settled(&node, task).await;
+        assert_eq!(asks["result"]["status"], "input_required", "{asks}");
+        task.to_owned()
+    }
+
     fn booked(&self) -> usize {
         self.bookings.load(Ordering::Relaxed)
     }
@@ -123,16 +136,50 @@ impl Scene {
 
 impl Somebody {
     async fn send(&self, node: &Service, method: &str, last: Option<&str>, body: &str) -> Response {
-        let mut request = Request::builder().method(method).uri("/mcp");
-        for (name, value) in MESSAGE {
-            request = request.header(name, value);
-        }
+        let mut headers = Vec::new();
         if !self.session.is_empty() {
-            request = request.header("mcp-session-id", &self.session);
-            request = request.header("mcp-protocol-version", "2025-11-25");
+            headers.push(("mcp-session-id", &*self.session));
+            headers.push(("mcp-protocol-version", "2025-11-25"));
         }
-        if let Some(last) = last {
-            request = request.header("last-event-id", last);
+        headers.extend(last.map(|last| ("last-event-id", last)));
+        self.send_with(node, method, headers, body).await
+    }
+
+    /// Sends a request of the stateless era, as a client that takes tasks.
+    async fn request(&self, node: &Service, method: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
+        }});
+        let message = stateless(method, params);
+        let (headers, body) = (mirrored(&message), message.to_string());
+        let response = self.send_with(node, "POST", headers, &body).await;
+        response.answer().await
+    }
+
+    /// Waits until a task asks or has ended.
+    async fn settled(&self, node: &Service, task: &str) -> Value {
+        loop {
+            let got = self
+                .request(node, "tasks/get", json!({"taskId": task}))
+                .await;
+            if got["result"]["status"] != "working" {
+                return got;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn send_with(
+        &self,
+        node: &Service,
+        method: &str,
+        headers: Headers<'_>,
+        body: &str,
+    ) -> Response {
+        let mut request = Request::builder().method(method).uri("/mcp");
+        for (name, value) in MESSAGE.into_iter().chain(headers) {
+            request = request.header(name, value);
         }
         let mut request = request.body(body.to_owned()).expect("a request");
         request.extensions_mut().extend(
@@ -393,6 +440,69 @@ async fn what_is_moved_to_another_row_does_not_open() {
     }
 }
 
+#[tokio::test]
+async fn a_task_is_its_owners_alone() {
+    let scene = Scene::new();
+    let as_principal = |principal| Somebody {
+        principal,
+        session: String::new(),
+    };
+    let me = as_principal(Some(alice()));
+    let task = scene.task(&me, 1).await;
+    let change = |change: fn(&mut Principal)| {
+        let mut other = alice();
+        change(&mut other);
+        as_principal(Some(other))
+    };
+    let strangers = [
+        ("nobody", as_principal(None)),
+        (
+            "another subject",
+            change(|it| it.subject = "mallory".into()),
+        ),
+        ("another tenant", change(|it| it.tenant = None)),
+        ("another issuer", change(|it| it.issuer = None)),
+        ("another client", change(|it| it.client_id = None)),
+    ];
+    let name = json!({"action": "accept", "content": {"name": "canary name"}});
+    let responses = json!({"who-0": name});
+    for (who, stranger) in &strangers {
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let node = scene.node("tests");
+            let ask = async |task: &str| {
+                let params = json!({"taskId": task, "inputResponses": responses});
+                stranger.request(&node, method, params).await
+            };
+            let refused = ask(&task).await;
+            assert!(refused["error"].is_object(), "{method} by {who}: {refused}");
+            assert_eq!(refused, ask("unknown").await, "{method} by {who}");
+        }
+    }
+    assert_eq!(scene.booked(), 0);
+    let node = scene.node("tests");
+    let params = json!({"taskId": task, "inputResponses": responses});
+    me.request(&node, "tasks/update", params).await;
+    let ended = me.settled(&node, &task).await["result"]["result"].to_string();
+    assert!(ended.contains("canary result for canary name"), "{ended}");
+    check_no_canary(scene.folder.path());
+}
+
+#[tokio::test]
+async fn the_status_of_a_task_does_not_open_as_that_of_another() {
+    let scene = Scene::new();
+    let me = Somebody {
+        principal: Some(alice()),
+        session: String::new(),
+    };
+    let tasks = [scene.task(&me, 1).await, scene.task(&me, 2).await];
+    swap(scene.folder.path(), "askback_calls", "status", "id");
+    let node = scene.node("tests");
+    let unknown = me.settled(&node, "unknown").await;
+    for task in tasks {
+        assert_eq!(me.settled(&node, &task).await, unknown);
+    }
+}
+
 /// Exchanges a column of two rows.
 fn swap(folder: &Path, table: &str, column: &str, key: &str) {
     let database = Connection::open(folder.join("fleet.db")).expect("it opens");
@@ -420,8 +530,13 @@ async fn the_file_of_a_journal_shows_nothing() {
     let mut stream = me.resume(&node, &event).await;
     let result = stream.message().await.to_string();
     assert!(result.contains("canary result for canary name"), "{result}");
+    check_no_canary(scene.folder.path());
+}
+
+/// Checks that no file of a journal shows what was said.
+fn check_no_canary(folder: &Path) {
     let mut files = 0;
-    for file in std::fs::read_dir(scene.folder.path()).expect("the folder") {
+    for file in std::fs::read_dir(folder).expect("the folder") {
         let path = file.expect("a file").path();
         let bytes = std::fs::read(&path).expect("its bytes");
         let shows = bytes
