@@ -412,7 +412,8 @@ async fn a_question_takes_two_requests_to_the_journal_and_another_call_none() {
         ("resources/read", json!({"uri": "note://one"})),
         ("tools/call", json!({"name": "hello"})),
     ] {
-        session.call(1, method, params).await.answer().await;
+        session.call(1, method, params.clone()).await.answer().await;
+        node.call(method, params).await.answer().await;
         assert_eq!(line.requests(), <[&str; 0]>::default(), "{method}");
     }
     // The reads of the log go by the clock, and are few.
