@@ -9,15 +9,21 @@ use std::{
 };
 
 use askback::{Revision, journal::Millis};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::{
     PATIENCE,
     nodes::{NODES, World},
-    tools::reply,
+    tools::{Call, Way, reply},
 };
-use crate::http::client::{Client, Response, Session};
+use crate::http::client::{Client, Response, Session, mirrored, stateless};
+
+/// The pause between two looks at a task, in milliseconds.
+const LOOK: Millis = 500;
+
+/// When what nobody answers is too late, in milliseconds.
+const LATE: Millis = 31_000;
 
 /// A part of a response.
 pub(super) enum Part {
@@ -33,6 +39,7 @@ pub(super) enum Part {
 pub(super) struct Caller {
     pub(super) world: Rc<RefCell<World>>,
     pub(super) session: Option<Session>,
+    pub(super) takes_tasks: bool,
 }
 
 impl Caller {
@@ -103,7 +110,85 @@ impl Caller {
     }
 
     /// Calls, and answers what is asked until there is a result; none if the call was lost before a question.
-    pub(super) async fn call(&self, method: &str, params: &Value) -> Option<Value> {
+    pub(super) async fn call(&self, call: &Call) -> Option<Value> {
+        match call.way {
+            Way::Session => self.call_in_session(call.method, &call.params()).await,
+            Way::Rounds => Some(self.call_in_rounds(call.method, &call.params()).await),
+            Way::Task => Some(self.call_as_task(&call.params()).await),
+        }
+    }
+
+    async fn call_in_rounds(&self, method: &str, params: &Value) -> Value {
+        let mut round = params.clone();
+        loop {
+            let mut response = self.exchange(method, round).await;
+            let result = &mut response["result"];
+            if result["resultType"] != "input_required" {
+                return response;
+            }
+            let answers = replies(&result["inputRequests"]);
+            if answers.is_empty() {
+                self.wait(LATE).await;
+            }
+            round = params.clone();
+            round["requestState"] = result["requestState"].take();
+            round["inputResponses"] = answers.into();
+        }
+    }
+
+    async fn call_as_task(&self, params: &Value) -> Value {
+        let begun = self.exchange("tools/call", params.clone()).await;
+        let task = json!({"taskId": begun["result"]["taskId"]});
+        loop {
+            let got = self.exchange("tasks/get", task.clone()).await;
+            match got["result"]["status"].as_str() {
+                Some("working") => {}
+                Some("input_required") => {
+                    let mut update = task.clone();
+                    update["inputResponses"] = replies(&got["result"]["inputRequests"]).into();
+                    let taken = self.exchange("tasks/update", update).await;
+                    assert!(taken["error"].is_null(), "{taken}");
+                }
+                Some("completed") => return json!({"result": got["result"]["result"]}),
+                Some("failed") => return json!({"result": got["result"]["error"]}),
+                _ => panic!("lost: {got}"),
+            }
+            self.wait(LOOK).await;
+        }
+    }
+
+    /// Sends a request of the stateless era until a process answers.
+    pub(super) async fn exchange(&self, method: &str, mut params: Value) -> Value {
+        let mut capabilities = json!({"elicitation": {}, "sampling": {}});
+        if self.takes_tasks {
+            capabilities["extensions"] = json!({"io.modelcontextprotocol/tasks": {}});
+        }
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+        let message = stateless(method, params);
+        loop {
+            let message = message.clone();
+            let post =
+                |client: Client, _| async move { client.post(&mirrored(&message), &message).await };
+            let mut parts = self.send(post).await;
+            while let Some(part) = parts.recv().await {
+                match part {
+                    Part::Message(_, response) if response["id"] == 1 => return response,
+                    Part::End => break,
+                    _ => {}
+                }
+            }
+            once().await;
+        }
+    }
+
+    async fn wait(&self, span: Millis) {
+        let until = self.now() + span;
+        while self.now() < until {
+            once().await;
+        }
+    }
+
+    async fn call_in_session(&self, method: &str, params: &Value) -> Option<Value> {
         let begun = self.now();
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut parts = self
@@ -159,15 +244,20 @@ impl Caller {
     }
 }
 
-pub(super) fn in_session(session: Option<Session>) -> Session {
+/// The person's answers to these questions.
+fn replies(requests: &Value) -> Map<String, Value> {
+    let requests = requests.as_object().expect("questions").iter();
+    requests
+        .filter_map(|(key, request)| Some((key.clone(), reply(request)?)))
+        .collect()
+}
+
+fn in_session(session: Option<Session>) -> Session {
     session.expect("it is open")
 }
 
 /// Hands on a response until the client leaves.
-pub(super) async fn relay(
-    response: impl Future<Output = Response>,
-    told: mpsc::UnboundedSender<Part>,
-) {
+async fn relay(response: impl Future<Output = Response>, told: mpsc::UnboundedSender<Part>) {
     let relayed = async {
         let mut response = response.await;
         let _ = told.send(Part::Head(response.status.as_u16()));
@@ -181,7 +271,7 @@ pub(super) async fn relay(
                 };
                 let _ = told.send(part);
             }
-        } else if response.status == 200 {
+        } else if response.header("content-type") == Some("application/json") {
             let _ = told.send(Part::Message(None, response.json().await));
         }
         let _ = told.send(Part::End);
@@ -193,7 +283,7 @@ pub(super) async fn relay(
 }
 
 /// Is ready at the second poll.
-pub(super) async fn once() {
+async fn once() {
     let mut is_ready = false;
     poll_fn(|_| match std::mem::replace(&mut is_ready, true) {
         true => Poll::Ready(()),

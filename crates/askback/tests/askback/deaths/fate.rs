@@ -1,9 +1,12 @@
 //! When a process dies: at its awaits.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     future::{Future, pending},
+    pin::pin,
     sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
 };
 
 use askback::{
@@ -23,6 +26,8 @@ pub(super) struct Fate {
     pub(super) dies_at: Cell<Option<u64>>,
     pub(super) is_dying: Cell<bool>,
     pub(super) claimed: Cell<u32>,
+    /// The commits that a process may do.
+    pub(super) granted: RefCell<Vec<(FlowId, String)>>,
     /// Whether a process died that had claimed a commit and had not finished it.
     pub(super) is_cut: Cell<bool>,
     pub(super) effects: Cell<u32>,
@@ -35,9 +40,27 @@ impl Fate {
             dies_at: Cell::new(None),
             is_dying: Cell::new(false),
             claimed: Cell::new(0),
+            granted: RefCell::new(Vec::new()),
             is_cut: Cell::new(false),
             effects: Cell::new(0),
         }
+    }
+
+    fn note_granted(&self, commit: (FlowId, String)) {
+        self.claimed.set(self.claimed.get() + 1);
+        self.granted.borrow_mut().push(commit);
+    }
+
+    /// Whether a commit was granted twice.
+    pub(super) fn is_granted_twice(&self) -> bool {
+        let granted = self.granted.borrow();
+        let mut commits = granted.iter().enumerate();
+        commits.any(|(at, commit)| granted[..at].contains(commit))
+    }
+
+    /// Nothing dies from now on.
+    pub(super) fn spare(&self) {
+        self.dies_at.set(None);
     }
 
     /// Begins a call: nothing has happened in it.
@@ -46,6 +69,7 @@ impl Fate {
         self.dies_at.set(None);
         self.is_dying.set(false);
         self.claimed.set(0);
+        self.granted.borrow_mut().clear();
         self.is_cut.set(false);
         self.effects.set(0);
     }
@@ -63,6 +87,37 @@ pub(super) async fn danger() {
         pending::<()>().await;
     }
     tokio::task::yield_now().await;
+}
+
+/// Dies before or after an operation that another thread does. Meanwhile the time stands still.
+pub(super) struct DangerousThread;
+
+impl Around for DangerousThread {
+    async fn around<T: Send>(operation: impl Future<Output = T> + Send) -> T {
+        danger().await;
+        let outcome = finished(operation);
+        danger().await;
+        outcome
+    }
+}
+
+fn finished<T>(operation: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let mut operation = pin!(operation);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match operation.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(outcome) => return outcome,
+            Poll::Pending => thread::park(),
+        }
+    }
 }
 
 /// Dies before or after an operation.
@@ -83,8 +138,9 @@ impl Store for DangerousStore {
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
         Box::pin(Dangerous::around(async move {
             let claim = self.0.claim(commit).await?;
-            let granted = u32::from(claim == Claim::Granted);
-            FATE.with(|fate| fate.claimed.set(fate.claimed.get() + granted));
+            if claim == Claim::Granted {
+                FATE.with(|fate| fate.note_granted((commit.flow, commit.name.to_owned())));
+            }
             Ok(claim)
         }))
     }

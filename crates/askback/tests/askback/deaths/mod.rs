@@ -1,4 +1,5 @@
 //! A process of a fleet may die at any await: what was asked is answered all the same, and what is committed happens once.
+//! The calls are those of the travel agency, and more.
 //!
 //! Each process has a runtime of its own on one thread, and dies by losing it. `DEATH_CASES` says how many schedules are
 //! drawn.
@@ -21,15 +22,19 @@ use serde_json::json;
 use self::{
     caller::Caller,
     fate::{FATE, Fate},
-    nodes::{Dice, Schedule, World},
-    tools::CALLS,
+    nodes::{Common, Dice, Schedule, World},
+    tools::{Call, Way, calls},
 };
 
 /// The longest that a call may take, in milliseconds: a commit that was cut off is given up after a minute.
 const PATIENCE: Millis = 10 * 60 * 1000;
 
 /// How many schedules are tried unless `DEATH_CASES` says so.
-const CASES: u64 = 300;
+const CASES: u64 = 200;
+
+/// After how many awaits and polls a process dies at most, if that is drawn. Later it does nothing but wait.
+const MOST_AWAITS: u64 = 100;
+const MOST_POLLS: u64 = 600;
 
 fn cases() -> u64 {
     let cases = std::env::var("DEATH_CASES").ok();
@@ -38,44 +43,87 @@ fn cases() -> u64 {
 
 #[test]
 fn a_process_dies_at_each_await() {
-    for call in 0..CALLS.len() {
-        let awaits = run(call, 1, Schedule::default()).awaits;
-        // A call that takes its time has many: some are tried.
-        let some = awaits.div_ceil(cases() / CALLS.len() as u64);
-        for at in (1..=awaits).step_by(some as usize) {
+    for trial in trials() {
+        for at in some_of(trial.plain.awaits) {
             let schedule = Schedule {
                 at: vec![at],
                 ..Schedule::default()
             };
-            let ran = run(call, 1, schedule);
-            assert_eq!(ran.deaths, 1, "{call}, await {at} of {awaits}");
+            let ran = trial.run(1, schedule, Common::in_memory());
+            assert_eq!(ran.deaths, 1, "{:?}, await {at}", trial.call);
         }
     }
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "the figures are for the reader")]
+fn a_process_dies_after_each_poll() {
+    for trial in trials() {
+        for at in some_of(trial.plain.polls) {
+            let schedule = Schedule {
+                after: vec![at],
+                ..Schedule::default()
+            };
+            let ran = trial.run(1, schedule, Common::in_memory());
+            assert_eq!(ran.deaths, 1, "{:?}, poll {at}", trial.call);
+        }
+    }
+}
+
+#[test]
 fn processes_die_by_drawn_schedules() {
-    let cases = cases();
-    let (mut deaths, mut before, mut unknown) = (0, 0, 0);
+    die_by_drawn_schedules(cases(), Common::in_memory);
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn processes_die_by_drawn_schedules_over_sqlite() {
+    die_by_drawn_schedules(cases() / 10, Common::in_sqlite);
+}
+
+#[allow(clippy::print_stdout, reason = "the figures are for the reader")]
+fn die_by_drawn_schedules(cases: u64, common: fn() -> Common) {
+    let trials = trials();
+    let (mut deaths, mut before, mut cut) = (0, 0, 0);
     for seed in 0..cases {
         let mut dice = Dice(seed);
+        let trial = &trials[dice.below(trials.len() as u64) as usize];
         let mut schedule = Schedule::default();
         for _ in 0..=dice.below(3) {
+            let Ran { awaits, polls, .. } = trial.plain;
             match dice.below(2) {
-                0 => schedule.at.push(1 + dice.below(60)),
-                _ => schedule.after.push(1 + dice.below(600)),
+                0 => schedule
+                    .at
+                    .push(1 + dice.below(awaits.clamp(1, MOST_AWAITS))),
+                _ => schedule
+                    .after
+                    .push(1 + dice.below(polls.clamp(1, MOST_POLLS))),
             }
         }
-        let ran = run(dice.below(CALLS.len() as u64) as usize, seed, schedule);
+        let ran = trial.run(seed, schedule, common());
         deaths += ran.deaths;
         before += u64::from(ran.end == End::BeforeAQuestion);
-        unknown += u64::from(ran.end == End::Unknown);
+        cut += u64::from(ran.end == End::Cut);
     }
     println!(
         "{deaths} deaths in {cases} calls, 0 lost, 0 twice; {before} ended before their first question, \
-         {unknown} in the middle of their commit"
+         {cut} in the middle of their commit or of the work of their task"
     );
+}
+
+/// Each of so many numbers; some of them if there are more than cases.
+fn some_of(count: u64) -> impl Iterator<Item = u64> {
+    let step = count.div_ceil((cases() / calls().len() as u64).max(1));
+    (1..=count).step_by(step.max(1) as usize)
+}
+
+fn trials() -> Vec<Trial> {
+    calls().into_iter().map(Trial::new).collect()
+}
+
+/// A call, and what becomes of it if nothing dies.
+struct Trial {
+    call: Call,
+    plain: Ran,
 }
 
 /// The outcome of a call that was not lost.
@@ -85,69 +133,117 @@ enum End {
     Result,
     /// A process died before the client heard of a question, and nothing is known of the call.
     BeforeAQuestion,
-    /// A process died in the middle of the commit, so its outcome is unknown.
-    Unknown,
+    /// A process died in the middle of the commit, so its outcome is unknown, or in the middle of a task that is not durable.
+    Cut,
 }
 
 struct Ran {
     end: End,
+    /// The result, without what each call has of its own.
+    result: String,
     deaths: u64,
     awaits: u64,
+    polls: u64,
 }
 
-/// Calls while processes die, and checks what comes of it.
-fn run(call: usize, seed: u64, schedule: Schedule) -> Ran {
-    let (method, name, expected) = CALLS[call];
-    let what = format!("{name}, seed {seed}, {schedule:?}");
-    FATE.with(Fate::begin);
-    let world = Rc::new(RefCell::new(World::new(seed)));
-    let params = match method {
-        "resources/read" => json!({"uri": name}),
-        _ => json!({"name": name}),
-    };
-    let calling = async {
-        let mut caller = Caller {
-            world: Rc::clone(&world),
-            session: None,
+impl Trial {
+    fn new(call: Call) -> Self {
+        let nothing = Ran {
+            end: End::Result,
+            result: String::new(),
+            deaths: 0,
+            awaits: 0,
+            polls: 0,
         };
-        caller.open().await;
+        let mut trial = Self {
+            call,
+            plain: nothing,
+        };
+        trial.plain = trial.run(1, Schedule::default(), Common::in_memory());
+        let result = &trial.plain.result;
+        assert!(
+            result.contains(trial.call.says),
+            "{:?}: {result}",
+            trial.call
+        );
+        trial
+    }
+
+    /// Calls while processes die, and checks what comes of it.
+    fn run(&self, seed: u64, schedule: Schedule, common: Common) -> Ran {
+        let call = &self.call;
+        let what = format!("{call:?}, seed {seed}, {schedule:?}");
         FATE.with(Fate::begin);
-        {
+        let world = Rc::new(RefCell::new(World::new(seed, common)));
+        let calling = async {
+            let mut caller = Caller {
+                world: Rc::clone(&world),
+                session: None,
+                takes_tasks: call.way == Way::Task,
+            };
+            caller.open().await;
+            world.borrow_mut().begin(schedule);
+            let result = caller.call(call).await;
+            let (awaits, polls) = world.borrow_mut().spare();
+            let bookings = caller
+                .exchange("resources/list", json!({}))
+                .await
+                .to_string();
+            let bookings = bookings.matches("travel://bookings/").count();
+            (result, awaits, polls, bookings)
+        };
+        let mut calling = pin!(calling);
+        let mut cx = Context::from_waker(Waker::noop());
+        let begun = world.borrow().now();
+        let (result, awaits, polls, bookings) = loop {
+            if let Poll::Ready(ended) = calling.as_mut().poll(&mut cx) {
+                break ended;
+            }
             let mut world = world.borrow_mut();
-            world.schedule = schedule;
-            world.plan();
-        }
-        caller.call(method, &params).await
-    };
-    let mut calling = pin!(calling);
-    let mut cx = Context::from_waker(Waker::noop());
-    let begun = world.borrow().now();
-    let result = loop {
-        if let Poll::Ready(result) = calling.as_mut().poll(&mut cx) {
-            break result;
-        }
-        let mut world = world.borrow_mut();
-        world.turn();
-        assert!(world.now() < begun + PATIENCE, "lost: {what}");
-    };
-    let text = result.as_ref().map(ToString::to_string);
-    let (effects, is_cut) = FATE.with(|fate| (fate.effects.get(), fate.is_cut.get()));
-    assert!(effects <= 1, "{effects} effects: {what}");
-    let end = match &text {
-        Some(text) if text.contains(expected) => End::Result,
-        Some(text) if is_cut && text.contains("outcome is unknown") => End::Unknown,
-        None => End::BeforeAQuestion,
-        Some(text) => panic!("{text}: {what}"),
-    };
-    if end == End::Result {
-        assert_eq!(effects, u32::from(expected.contains("as 7")), "{what}");
+            world.turn();
+            assert!(world.now() < begun + PATIENCE, "lost: {what}");
+        };
+        FATE.with(|fate| {
+            assert!(
+                !fate.is_granted_twice(),
+                "a commit was granted twice: {what}"
+            );
+            let effects = fate.effects.get() + bookings as u32;
+            let is_cut = fate.is_cut.get();
+            let deaths = world.borrow().deaths;
+            let result = result.map(|response| without_references(&response["result"].to_string()));
+            let is_plain =
+                result.as_ref() == Some(&self.plain.result) || self.plain.result.is_empty();
+            let end = match &result {
+                Some(_) if is_plain => End::Result,
+                Some(text) if is_cut && text.contains("outcome is unknown") => End::Cut,
+                Some(text) if call.ends_with_its_process() && text.contains("has ended") => {
+                    End::Cut
+                }
+                Some(text) => panic!("{text}: {what}"),
+                None => End::BeforeAQuestion,
+            };
+            match end {
+                End::Result => assert_eq!(effects, call.commits, "{what}"),
+                End::BeforeAQuestion => assert_eq!(effects, 0, "{what}"),
+                End::Cut => assert!(effects <= call.commits, "{effects} effects: {what}"),
+            }
+            Ran {
+                end,
+                result: result.unwrap_or_default(),
+                deaths,
+                awaits,
+                polls,
+            }
+        })
     }
-    if end == End::BeforeAQuestion {
-        assert_eq!(effects, 0, "{what}");
-    }
-    Ran {
-        end,
-        deaths: world.borrow().deaths,
-        awaits: FATE.with(|fate| fate.awaits.get()),
-    }
+}
+
+/// Bookings have the reference of their flow.
+fn without_references(text: &str) -> String {
+    let mut parts = text.split("TRV-");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        all + "TRV-" + part.get(8..).unwrap_or_default()
+    })
 }

@@ -10,16 +10,22 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "sqlite")]
+use askback::store::SqliteStore;
 use askback::{
-    Clock, Fleet, Prompt, Resource, Server, Tool,
+    Clock, Fleet, Prompt, Resource, Tool,
     journal::{Journal, MemoryJournal, Millis},
     keys::{Key, KeyRing, KeySource},
+    protocol::TaskSupport,
     store::{MemoryStore, Store},
 };
+use askback_travel::{Bookings, Itineraries};
 use tokio::runtime::{Builder, Runtime};
 
+#[cfg(feature = "sqlite")]
+use super::fate::DangerousThread;
 use super::{
-    fate::{Dangerous, DangerousStore, FATE},
+    fate::{Dangerous, DangerousStore, FATE, Fate},
     tools::{book, both, greet, late, note, samples, slow},
 };
 use crate::{http::client::Client, wrapped::Wrapped};
@@ -46,6 +52,39 @@ impl Clock for Hands {
     }
 }
 
+/// What processes share.
+pub(super) struct Common {
+    journal: Box<dyn Fn() -> Arc<dyn Journal>>,
+    store: Arc<MemoryStore>,
+    bookings: Bookings,
+    hands: Hands,
+}
+
+impl Common {
+    pub(super) fn in_memory() -> Self {
+        let journal = Arc::new(Wrapped::new(MemoryJournal::default(), Dangerous));
+        Self::new(move || journal.clone())
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub(super) fn in_sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self::new(move || {
+            let store = SqliteStore::open(folder.path().join("deaths.db"));
+            Arc::new(Wrapped::new(store.expect("it opens"), DangerousThread))
+        })
+    }
+
+    fn new(journal: impl Fn() -> Arc<dyn Journal> + 'static) -> Self {
+        Self {
+            journal: Box::new(journal),
+            store: Arc::default(),
+            bookings: Bookings::default(),
+            hands: Hands(Arc::new(AtomicU64::new(1_800_000_000_000))),
+        }
+    }
+}
+
 /// A process.
 pub(super) struct Node {
     pub(super) runtime: Runtime,
@@ -55,28 +94,27 @@ pub(super) struct Node {
 /// All processes, and what they share.
 pub(super) struct World {
     pub(super) nodes: [Option<Node>; NODES],
-    pub(super) journal: Arc<dyn Journal>,
-    pub(super) store: Arc<MemoryStore>,
-    pub(super) hands: Hands,
+    common: Common,
     pub(super) dice: Dice,
     pub(super) schedule: Schedule,
     /// The polls until a process dies.
     pub(super) polls: Option<u64>,
+    /// How many there were.
+    pub(super) polled: u64,
     pub(super) deaths: u64,
     /// By how much the time advances when nothing happens, in milliseconds.
     pub(super) stride: Millis,
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, common: Common) -> Self {
         let mut world = Self {
             nodes: [const { None }; NODES],
-            journal: Arc::new(Wrapped::new(MemoryJournal::default(), Dangerous)),
-            store: Arc::default(),
-            hands: Hands(Arc::new(AtomicU64::new(1_800_000_000_000))),
+            common,
             dice: Dice(seed),
             schedule: Schedule::default(),
             polls: None,
+            polled: 0,
             deaths: 0,
             stride: 1,
         };
@@ -87,18 +125,21 @@ impl World {
     }
 
     pub(super) fn start(&mut self, at: usize) {
-        let store: Arc<dyn Store> = Arc::new(DangerousStore(Arc::clone(&self.store)));
-        let server = Server::new("deaths", "1")
+        let common = &self.common;
+        let store: Arc<dyn Store> = Arc::new(DangerousStore(Arc::clone(&common.store)));
+        let task = |tool: Tool| tool.task(TaskSupport::Optional);
+        let server = askback_travel::builder(common.bookings.clone(), Itineraries::Nowhere)
             .service("tests")
             .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
             .store(store)
-            .clock(self.hands.clone())
-            .fleet(Fleet::new(Arc::clone(&self.journal)))
+            .clock(common.hands.clone())
+            .fleet(Fleet::new((common.journal)()))
             .check_replay(false)
-            .tool(Tool::new("book", book))
-            .tool(Tool::new("both", both))
+            .tool(task(Tool::new("book", book)).durable())
+            .tool(task(Tool::new("both", both)).durable())
             .tool(Tool::new("late", late))
-            .tool(Tool::new("slow", slow))
+            .tool(task(Tool::new("slow", slow)))
+            .tool(task(Tool::new("slow_durably", slow)).durable())
             .tool(Tool::new("samples", samples))
             .prompt(Prompt::new("greet", greet))
             .resource(Resource::new("note://asks", "asks", note))
@@ -132,7 +173,7 @@ impl World {
         }
         let by = self.stride;
         self.stride = (by * 2).min(500);
-        self.hands.0.fetch_add(by, Ordering::Relaxed);
+        self.common.hands.0.fetch_add(by, Ordering::Relaxed);
         for at in 0..NODES {
             if let Some(node) = &self.nodes[at] {
                 let by = Duration::from_millis(by);
@@ -146,6 +187,7 @@ impl World {
         let Some(node) = &self.nodes[at] else { return };
         let mut left = polls.min(self.polls.unwrap_or(polls));
         self.polls = self.polls.map(|polls| polls - left);
+        self.polled += left;
         node.runtime.block_on(poll_fn(|cx| {
             if left == 0 || FATE.with(|fate| fate.is_dying.get()) {
                 return Poll::Ready(());
@@ -176,11 +218,29 @@ impl World {
     }
 
     pub(super) fn now(&self) -> Millis {
-        self.hands.now()
+        self.common.hands.now()
+    }
+
+    /// Begins a call in which processes die.
+    pub(super) fn begin(&mut self, schedule: Schedule) {
+        FATE.with(Fate::begin);
+        self.polled = 0;
+        self.schedule = schedule;
+        self.plan();
+    }
+
+    /// Nothing dies from now on. Returns how many awaits and polls there were.
+    pub(super) fn spare(&mut self) -> (u64, u64) {
+        self.schedule = Schedule::default();
+        self.polls = None;
+        FATE.with(|fate| {
+            fate.spare();
+            (fate.awaits.get(), self.polled)
+        })
     }
 
     /// Plans the next death.
-    pub(super) fn plan(&mut self) {
+    fn plan(&mut self) {
         FATE.with(|fate| {
             let at = self.schedule.at.pop();
             fate.dies_at.set(at.map(|at| fate.awaits.get() + at));

@@ -10,16 +10,119 @@ use serde_json::{Value, json};
 
 use super::fate::{FATE, danger};
 
-/// The calls that are tried: the method, its parameters, and the text of the result.
-pub(super) const CALLS: [(&str, &str, &str); 7] = [
-    ("tools/call", "book", "booked for Ada as 7"),
-    ("tools/call", "both", "Ada and Grace as 7"),
-    ("tools/call", "late", "too late, noted as 7"),
-    ("tools/call", "slow", "Ada took 25 s"),
-    ("tools/call", "samples", "Hi"),
-    ("prompts/get", "greet", "Hello Ada!"),
-    ("resources/read", "note://asks", "Of Ada."),
-];
+/// How a client calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// In a session of 2025-11-25.
+    Session,
+    /// In rounds of 2026-07-28.
+    Rounds,
+    /// As a task of 2026-07-28.
+    Task,
+}
+
+/// A call that is tried.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) way: Way,
+    pub(super) method: &'static str,
+    /// The name of the tool or prompt, or the URI.
+    name: &'static str,
+    /// The arguments, as JSON.
+    arguments: &'static str,
+    /// What its result says.
+    pub(super) says: &'static str,
+    pub(super) commits: u32,
+}
+
+impl Call {
+    const fn new(way: Way, method: &'static str, name: &'static str) -> Self {
+        Self {
+            way,
+            method,
+            name,
+            arguments: "{}",
+            says: "",
+            commits: 0,
+        }
+    }
+
+    const fn tool(way: Way, name: &'static str) -> Self {
+        Self::new(way, "tools/call", name)
+    }
+
+    const fn with(mut self, arguments: &'static str) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
+    const fn says(mut self, says: &'static str) -> Self {
+        self.says = says;
+        self
+    }
+
+    const fn commits(mut self) -> Self {
+        self.commits = 1;
+        self
+    }
+
+    pub(super) fn params(&self) -> Value {
+        let arguments: Value = serde_json::from_str(self.arguments).expect("JSON");
+        match self.method {
+            "resources/read" => json!({"uri": self.name}),
+            _ => json!({"name": self.name, "arguments": arguments}),
+        }
+    }
+
+    /// Whether it ends with an error if its process dies while it works.
+    pub(super) fn ends_with_its_process(&self) -> bool {
+        self.way == Way::Task && self.name == "slow"
+    }
+}
+
+const TRIP: &str = r#"{"destination": "Lisbon", "depart": "2027-06-15"}"#;
+const PLACE: &str = r#"{"destination": "Lisbon"}"#;
+const SEARCH: &str = r#"{"destination": "Lisbon", "month": "june", "wishes": "Sun."}"#;
+
+/// The calls that are tried.
+pub(super) fn calls() -> Vec<Call> {
+    let mut calls = vec![
+        Call::tool(Way::Task, "book")
+            .says("booked for Ada as 7")
+            .commits(),
+        Call::tool(Way::Task, "both")
+            .says("Ada and Grace as 7")
+            .commits(),
+        Call::tool(Way::Task, "slow").says("Ada took 25 s"),
+        Call::tool(Way::Task, "slow_durably").says("Ada took 25 s"),
+    ];
+    for way in [Way::Session, Way::Rounds] {
+        calls.extend([
+            Call::tool(way, "book_holiday")
+                .with(TRIP)
+                .says("Booked: Lisbon")
+                .commits(),
+            Call::tool(way, "tailor_trip")
+                .with(PLACE)
+                .says("A trip to Lisbon"),
+            Call::tool(way, "find_best_flight")
+                .with(SEARCH)
+                .says("the model m"),
+            Call::tool(way, "book")
+                .says("booked for Ada as 7")
+                .commits(),
+            Call::tool(way, "both").says("Ada and Grace as 7").commits(),
+            Call::tool(way, "late")
+                .says("too late, noted as 7")
+                .commits(),
+            Call::tool(way, "slow").says("Ada took 25 s"),
+            Call::tool(way, "samples").says("Hi"),
+            Call::new(way, "prompts/get", "greet").says("Hello Ada!"),
+            Call::new(way, "resources/read", "note://asks").says("Of Ada."),
+        ]);
+    }
+    calls
+}
 
 #[derive(Form)]
 struct Who {
@@ -103,15 +206,25 @@ pub(super) fn reply(question: &Value) -> Option<Value> {
         return Some(json!({"role": "assistant", "model": "m", "content": content}));
     }
     let words = params["message"].as_str().expect("words");
-    let fields = params["requestedSchema"]["properties"].as_object();
-    let field = fields
-        .and_then(|fields| fields.keys().next())
-        .expect("a field");
-    let value = match field.as_str() {
-        "name" if words.contains("Grace") => json!("Grace"),
-        "name" => json!("Ada"),
-        _ => json!(true),
+    let content = match words {
+        _ if words.contains("Shall we book?") => json!({"confirm_booking": true}),
+        _ if words.starts_with("Who is travelling?") => {
+            json!({"name": "Ada", "email": "ada@example.com"})
+        }
+        _ if words.starts_with("How would you like") => json!({
+            "name": "Our trip", "email": "ada@example.com", "depart": "2027-06-15", "budget": 150,
+            "travellers": 2, "meals": "breakfast", "interests": ["food"], "extras": [],
+        }),
+        _ if words.contains("Grace") => json!({"name": "Grace"}),
+        _ if words.starts_with("Book for") => json!({first_field(params): true}),
+        _ => json!({"name": "Ada"}),
     };
-    let content = json!({ field: value });
     (!words.starts_with("Never")).then(|| json!({"action": "accept", "content": content}))
+}
+
+fn first_field(params: &Value) -> &str {
+    let fields = params["requestedSchema"]["properties"].as_object();
+    fields
+        .and_then(|fields| fields.keys().next())
+        .expect("a field")
 }
