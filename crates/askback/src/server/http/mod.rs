@@ -33,6 +33,7 @@ mod serve;
 mod service;
 mod session;
 mod sessions;
+mod signal;
 mod stateless;
 mod stop;
 mod stream;
@@ -48,6 +49,7 @@ pub use beside::{ConnectionEnds, RequestBody};
 pub use body::Body;
 pub use peer_user::PeerUser;
 pub use service::Service;
+pub use signal::stop_signal;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 #[doc(hidden)]
 pub use waiting::{ConnectionPlace, ConnectionPlaces};
@@ -79,9 +81,9 @@ pub struct Endpoint {
 }
 
 impl ServerBuilder {
-    /// Builds the server and serves over HTTP at `/mcp` of this address, to those who reach it by a
-    /// name of the machine itself, without end. Whoever reaches it by another name, or needs
-    /// authorization or a way to stop it, builds it and uses [`Server::http`].
+    /// Builds the server and serves over HTTP at `/mcp` of this address, to clients that reach it by a name of the machine
+    /// itself, until the program is told to [stop](stop_signal). If it has another name, needs authorization or stops
+    /// otherwise, build it and use [`Server::http`].
     ///
     /// # Errors
     ///
@@ -95,7 +97,8 @@ impl ServerBuilder {
             let address = resolved.join(" and ");
             RunError::Listen { address, why }
         })?;
-        server.http().serve(listener).await.map_err(RunError::Serve)
+        let serving = server.http().serve_until(listener, stop_signal());
+        serving.await.map_err(RunError::Serve)
     }
 }
 
@@ -216,8 +219,7 @@ impl Endpoint {
     ///
     /// ```no_run
     /// # async fn serve(server: askback::Server) -> std::io::Result<()> {
-    /// let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-    /// let mcp = server.http().service_until(signal);
+    /// let mcp = server.http().service_until(askback::http::stop_signal());
     /// let stopped = mcp.stopped();
     /// let router = axum::Router::new().route_service("/mcp", mcp);
     /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8000").await?;
