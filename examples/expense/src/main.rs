@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, time::Duration};
 
-use askback::Principal;
+use askback::{Principal, http::stop_signal};
 use askback_expense::{Claims, Tokens, router, server};
 use tokio::net::TcpListener;
 
@@ -25,8 +25,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         .filter_map(|caller| caller.split_once('='));
     let tokens = callers.map(|(token, name)| (token.to_owned(), Principal::new(name)));
     let tokens = Tokens::new(tokens.collect());
-    let signal = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-    let mcp = server.build()?.http().service_until(signal);
+    let mcp = server.build()?.http().service_until(stop_signal());
     let (stopped, cut_off) = (mcp.stopped(), after(mcp.stopped()));
     let serving = axum::serve(TcpListener::bind(address).await?, router(mcp, tokens));
     tokio::select! {

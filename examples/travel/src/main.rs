@@ -9,6 +9,7 @@ use std::{env, fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync
 
 use askback::{
     Fleet,
+    http::stop_signal,
     keys::{Key, KeyRing, KeySource},
     store::SqliteStore,
 };
@@ -54,24 +55,7 @@ async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
         .fleet(Fleet::new(Arc::clone(&store)).bus(store))
         .build()?;
     let listener = TcpListener::bind(address).await?;
-    Ok(server.http().serve_until(listener, told_to_stop()).await?)
-}
-
-/// Waits for Ctrl-C, or for SIGTERM, with which systemd and Kubernetes stop a process.
-async fn told_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
-        }
-    }
-    interrupted.await.unwrap_or_default();
+    Ok(server.http().serve_until(listener, stop_signal()).await?)
 }
 
 /// The file with the key of all processes, which the first of them makes.

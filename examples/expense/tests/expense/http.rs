@@ -26,7 +26,7 @@ pub(crate) async fn serve(claims: &Claims) -> SocketAddr {
     address
 }
 
-async fn connect(
+pub(crate) async fn connect(
     address: SocketAddr,
     revision: Revision,
     authorization: &str,

@@ -1,13 +1,16 @@
 //! The programs: the desk over standard streams, and the client of several desks.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Stdio, time::Duration};
 
 use askback::{Revision, transport::Child};
 use askback_expense::Claims;
 use serde_json::json;
-use tokio::process::Command;
+use tokio::{net::TcpListener, process::Command, time::timeout};
 
-use crate::{bill, employee, has_forms, http::serve};
+use crate::{
+    bill, employee, has_forms,
+    http::{connect, serve},
+};
 
 const DESK: &str = env!("CARGO_BIN_EXE_expense");
 
@@ -76,5 +79,41 @@ async fn a_client_files_with_two_desks_at_once() {
     assert!(program.status.success(), "{program:?}");
     for claims in [far, Claims::open(&near).expect("a database")] {
         assert_eq!(claims.count(), 1);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_desk_ends_when_it_is_told_to() {
+    for signal in ["TERM", "INT"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let free = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = free.local_addr().expect("an address");
+        drop(free);
+        let mut desk = Command::new(DESK)
+            .arg(folder.path().join("expenses.db"))
+            .arg(address.to_string())
+            .envs(home(folder.path()))
+            .env("EXPENSE_TOKENS", "ada-token=ada")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the desk starts");
+        // It does not listen at once.
+        let client = loop {
+            match connect(address, Revision::V2025_11_25, "Bearer ada-token").await {
+                Ok(client) => break client,
+                Err(_) => assert_eq!(desk.try_wait().expect("a process"), None),
+            }
+        };
+        let filed = client.call_tool("file_expenses", bill()).await;
+        filed.expect("a result");
+        let pid = desk.id().expect("it runs").to_string();
+        let kill = Command::new("kill").args(["-s", signal, &pid]).status();
+        assert!(kill.await.expect("a signal").success());
+        let ended = timeout(Duration::from_secs(60), desk.wait()).await;
+        let ended = ended.expect("it ends").expect("a process");
+        assert!(ended.success(), "{signal}: {ended}");
+        client.close().await;
     }
 }
