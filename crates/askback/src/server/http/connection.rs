@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION};
 use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -43,6 +43,9 @@ const USUAL_HEADERS: usize = 100;
 /// a reason to have more.
 const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 
+/// How long a process that leaves its fleet waits for a request on a connection that is open.
+const LINGER: Duration = Duration::from_millis(250);
+
 pub(super) async fn connection(
     (io, ends): (Patient, ConnectionEnds),
     service: Service,
@@ -69,7 +72,7 @@ pub(super) async fn connection(
         .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
         .max_header_size(limits.http.header_bytes)
         // One that came late has one thing to say.
-        .keep_alive(until == Phase::Stopping);
+        .keep_alive(until == Phase::Leaving);
     if limits.http.headers != USUAL_HEADERS {
         http.max_headers(limits.http.headers);
     }
@@ -95,6 +98,18 @@ pub(super) async fn connection(
         Err(ended) => ended,
         Ok(End::GivesWay) => Ok(()),
         Ok(End::Stopping) => {
+            if shared.fleet.is_some() {
+                // A request that is on its way is not cut off: no process would have taken it.
+                let mut linger = pin!(sleep(LINGER));
+                let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending if !present.0.awaits_head() => Poll::Ready(None),
+                    Poll::Pending => linger.as_mut().poll(cx).map(|()| None),
+                });
+                if let Some(ended) = ended.await {
+                    return ended;
+                }
+            }
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -129,7 +144,12 @@ async fn respond(
         let why = format!("there is nothing here; the endpoint is {path}");
         response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)
     };
-    Ok(watched(response, in_request))
+    let mut response = watched(response, in_request);
+    if service.stop().has_reached(Phase::Leaving) {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    Ok(response)
 }
 
 fn watched(response: Response<Answer>, in_request: InRequest) -> Response<Watched> {

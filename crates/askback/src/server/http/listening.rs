@@ -81,7 +81,7 @@ impl Listening {
             listener,
             acknowledged: Some(acknowledged),
             stop: stop.clone(),
-            stopping: Box::pin(async move { stopping.reached(Phase::Stopping).await }),
+            stopping: Box::pin(async move { stopping.reached(Phase::Leaving).await }),
             vigil: Vigil::default(),
             shared: Arc::clone(shared),
             finished: false,

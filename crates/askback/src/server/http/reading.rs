@@ -56,7 +56,7 @@ impl Reading {
         // What comes from a journal can be read from another process.
         let may_end = stream == OWN || session.member.is_some();
         let stopping = may_end.then(|| -> BoxFuture<'static, ()> {
-            Box::pin(async move { stopping.reached(Phase::Stopping).await })
+            Box::pin(async move { stopping.reached(Phase::Leaving).await })
         });
         Self {
             session,

@@ -55,7 +55,20 @@ pub(super) fn no_room(id: Option<&RequestId>, why: NoRoom, limits: &Limits) -> R
         NoRoom::Share => StatusCode::TOO_MANY_REQUESTS,
         NoRoom::All => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let mut response = error(status, id, &ErrorObject::internal(why.to_string()));
+    again_later(
+        error(status, id, &ErrorObject::internal(why.to_string())),
+        limits,
+    )
+}
+
+/// The refusal of what the server has not begun and does not begin now: the client may send the same again.
+pub(super) fn unavailable(why: &str, limits: &Limits) -> Response<Body> {
+    let why = ErrorObject::internal(why);
+    again_later(error(StatusCode::SERVICE_UNAVAILABLE, None, &why), limits)
+}
+
+/// Says when to send the same again.
+fn again_later(mut response: Response<Body>, limits: &Limits) -> Response<Body> {
     let seconds = limits.http.retry.as_secs().max(1);
     response
         .headers_mut()

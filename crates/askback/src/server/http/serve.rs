@@ -42,7 +42,7 @@ pub(super) async fn serve(
         places: ConnectionPlaces::new(service.shared().limits().http.connections),
         next: None,
         is_full: false,
-        listener,
+        listener: Some(listener),
         path: path.into(),
         beside,
         service,
@@ -54,7 +54,7 @@ pub(super) async fn serve(
             biased;
             () = &mut signal => break,
             Some(_) = connections.join_next() => {}
-            accepted = door.accept() => door.let_in(accepted, Phase::Stopping, &mut connections).await,
+            accepted = door.accept() => door.let_in(accepted, Phase::Leaving, &mut connections).await,
         }
     }
     end(door, connections).await;
@@ -64,10 +64,18 @@ pub(super) async fn serve(
 async fn end(mut door: Door, mut connections: JoinSet<()>) {
     let service = door.service.clone();
     let (stop, sessions) = (service.stop(), service.sessions());
-    stop.enter(Phase::Stopping);
+    let is_of_fleet = service.shared().fleet.is_some();
+    stop.enter(match is_of_fleet {
+        true => Phase::Leaving,
+        false => Phase::Stopping,
+    });
     sessions.begin_to_stop();
     let mut late = JoinSet::new();
     let finishing = async {
+        if is_of_fleet {
+            // Other processes take the answers to what was asked, and all else that a balancer sends elsewhere now.
+            door.close(&mut connections).await;
+        }
         let commits = &service.shared().commits;
         while !connections.is_empty() || service.is_busy() || commits.are_running() {
             tokio::select! {
@@ -131,7 +139,8 @@ pub(super) async fn stop(
 
 /// Where connections come in.
 struct Door {
-    listener: TcpListener,
+    /// `None` once it is closed.
+    listener: Option<TcpListener>,
     places: ConnectionPlaces,
     heads: Budget,
     path: Arc<str>,
@@ -155,8 +164,15 @@ impl Door {
     /// before: the next attempt begins with it.
     async fn accept(&mut self) -> io::Result<Accepted> {
         if self.next.is_none() {
-            self.next = Some(self.listener.accept().await?);
+            let Some(listener) = &self.listener else {
+                return pending().await;
+            };
+            self.next = Some(listener.accept().await?);
         }
+        self.place_for_next().await
+    }
+
+    async fn place_for_next(&mut self) -> io::Result<Accepted> {
         let place = self.places.permit().await.map_err(io::Error::other)?;
         let come = self.next.take();
         let (stream, remote) = come.ok_or_else(|| io::Error::other("no connection has come"))?;
@@ -167,6 +183,27 @@ impl Door {
             ends: ConnectionEnds { local, remote },
             place,
         })
+    }
+
+    /// Lets in the connections that have come already, and listens no more.
+    async fn close(&mut self, connections: &mut JoinSet<()>) {
+        // The connections that the runtime has not seen yet are asked for, too: they would be reset.
+        let Some(Ok(listener)) = self.listener.take().map(TcpListener::into_std) else {
+            return;
+        };
+        loop {
+            if self.next.is_none() {
+                let Ok((stream, remote)) = listener.accept() else {
+                    return;
+                };
+                let stream = stream
+                    .set_nonblocking(true)
+                    .and_then(|()| TcpStream::from_std(stream));
+                self.next = stream.ok().map(|stream| (stream, remote));
+            }
+            let accepted = self.place_for_next().await;
+            self.let_in(accepted, Phase::Leaving, connections).await;
+        }
     }
 
     /// Serves a connection until the server has come that far.

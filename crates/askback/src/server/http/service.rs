@@ -20,14 +20,15 @@ use askback_core::{
         guard::{Guard, Refused},
         media::{Accepted, Media},
     },
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::RequestId,
+    limits::Limits,
     protocol::ClientRequest,
     quote::excerpt,
     revision::Era,
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::{HOST, ORIGIN},
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
+    header::{CONNECTION, HOST, ORIGIN},
     request::Parts,
 };
 
@@ -258,7 +259,7 @@ impl Inner {
             return None;
         }
         let reopened = self.sessions.reopen(id, principal(parts)).await;
-        reopened.err().map(|Unready| in_session::unavailable())
+        reopened.err().map(|Unready| self.unavailable())
     }
 
     async fn post<B: http_body::Body>(
@@ -294,7 +295,7 @@ impl Inner {
             return refusal;
         }
         if self.stop.has_reached(Phase::Stopping) && begins_something(&received) {
-            return stopping();
+            return stopping(parts, self.shared.limits());
         }
         match self.route(parts, heads, &received) {
             Route::Stateless => match self.stateless(parts, heads, accept, received) {
@@ -421,10 +422,14 @@ fn begins_something(received: &ReceivedMessage) -> bool {
     }
 }
 
-/// Nothing new begins where the server stops.
-fn stopping() -> Response<Body> {
-    let error = ErrorObject::internal("the server is stopping");
-    response::error(StatusCode::SERVICE_UNAVAILABLE, None, &error)
+/// Nothing new begins: the client may send the same again, to another process.
+fn stopping(parts: &Parts, limits: &Limits) -> Response<Body> {
+    let mut response = response::unavailable("the server is stopping", limits);
+    if parts.version <= Version::HTTP_11 {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    response
 }
 
 impl Unread {

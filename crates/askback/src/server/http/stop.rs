@@ -14,6 +14,9 @@ use crate::flow::BoxFuture;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Serving,
+    /// A process of a fleet leaves: it takes no more connections, and streams that other processes go on with end. What
+    /// comes on the connections that there are is answered.
+    Leaving,
     /// Nothing new begins; what goes on may end, and be answered what it asked.
     Stopping,
     /// Nothing goes on that could be answered.

@@ -5,12 +5,18 @@ use std::{
     time::Duration,
 };
 
-use askback::{Ctx, Result, Revision, State, http::Service, journal::Journal};
+use askback::{Ctx, Result, Revision, State, Tool, http::Service, journal::Journal};
 use serde_json::{Value, json};
-use tokio::{sync::oneshot, time::sleep};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::{sleep, timeout},
+};
 
 use super::{Shared, Who, accept, at, line::JournalLine};
-use crate::http::client::{Client, Response, Session};
+use crate::http::{
+    client::{Client, Response, Session},
+    serving::{Serving, calling, hello},
+};
 
 /// The most that a process waits for its handlers.
 const SHUTDOWN: Duration = Duration::from_secs(30);
@@ -129,6 +135,73 @@ async fn a_rolling_restart_is_invisible() {
         assert!(text(&told.expect("a result").1).starts_with("worked"));
     }
     assert_eq!(shared.bookings.load(Ordering::Relaxed), SESSIONS);
+}
+
+#[tokio::test]
+async fn a_process_that_leaves_answers_what_has_come_and_lets_nothing_in() {
+    let (begun, goes_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let moment = {
+        let (begun, goes_on) = (Arc::clone(&begun), Arc::clone(&goes_on));
+        move || {
+            let (begun, goes_on) = (Arc::clone(&begun), Arc::clone(&goes_on));
+            async move {
+                begun.notify_one();
+                goes_on.notified().await;
+                Result::Ok("a moment")
+            }
+        }
+    };
+    let shared = Shared::new();
+    let builder = shared.builder(&JournalLine::new(&shared.journal));
+    let server = builder.tool(Tool::new("moment", moment)).build();
+    let server = server.expect("the server is whole");
+    let mut serving =
+        Serving::by(|listener, stopped| server.http().serve_until(listener, stopped)).await;
+    let mut working = serving.connect().await;
+    working.send(calling("moment", "")).await;
+    begun.notified().await;
+    let mut idle = serving.connect().await;
+    idle.send(hello("")).await;
+    idle.until("Hello!").await;
+    // The server sees these after it was told to stop.
+    let mut fresh = serving.connect().await;
+    serving.stop();
+    for socket in [&mut fresh, &mut idle] {
+        socket.send(hello("")).await;
+    }
+    for (socket, answer) in [(fresh, "Hello!"), (idle, "Hello!"), (working, "a moment")] {
+        let mut socket = socket;
+        let said = socket.rest().await;
+        assert!(said.contains("HTTP/1.1 200"), "{said}");
+        assert!(said.contains(answer), "{said}");
+        assert!(said.contains("connection: close"), "{said}");
+        if answer == "Hello!" {
+            // A balancer sends it elsewhere.
+            let refused = tokio::net::TcpStream::connect(serving.addr).await;
+            assert!(refused.is_err());
+            goes_on.notify_one();
+        }
+    }
+    serving.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_without_requests_goes_on_with_the_calls_of_one_that_is_dead() {
+    let shared = Shared::new();
+    let (first, line) = shared.node_on_a_line();
+    let session = open(&first).await;
+    let (stream, question) = begin(&session, 1, "works").await;
+    let _second = shared.node();
+    session
+        .answer(&question, accept(json!({"name": "5"})))
+        .await;
+    line.cut();
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(shared.bookings.load(Ordering::Relaxed), 1);
+    let third = at(&session, &shared.node());
+    let mut resumed = third.resume(&stream.last_event_id()).await;
+    let result = timeout(Duration::from_millis(100), resumed.message()).await;
+    assert_eq!(text(&result.expect("it has ended before")), "worked as 1");
 }
 
 #[tokio::test(start_paused = true)]

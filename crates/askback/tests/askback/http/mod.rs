@@ -11,7 +11,7 @@ mod older;
 mod pages;
 mod resuming;
 mod roots;
-mod serving;
+pub(crate) mod serving;
 mod sessions;
 mod sockets;
 mod stateless;

@@ -152,7 +152,9 @@ impl Inner {
             // Whoever names a revision knows sessions by their ids.
             let pair = self.pairs && !headers.contains_key(VERSION);
             return match pair {
-                true if self.stop.has_reached(Phase::Stopping) => stopping(),
+                true if self.stop.has_reached(Phase::Stopping) => {
+                    stopping(parts, self.shared.limits())
+                }
                 true => self.pair(parts),
                 false => nameless(None),
             };
@@ -221,7 +223,7 @@ impl Inner {
                         fleet_session::request(&self.shared, member, principal.as_deref());
                     if let Err(error) = node.journal.end_session(request).await {
                         tracing::error!(%error, "a session could not be ended for all processes");
-                        return unavailable();
+                        return self.unavailable();
                     }
                 }
                 response::empty(StatusCode::NO_CONTENT)
@@ -233,6 +235,12 @@ impl Inner {
 }
 
 impl Inner {
+    /// The journal of the fleet does not answer: the client may send the same again.
+    pub(super) fn unavailable(&self) -> Response<Body> {
+        let why = "the server cannot write this down now; send it again";
+        response::unavailable(why, self.shared.limits())
+    }
+
     /// Hands on what came for another process of the fleet: all of it, also if a part is not known.
     async fn strays(
         &self,
@@ -272,15 +280,9 @@ impl Inner {
                 let why = "no question of this session has this id (any more)";
                 response::refusal(StatusCode::BAD_REQUEST, why)
             }
-            Fate::Unavailable => unavailable(),
+            Fate::Unavailable => self.unavailable(),
         }
     }
-}
-
-/// The journal of the fleet does not answer: the client may send the same again.
-pub(super) fn unavailable() -> Response<Body> {
-    let error = ErrorObject::internal("the server cannot write this down now; send it again");
-    response::error(StatusCode::SERVICE_UNAVAILABLE, None, &error)
 }
 
 /// Returns the id of the request to answer.
