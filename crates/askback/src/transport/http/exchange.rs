@@ -129,6 +129,28 @@ async fn post_until_taken(way: &Way, message: Bytes) -> Result<Response, Request
     }
 }
 
+/// Posts a request, and posts it again if the server has not begun it and says when it may (503 with `Retry-After`): it may
+/// be a process that stops, before another one that serves.
+async fn post_until_begun(
+    way: &Way,
+    set: &(dyn Fn(&mut HeaderMap) + Sync),
+    request: &Bytes,
+) -> Result<Response, RequestLoss> {
+    let limits = &way.limits.http;
+    let begun = Instant::now();
+    let mut attempts = 1;
+    loop {
+        let response = way.post(&way.target, set, request.clone()).await?;
+        let pause = send::pause_before_retry(&response)
+            .filter(|pause| begun.elapsed().saturating_add(*pause) <= limits.stream_unreachable);
+        match pause {
+            Some(pause) if attempts < limits.stream_resumptions => sleep(pause).await,
+            _ => return Ok(response),
+        }
+        attempts += 1;
+    }
+}
+
 const SESSION_OVER: &str = "the server no longer knows the session";
 
 /// Sends a request, and sends it again if its headers lacked what the tool wants mirrored
@@ -210,7 +232,7 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
         true => way.set_session(headers),
         false => request.mirror(&way.tools, headers),
     };
-    let response = way.post(&way.target, &set, request.bytes.clone()).await?;
+    let response = post_until_begun(way, &set, &request.bytes).await?;
     if is_over(&response, in_session) {
         return Err(Failure::SessionOver);
     }

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use askback_core::{
@@ -317,6 +318,13 @@ pub(super) fn media(response: &Response) -> Option<Media> {
         Some(kind) => Media::of(kind.as_bytes()),
         None => Some(Media::Json),
     }
+}
+
+/// How long to wait before the request is sent again, if the server has not begun it and says so.
+pub(super) fn pause_before_retry(response: &Response) -> Option<Duration> {
+    let after = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    let seconds = after.parse().ok()?;
+    (response.status() == StatusCode::SERVICE_UNAVAILABLE).then(|| Duration::from_secs(seconds))
 }
 
 /// The whole body. One that comes in one piece is not copied.

@@ -298,6 +298,44 @@ async fn a_stream_that_begins_and_breaks_off_again_is_taken_up_as_often_as_it_do
     client.close().await;
 }
 
+/// Checks how often a call is sent that is refused at first, and that it ends so.
+async fn check_refused(status: u16, retry_after: Option<&'static str>, sent: usize, ends: &str) {
+    let server = Server::start(move |asked, before| match asked.what() {
+        "tools/call" if before < 2 => match retry_after {
+            Some(seconds) => Reply::empty(status).header("Retry-After", seconds),
+            None => Reply::empty(status),
+        },
+        "tools/call" => {
+            let id = &asked.body["id"];
+            let response = json!({"jsonrpc": "2.0", "id": id, "result": said("begun")});
+            Reply::json(200, response.to_string())
+        }
+        _ => session(asked),
+    })
+    .await;
+    let client = connect(&server).await.unwrap();
+    let ended = match call(&client, "t").await {
+        Ok(result) => result,
+        Err(error) => error.to_string(),
+    };
+    let what = format!("{status}, {retry_after:?}");
+    assert!(ended.contains(ends), "{what}: {ended}");
+    client.close().await;
+    let calls = server.whats().into_iter().filter(|it| it == "tools/call");
+    assert_eq!(calls.count(), sent, "{what}");
+}
+
+#[tokio::test]
+async fn a_call_that_was_not_begun_is_sent_again_if_the_server_says_when() {
+    check_refused(503, Some("0"), 3, "begun").await;
+    // A gateway may have sent it on.
+    check_refused(503, None, 1, "503").await;
+    check_refused(502, Some("0"), 1, "502").await;
+    // The client does not wait as long.
+    check_refused(503, Some("30"), 1, "503").await;
+    check_refused(503, Some("tomorrow"), 1, "503").await;
+}
+
 // Shows HT25-49.
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_up_is_lost() {
