@@ -44,12 +44,13 @@ pub(crate) use self::{
 use self::{
     names::{MAC, is_given, mac},
     record::{
-        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since, place_in,
+        ANSWER, AnswerRecord, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since,
+        place_in,
     },
     tasks::WorkingTask,
     watch::{keep_leases, keep_watch},
 };
-use super::{Shared, call::waiting_for, dispatch};
+use super::{Shared, call::waiting_for, dispatch, rounds::KeptReplies};
 use crate::{
     clock::millis,
     ctx::{Arguments, CallPeer, FlowPause, Incoming, ParkingPeer, Peer},
@@ -120,7 +121,7 @@ pub(crate) struct Node {
     chosen: broadcast::Sender<SessionId>,
     /// The calls that it works on.
     leased: Mutex<Vec<LeasedCall>>,
-    /// Whether it renews leases, and goes on with calls of others: from its first request on.
+    /// Whether it renews leases, and goes on with calls of others.
     is_watching: AtomicBool,
     /// Whether it takes no calls of other processes any more: it stops.
     is_stopping: AtomicBool,
@@ -496,6 +497,16 @@ pub(crate) async fn park(
         }
         open.insert(number, AskedQuestion { key, request });
     }
+    // A question that the handler has not come to again stays open: its answer may be on its way.
+    let is_ahead = |(number, asked): &(&u32, &AskedQuestion)| {
+        let is_again = open.values().any(|it: &AskedQuestion| it.key == asked.key);
+        !is_again && !standing.settled.contains(number) && pause.open.contains(&asked.key)
+    };
+    let ahead = standing.asked.iter().filter(is_ahead);
+    let ahead: Vec<_> = ahead
+        .map(|(number, asked)| (*number, asked.clone()))
+        .collect();
+    open.extend(ahead);
     // What is not asked any more is withdrawn.
     let mut settled = standing.settled.clone();
     for number in standing.open().filter(|number| !open.contains_key(number)) {
@@ -607,7 +618,9 @@ async fn answer_to(
     outcome: Result<RawJson, ErrorObject>,
 ) -> Fate {
     let place = place_in((session, call), format_args!("answer.{number}"));
-    let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
+    let at = shared.clock().now();
+    let reply = Reply::from(outcome);
+    let Ok(reply) = sealed(shared, ANSWER, &place, &AnswerRecord { at, reply }) else {
         return Fate::Unavailable;
     };
     let answer = || {
@@ -678,7 +691,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Continuation {
         call,
         standing,
-        errors,
+        kept,
     } = continuation;
     let (whose, epoch) = ((standing.session, standing.call), standing.epoch);
     let request = call.id.clone();
@@ -690,14 +703,14 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     }));
     if let Some(task) = task {
         let at_once = task.is_at_once();
-        let work = dispatch::work_again(Arc::clone(&shared), call, peer, errors, at_once);
+        let work = dispatch::work_again(Arc::clone(&shared), call, peer, kept, at_once);
         // `None`: it is parked again.
         if let Some(outcome) = work.await {
             task.end(&shared, &node, whose, epoch, outcome).await;
         }
         return;
     }
-    let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
+    let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, kept).await;
     let Some(answered) = answered else {
         // It is parked again.
         return;
@@ -785,8 +798,7 @@ pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
 struct Continuation {
     call: Call,
     standing: Standing,
-    /// The questions that the client answered with an error.
-    errors: BTreeMap<String, Reply>,
+    kept: KeptReplies,
 }
 
 impl Continuation {
@@ -806,7 +818,7 @@ impl Continuation {
             attachment: None,
         };
         let mut responses = InputResponses::default();
-        let mut errors = BTreeMap::new();
+        let mut kept = KeptReplies::default();
         let mut settled = Vec::new();
         for (number, reply) in &taken.answers {
             settled.push(*number);
@@ -815,14 +827,16 @@ impl Continuation {
                 continue;
             };
             let place = place_in(whose, format_args!("answer.{number}"));
-            match opened(shared, ANSWER, &place, reply)? {
+            let AnswerRecord { at, reply } = opened(shared, ANSWER, &place, reply)?;
+            kept.answered_at = Some(kept.answered_at.map_or(at, |first| first.min(at)));
+            match reply {
                 Reply::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
                     let value = engine::read_answer(&origin, question, value);
                     responses.insert(asked.key.clone(), value);
                 }
                 error => {
-                    errors.insert(asked.key.clone(), error);
+                    kept.errors.insert(asked.key.clone(), error);
                 }
             }
         }
@@ -831,7 +845,8 @@ impl Continuation {
             && record.answer_by <= shared.clock().now()
         {
             let asked = record.asked.values();
-            errors.extend(asked.map(|asked| (asked.key.clone(), Reply::TimedOut)));
+            let late = asked.map(|asked| (asked.key.clone(), Reply::TimedOut));
+            kept.errors.extend(late);
         }
         let responses = Some(responses);
         let request = match &*record.method {
@@ -885,7 +900,7 @@ impl Continuation {
         Some(Self {
             call,
             standing,
-            errors,
+            kept,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
 mod changes;
+mod concurrent;
 mod line;
 mod stopping;
 mod tasks;
@@ -101,8 +102,9 @@ impl Shared {
                 Ok("One.".to_owned())
             }))
             .changing_resources();
-        tasks::tools()
+        [tasks::tools(), concurrent::tools()]
             .into_iter()
+            .flatten()
             .fold(builder, ServerBuilder::tool)
     }
 }
