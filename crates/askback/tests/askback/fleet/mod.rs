@@ -2,6 +2,7 @@
 
 mod changes;
 mod concurrent;
+mod leaving;
 mod line;
 mod stopping;
 mod tasks;
@@ -102,7 +103,7 @@ impl Shared {
                 Ok("One.".to_owned())
             }))
             .changing_resources();
-        [tasks::tools(), concurrent::tools()]
+        [tasks::tools(), concurrent::tools(), leaving::tools()]
             .into_iter()
             .flatten()
             .fold(builder, ServerBuilder::tool)
