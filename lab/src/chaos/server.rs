@@ -12,7 +12,7 @@ use askback::{
     tool,
 };
 use askback_core::auth::Scopes;
-use askback_travel::Itineraries;
+use askback_travel::{Bookings, Itineraries};
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
@@ -135,7 +135,7 @@ impl Effects {
 pub async fn serve(address: &str, database: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
     let folder = database.parent().ok_or("a file within a folder")?;
     let store = Arc::new(SqliteStore::open(database)?);
-    let server = askback_travel::builder(Some(folder), Itineraries::Nowhere)?
+    let server = askback_travel::builder(Bookings::in_directory(folder)?, Itineraries::Nowhere)
         .tool(book_group)
         .tool(book_later)
         .prompt(invite)
