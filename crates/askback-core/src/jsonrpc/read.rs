@@ -19,7 +19,7 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{
     ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
-    RequestId, Response, VERSION, Walk, long,
+    RequestId, Response, VERSION, long,
 };
 use crate::{
     json::{explain, has_halves, message_text},
@@ -116,36 +116,9 @@ impl Malformed {
 }
 
 pub(super) fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
-    if let Some(response) = read_response(text, limits) {
-        return Ok(Message::Response(response));
-    }
     let envelope: Envelope<'_> =
         serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
     envelope.into_message(text, limits)
-}
-
-/// Reads a response with a result, as nearly all are written: an object of its three members and nothing
-/// else. It is then what the [`Envelope`] comes to; `None` says nothing about the message.
-fn read_response(text: &str, limits: &WireLimits) -> Option<Response> {
-    let (mut version, mut id, mut result) = (None, None, None);
-    let mut walk = Walk::new(text);
-    walk.object(|walk, name| {
-        let is_first = match name {
-            "jsonrpc" => version.replace(walk.string()?).is_none(),
-            "id" => id.replace(walk.request_id()?).is_none(),
-            "result" => result.replace(walk.read::<&RawValue>()?).is_none(),
-            _ => false,
-        };
-        is_first.then_some(())
-    })?;
-    walk.end()?;
-    let is_usual = version? == VERSION
-        && is_short(id.as_ref()?, limits)
-        && !has_more_values(text, limits.message_values);
-    is_usual.then_some(Response {
-        id,
-        outcome: Ok(result?.to_owned()),
-    })
 }
 
 /// Whether JSON holds more than so many values. As a tree each takes many times the bytes that it has
