@@ -2,7 +2,7 @@
 // client.py is.
 import readline from 'node:readline';
 
-const PATIENCE = 75000;
+const PATIENCE = 120000;
 const isFirst = process.argv[2] === '1';
 
 const { Client, StreamableHTTPClientTransport, asked } = isFirst

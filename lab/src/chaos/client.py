@@ -20,6 +20,7 @@ except ImportError:
 
 from mcp.client.streamable_http import streamable_http_client
 
+# It says nothing when it has given up, so waiting longer is of no use.
 PATIENCE = 75
 
 

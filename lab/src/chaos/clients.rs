@@ -25,8 +25,9 @@ use tokio::{
 
 use crate::install;
 
-/// How long a call may take: a commit that was cut off is given up after a minute.
-pub(super) const PATIENCE: Duration = Duration::from_secs(80);
+/// How long a call may take: a commit that was cut off is given up after a minute, and each lease of a dead process takes ten
+/// seconds before.
+pub(super) const PATIENCE: Duration = Duration::from_secs(130);
 
 /// The packages to install, as in the interop suite.
 const PACKAGE: &str = include_str!("../../interop/typescript/package.json");

@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use askback::{Revision, journal::Journal, store::SqliteStore};
+use askback::{
+    Revision,
+    journal::Journal,
+    store::{SqliteStore, Store},
+};
 use serde_json::json;
 use tokio::{
     sync::{Semaphore, watch},
@@ -334,7 +338,8 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     })
 }
 
-/// The entries that a purge removes: now, when results are not kept any more, and when the ids of sessions have expired.
+/// How many entries of the journal, and how many claims of commits, a purge removes: now, when results are not kept any
+/// more, when the ids of sessions have expired, and later.
 fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
     let store = SqliteStore::open(scene.nodes.database()).map_err(io::Error::other)?;
     Ok(async move {
@@ -344,11 +349,13 @@ fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String
         let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
         let mut removed = Vec::new();
         for later in [0, 3_600_000, 8 * 24 * 3_600_000, 100 * 24 * 3_600_000] {
-            removed.push(
-                Journal::purge(&store, now + later)
-                    .await
-                    .map_err(io::Error::other)?,
+            let entries = Journal::purge(&store, now + later).await;
+            let claims = Store::purge(&store, now + later).await;
+            let (entries, claims) = (
+                entries.map_err(io::Error::other)?,
+                claims.map_err(io::Error::other)?,
             );
+            removed.push(format!("{entries} + {claims}"));
         }
         Ok(format!(
             "a purge removes {} entries now, {} in an hour, {} in eight days, {} later",

@@ -24,7 +24,7 @@ use tokio::{
 use crate::Result;
 
 /// How long a call may take.
-const PATIENCE: Duration = Duration::from_secs(75);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often a request about a task is sent until it is answered, and how long after one another.
 const ATTEMPTS: u32 = 10;
