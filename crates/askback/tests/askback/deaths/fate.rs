@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::{Future, pending},
+    future::Future,
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
@@ -84,7 +84,10 @@ pub(super) async fn danger() {
         is_now
     });
     if is_now {
-        pending::<()>().await;
+        // The process is lost, or goes on much later.
+        while FATE.with(|fate| fate.is_dying.get()) {
+            tokio::task::yield_now().await;
+        }
     }
     tokio::task::yield_now().await;
 }

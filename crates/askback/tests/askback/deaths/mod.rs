@@ -1,5 +1,5 @@
 //! A process of a fleet may die at any await: what was asked is answered all the same, and what is committed happens once.
-//! The calls are those of the travel agency, and more.
+//! The calls are those of the travel agency, and more. A process that stands still and goes on much later does no harm either.
 //!
 //! Each process has a runtime of its own on one thread, and dies by losing it. `DEATH_CASES` says how many schedules are
 //! drawn.
@@ -71,23 +71,31 @@ fn a_process_dies_after_each_poll() {
 
 #[test]
 fn processes_die_by_drawn_schedules() {
-    die_by_drawn_schedules(cases(), Common::in_memory);
+    die_by_drawn_schedules(cases(), false, Common::in_memory);
+}
+
+#[test]
+fn processes_stand_still_by_drawn_schedules() {
+    die_by_drawn_schedules(cases() / 2, true, Common::in_memory);
 }
 
 #[cfg(feature = "sqlite")]
 #[test]
 fn processes_die_by_drawn_schedules_over_sqlite() {
-    die_by_drawn_schedules(cases() / 10, Common::in_sqlite);
+    die_by_drawn_schedules(cases() / 10, false, Common::in_sqlite);
 }
 
 #[allow(clippy::print_stdout, reason = "the figures are for the reader")]
-fn die_by_drawn_schedules(cases: u64, common: fn() -> Common) {
+fn die_by_drawn_schedules(cases: u64, freezes: bool, common: fn() -> Common) {
     let trials = trials();
     let (mut deaths, mut before, mut cut) = (0, 0, 0);
     for seed in 0..cases {
         let mut dice = Dice(seed);
         let trial = &trials[dice.below(trials.len() as u64) as usize];
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule {
+            freezes,
+            ..Schedule::default()
+        };
         for _ in 0..=dice.below(3) {
             let Ran { awaits, polls, .. } = trial.plain;
             match dice.below(2) {

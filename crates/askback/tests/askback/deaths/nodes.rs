@@ -40,7 +40,12 @@ pub(super) struct Schedule {
     pub(super) at: Vec<u64>,
     /// After so many polls, each counted from the death before.
     pub(super) after: Vec<u64>,
+    /// Whether processes stand still for a while instead.
+    pub(super) freezes: bool,
 }
+
+/// For how long a process stands still, in milliseconds: longer than a lease lasts.
+const FROZEN: Millis = 15_000;
 
 /// A clock for all processes.
 #[derive(Clone)]
@@ -89,6 +94,8 @@ impl Common {
 pub(super) struct Node {
     pub(super) runtime: Runtime,
     pub(super) client: Client,
+    /// If it stands still: since when.
+    frozen: Option<Millis>,
 }
 
 /// All processes, and what they share.
@@ -153,7 +160,11 @@ impl World {
             .build()
             .expect("a runtime");
         let client = runtime.block_on(async { Client::of(&server) });
-        self.nodes[at] = Some(Node { runtime, client });
+        self.nodes[at] = Some(Node {
+            runtime,
+            client,
+            frozen: None,
+        });
     }
 
     /// Lets each process poll some of its tasks, and then the time go on.
@@ -174,8 +185,12 @@ impl World {
         let by = self.stride;
         self.stride = (by * 2).min(500);
         self.common.hands.0.fetch_add(by, Ordering::Relaxed);
+        let now = self.now();
         for at in 0..NODES {
-            if let Some(node) = &self.nodes[at] {
+            if let Some(node) = &mut self.nodes[at]
+                && node.frozen.is_none_or(|since| since + FROZEN <= now)
+            {
+                let by = node.frozen.take().map_or(by, |since| now - since);
                 let by = Duration::from_millis(by);
                 node.runtime.block_on(tokio::time::advance(by));
             }
@@ -184,7 +199,10 @@ impl World {
     }
 
     pub(super) fn step(&mut self, at: usize, polls: u64) {
-        let Some(node) = &self.nodes[at] else { return };
+        let node = self.nodes[at].as_ref();
+        let Some(node) = node.filter(|node| node.frozen.is_none()) else {
+            return;
+        };
         let mut left = polls.min(self.polls.unwrap_or(polls));
         self.polls = self.polls.map(|polls| polls - left);
         self.polled += left;
@@ -203,16 +221,19 @@ impl World {
         self.bury(at);
     }
 
-    /// Ends a process that dies.
-    pub(super) fn bury(&mut self, at: usize) {
-        if !FATE.with(|fate| fate.is_dying.get()) {
+    /// Ends a process that dies, or lets it stand still.
+    fn bury(&mut self, at: usize) {
+        if !FATE.with(|fate| fate.is_dying.replace(false)) {
             return;
         }
-        FATE.with(|fate| {
-            fate.is_dying.set(false);
-            fate.is_cut.set(fate.is_cut.get() || fate.claimed.get() > 0);
-        });
-        self.nodes[at] = None;
+        let now = self.now();
+        match &mut self.nodes[at] {
+            Some(node) if self.schedule.freezes => node.frozen = Some(now),
+            node => {
+                *node = None;
+                FATE.with(|fate| fate.is_cut.set(fate.is_cut.get() || fate.claimed.get() > 0));
+            }
+        }
         self.deaths += 1;
         self.plan();
     }
