@@ -375,7 +375,7 @@ mod tests {
             Do::Redirect(state) => intent.redirect(state, VISIT),
             Do::Answer(state) => intent.answered(state, VISIT, NOW),
             Do::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
-            Do::Heard(to) => intent.exchanged(to, NOW),
+            Do::Exchange(to) => intent.exchanged(to, NOW),
             Do::Claim => intent.claim(NOW),
             Do::Decline => intent.decline(),
         }
