@@ -112,7 +112,7 @@ fn subject(ctx: &Ctx) -> &str {
     ctx.principal().map_or("", |person| &person.subject)
 }
 
-/// What a result says: whom it is for, and who called.
+/// The text of a result: the guest, and the person who called.
 fn signed(ctx: &Ctx, contact: &Contact) -> String {
     format!("{} of {}", contact.email, subject(ctx))
 }
