@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 use super::{REVISIONS, Shared, accept, at, line::JournalLine};
 use crate::http::client::{Client, Response, Session};
 
-/// How long the handler works.
-const WORK: u64 = 30;
+/// For how many seconds the handler works.
+const WORK: u32 = 30;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new("work_aloud", work_aloud)]
@@ -23,8 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
 async fn work_aloud(ctx: Ctx, State(shared): State<Shared>) -> Result<String> {
     for second in 1..=WORK {
         sleep(Duration::from_secs(1)).await;
-        #[expect(clippy::cast_precision_loss, reason = "it is small")]
-        ctx.progress(Progress::of(second as f64, WORK as f64));
+        ctx.progress(Progress::of(f64::from(second), f64::from(WORK)));
     }
     let bookings = Arc::clone(&shared.bookings);
     let number: usize = ctx
@@ -122,7 +121,10 @@ async fn a_result_reaches_a_client_that_has_left_before_a_question() {
             }
             let begun = Instant::now();
             call.assert_result().await;
-            assert!(begun.elapsed() <= Duration::from_secs(WORK), "{places:?}");
+            assert!(
+                begun.elapsed() <= Duration::from_secs(WORK.into()),
+                "{places:?}"
+            );
         }
     }
 }
@@ -174,7 +176,7 @@ async fn a_call_that_its_client_has_left_is_cancelled_at_any_process() {
     let session = at(&call.session, &second);
     assert_eq!(session.post(&cancelled).await.status, 202);
     assert_eq!(call.message().await, None);
-    sleep(Duration::from_secs(2 * WORK)).await;
+    sleep(Duration::from_secs(u64::from(2 * WORK))).await;
     assert_eq!(call.shared.bookings.load(Ordering::Relaxed), 0);
     let left = askback::journal::Journal::purge(&call.shared.journal, u64::MAX).await;
     assert_eq!(left.expect("the journal answers"), 0);
