@@ -196,7 +196,7 @@ impl<L: Link> Client<L> {
     }
 
     /// Runs the program as a task of the stateless era.
-    pub(super) async fn run_as_task(mut self, revision: Revision) -> Outcome {
+    pub(super) async fn task(mut self, revision: Revision) -> Outcome {
         let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
         let meta = json!({CAPABILITIES: capabilities, VERSION: revision.as_str()});
         let mut params = self.params();

@@ -182,7 +182,7 @@ impl Case {
         let (outcome, effects) = block_on(
             async {
                 let client = Client::new(link(&world), self.script, self.arguments());
-                client.run_as_task(Revision::LATEST).await
+                client.task(Revision::LATEST).await
             },
             &world,
         );
