@@ -38,6 +38,14 @@ pub(super) fn measure(programs: &Programs) -> io::Result<Vec<Sample>> {
             let run = |count| over_http(programs, &runtime, peer, way, asks, count);
             samples.push(sample(what, peer, run)?);
         }
+        for peer in [Peer::Askback, Peer::AskbackFleet] {
+            tell(&format!("instructions in a fleet, {what}, {}", peer.name()));
+            let run = |count| over_http(programs, &runtime, peer, way, asks, count);
+            samples.push(Sample {
+                unit: "instructions, fleet",
+                ..sample(what, peer, run)?
+            });
+        }
     }
     for peer in [Peer::Floor, Peer::Rmcp, Peer::Askback] {
         tell(&format!("instructions, standard streams, {}", peer.name()));

@@ -49,6 +49,8 @@ pub enum Peer {
     AskbackAlone,
     /// askback with its default settings.
     Askback,
+    /// askback as a process of a fleet.
+    AskbackFleet,
 }
 
 /// One measurement of one thing.
@@ -75,6 +77,7 @@ impl Peer {
             Self::RmcpJson => "rmcp, JSON",
             Self::AskbackAlone => "askback, alone",
             Self::Askback => "askback",
+            Self::AskbackFleet => "askback, fleet",
         }
     }
 }

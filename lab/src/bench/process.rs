@@ -83,12 +83,12 @@ impl Programs {
 
     /// Starts a server over HTTP.
     pub(super) fn http(&self, peer: Peer) -> io::Result<Running> {
-        listening(self.command(peer), peer)
+        self.listening(self.command(peer), peer)
     }
 
     /// Starts a server over HTTP whose instructions are counted.
     pub(super) fn counted_http(&self, peer: Peer) -> io::Result<Running> {
-        listening(self.counting(peer), peer)
+        self.listening(self.counting(peer), peer)
     }
 
     /// Starts the server whose changes are measured.
@@ -130,7 +130,7 @@ impl Programs {
 
     fn client(&self, peer: Peer) -> &Path {
         match peer {
-            Peer::Askback | Peer::AskbackAlone => &self.askback_client,
+            Peer::Askback | Peer::AskbackAlone | Peer::AskbackFleet => &self.askback_client,
             _ => &self.rmcp_client,
         }
     }
@@ -139,7 +139,7 @@ impl Programs {
         match peer {
             Peer::Floor => &self.floor,
             Peer::Rmcp | Peer::RmcpNoDelay | Peer::RmcpJson => &self.rmcp,
-            Peer::Askback | Peer::AskbackAlone => &self.askback,
+            Peer::Askback | Peer::AskbackAlone | Peer::AskbackFleet => &self.askback,
         }
     }
 
@@ -153,6 +153,26 @@ impl Programs {
 
     fn command(&self, peer: Peer) -> Command {
         Command::new(self.program(peer))
+    }
+
+    /// Starts a server over HTTP, with the settings that make it this peer.
+    fn listening(&self, mut command: Command, peer: Peer) -> io::Result<Running> {
+        command.args(["--addr", ANY_ADDRESS]);
+        match peer {
+            Peer::RmcpNoDelay => {
+                command.arg("--nodelay");
+            }
+            Peer::RmcpJson => {
+                command.args(["--nodelay", "--json"]);
+            }
+            Peer::AskbackFleet => {
+                command
+                    .arg("--fleet")
+                    .arg(self.askback.with_extension("db"));
+            }
+            Peer::Floor | Peer::Rmcp | Peer::Askback | Peer::AskbackAlone => {}
+        }
+        addressed(command)
     }
 }
 
@@ -204,21 +224,6 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Starts a server over HTTP, with the settings that make it this peer.
-fn listening(mut command: Command, peer: Peer) -> io::Result<Running> {
-    command.args(["--addr", ANY_ADDRESS]);
-    match peer {
-        Peer::RmcpNoDelay => {
-            command.arg("--nodelay");
-        }
-        Peer::RmcpJson => {
-            command.args(["--nodelay", "--json"]);
-        }
-        Peer::Floor | Peer::Rmcp | Peer::Askback | Peer::AskbackAlone => {}
-    }
-    addressed(command)
 }
 
 /// Starts a server over HTTP, which says its address first.

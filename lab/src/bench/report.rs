@@ -23,6 +23,11 @@ const TABLES: &[Table] = &[
         unit: "instructions",
     },
     Table {
+        title: "The same of a process of a fleet, with its calls in an SQLite file",
+        prefix: "",
+        unit: "instructions, fleet",
+    },
+    Table {
         title: "Processor time of the server for a call, in microseconds",
         prefix: "",
         unit: "processor, µs",

@@ -1,13 +1,17 @@
 //! The server that is measured, as a user would write it, with default settings.
 //!
-//! `bench-server --addr ADDR` serves HTTP and prints the address, `bench-server --stdio` serves
-//! the standard streams.
+//! `bench-server --addr ADDR` serves HTTP and prints the address, and is a process of a fleet with `--fleet FILE`;
+//! `bench-server --stdio` serves the standard streams.
 
 #![allow(clippy::print_stdout, reason = "the address is for who started this")]
 
-use std::{env, io};
+use std::{env, error::Error, sync::Arc};
 
-use askback::{Ctx, Form, Prompt, Result, Server, Tool};
+use askback::{
+    Ctx, Fleet, Form, Prompt, Result, Server, ServerBuilder, Tool,
+    keys::{Key, KeyRing, KeySource},
+    store::SqliteStore,
+};
 use tokio::net::TcpListener;
 
 /// What is said back.
@@ -31,22 +35,34 @@ struct UserName {
 }
 
 #[tokio::main]
-async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let server = server()?;
+async fn main() -> std::result::Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--addr", address] => {
-            let listener = TcpListener::bind(address).await?;
-            println!("{}", listener.local_addr()?);
-            server.http().serve(listener).await?;
-        }
-        ["--stdio"] => server.serve_stdio().await?,
-        _ => return Err(io::Error::other("usage: bench-server --addr ADDR | --stdio").into()),
+        ["--addr", address] => serve(builder().build()?, address).await,
+        ["--addr", address, "--fleet", file] => serve(member(file)?, address).await,
+        ["--stdio"] => Ok(builder().build()?.serve_stdio().await?),
+        _ => Err("usage: bench-server --addr ADDR [--fleet FILE] | --stdio".into()),
     }
-    Ok(())
 }
 
-fn server() -> std::result::Result<Server, askback::server::BuildError> {
+async fn serve(server: Server, address: &str) -> std::result::Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(address).await?;
+    println!("{}", listener.local_addr()?);
+    Ok(server.http().serve(listener).await?)
+}
+
+/// A process of a fleet.
+fn member(file: &str) -> std::result::Result<Server, Box<dyn Error>> {
+    let store = Arc::new(SqliteStore::open(file)?);
+    let server = builder()
+        .service("bench")
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+        .store(Arc::clone(&store))
+        .fleet(Fleet::new(Arc::clone(&store)).bus(store));
+    Ok(server.build()?)
+}
+
+fn builder() -> ServerBuilder {
     let echo = Tool::new("echo", async |echo: Echo| -> Result<String> {
         Ok(echo.message)
     });
@@ -61,5 +77,4 @@ fn server() -> std::result::Result<Server, askback::server::BuildError> {
         .tool(echo.description("Says it back"))
         .tool(ask.description("Asks for a name"))
         .prompt(greet.description("A greeting"))
-        .build()
 }
