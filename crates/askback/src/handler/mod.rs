@@ -97,7 +97,6 @@ where
     note = "the error is `askback::Error` or implements `std::error::Error`; with the feature `anyhow` of askback \
             it may be `anyhow::Error`, too"
 )]
-#[doc(hidden)]
 pub trait HandlerError: 'static {
     /// The error that the call ends with.
     fn into_error(self) -> Error;

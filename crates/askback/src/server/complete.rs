@@ -50,7 +50,6 @@ pub trait Completer<Marker>: Clone + Send + Sync + 'static {
 }
 
 /// A parameter of a [`Completer`].
-#[doc(hidden)]
 pub trait CompleterParameter: Sized + Send + 'static {
     /// Declares what it wants of the server.
     fn describe(parameters: &mut Parameters) {
