@@ -93,6 +93,7 @@ mod store;
 pub use account::{AccountKey, AccountState, Holder};
 pub(crate) use aside::BROWSER_KEEPS;
 #[cfg(feature = "postgres")]
+#[doc(inline)]
 pub use askback_sql::PostgresSettings;
 pub use audit::{AuditEntry, AuditEvent, AuditRecord};
 pub use credential::{Credential, Grant};
