@@ -15,14 +15,11 @@ use super::Incoming;
 use crate::{error::Result, flow::BoxFuture};
 
 /// How a flow pauses until it is answered.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowPause {
     /// When it goes on without an answer.
     #[cfg(feature = "http-server")]
     pub(crate) wake: Option<Millis>,
-    /// The keys of its questions that an answer may still come to.
-    #[cfg(feature = "http-server")]
-    pub(crate) open: Vec<String>,
     /// How far its call has come.
     #[cfg(feature = "http-server")]
     pub(crate) progress: crate::flow::ProgressState,

@@ -127,7 +127,7 @@ impl<T: Answer> HandlerCall<T> {
             (Ok(Outcome::Done(result)), _) => self.settle(Ok(result)).map(Outcome::Done),
             (Ok(Outcome::NeedInput(round)), CallPeer::Journal(peer)) => {
                 match peer
-                    .park(Arc::clone(&self.incoming), round, self.pause.clone())
+                    .park(Arc::clone(&self.incoming), round, self.pause)
                     .await
                 {
                     Ok(()) => Err(Error::parked()),

@@ -3,6 +3,7 @@
 mod lists;
 
 use std::{
+    collections::BTreeMap,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -13,7 +14,7 @@ use std::{
 #[cfg(feature = "http-server")]
 use askback_core::protocol::RawJson;
 use askback_core::{
-    ask::Principal,
+    ask::{Principal, Reply},
     engine::server::{Call, Origin},
     jsonrpc::{self, ErrorObject},
     protocol::{
@@ -39,7 +40,7 @@ use super::{
     rate::Thing,
     registry::Home,
     resource::complete_contents,
-    rounds::{KeptReplies, Rounds},
+    rounds::Rounds,
     trace::Trace,
     written::Message,
 };
@@ -74,17 +75,18 @@ pub(crate) fn answer(
     }
 }
 
-/// Answers a request that was parked, whose questions have answers now. `None` if it is parked again.
+/// Answers a request that was parked, whose questions have answers now; the client answered these with an error. `None` if it
+/// is parked again.
 #[cfg(feature = "http-server")]
 pub(crate) fn answer_again(
     shared: Arc<Shared>,
     call: Call,
     peer: CallPeer,
-    kept: KeptReplies,
+    errors: BTreeMap<String, Reply>,
 ) -> impl Future<Output = Option<Answered>> + Send + 'static {
     let id = call.id.clone();
     let again = Again {
-        kept: Some(kept),
+        errors: Some(errors),
         task: None,
     };
     let answered = answer_with(shared, call, peer, again);
@@ -97,11 +99,11 @@ pub(crate) fn work_again(
     shared: Arc<Shared>,
     call: Call,
     peer: CallPeer,
-    kept: KeptReplies,
+    errors: BTreeMap<String, Reply>,
     at_once: bool,
 ) -> impl Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static {
     let again = Again {
-        kept: Some(kept),
+        errors: Some(errors),
         task: Some(at_once),
     };
     let ended = answer_with(shared, call, peer, again);
@@ -116,8 +118,8 @@ pub(crate) fn work_again(
 /// How a call goes on that was parked.
 #[derive(Default)]
 struct Again {
-    /// What a journal knows of the answers, if it was parked.
-    kept: Option<KeptReplies>,
+    /// The questions that the client answered with an error, if it was parked.
+    errors: Option<BTreeMap<String, Reply>>,
     /// If it is a task: whether it is one from its beginning.
     task: Option<bool>,
 }
@@ -194,8 +196,8 @@ impl Answering {
     /// The rounds before this one.
     fn rounds(&self, state: Option<String>, responses: Option<InputResponses>) -> Rounds {
         let rounds = Rounds::new(state, responses);
-        match &self.again.kept {
-            Some(kept) => rounds.of_journal(kept),
+        match &self.again.errors {
+            Some(errors) => rounds.of_journal(errors),
             None => rounds,
         }
     }
@@ -530,7 +532,7 @@ impl Answering {
 
     /// Takes one call of a thing, which may be one too many.
     fn take_call(&self, thing: Thing, method: &str, name: &str) -> Result<()> {
-        if self.again.kept.is_some() {
+        if self.again.errors.is_some() {
             // It was counted when it began.
             return Ok(());
         }

@@ -46,13 +46,12 @@ pub(crate) use self::{
 use self::{
     names::{MAC, is_given, mac},
     record::{
-        ANSWER, AnswerRecord, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since,
-        place_in,
+        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since, place_in,
     },
     tasks::WorkingTask,
     watch::{keep_leases, keep_watch},
 };
-use super::{Shared, call::waiting_for, dispatch, rounds::KeptReplies};
+use super::{Shared, call::waiting_for, dispatch};
 use crate::{
     clock::millis,
     ctx::{Arguments, CallPeer, FlowPause, Incoming, ParkingPeer, Peer},
@@ -123,7 +122,7 @@ pub(crate) struct Node {
     chosen: broadcast::Sender<SessionId>,
     /// The calls that it works on.
     leased: Mutex<Vec<LeasedCall>>,
-    /// Whether it renews leases, and goes on with calls of others.
+    /// Whether it renews leases, and goes on with calls of others: from its first request on.
     is_watching: AtomicBool,
     /// Whether it takes no calls of other processes any more: it stops.
     is_stopping: AtomicBool,
@@ -504,16 +503,6 @@ pub(crate) async fn park(
         }
         open.insert(number, AskedQuestion { key, request });
     }
-    // A question that the handler has not come to again stays open: its answer may be on its way.
-    let is_ahead = |(number, asked): &(&u32, &AskedQuestion)| {
-        let is_again = open.values().any(|it: &AskedQuestion| it.key == asked.key);
-        !is_again && !standing.settled.contains(number) && pause.open.contains(&asked.key)
-    };
-    let ahead = standing.asked.iter().filter(is_ahead);
-    let ahead: Vec<_> = ahead
-        .map(|(number, asked)| (*number, asked.clone()))
-        .collect();
-    open.extend(ahead);
     // What is not asked any more is withdrawn.
     let mut settled = standing.settled.clone();
     for number in standing.open().filter(|number| !open.contains_key(number)) {
@@ -625,9 +614,7 @@ async fn answer_to(
     outcome: Result<RawJson, ErrorObject>,
 ) -> Fate {
     let place = place_in((session, call), format_args!("answer.{number}"));
-    let at = shared.clock().now();
-    let reply = Reply::from(outcome);
-    let Ok(reply) = sealed(shared, ANSWER, &place, &AnswerRecord { at, reply }) else {
+    let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
         return Fate::Unavailable;
     };
     let answer = || {
@@ -702,7 +689,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Continuation {
         call,
         standing,
-        kept,
+        errors,
     } = continuation;
     let (whose, epoch) = ((standing.session, standing.call), standing.epoch);
     let request = call.id.clone();
@@ -714,14 +701,14 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     }));
     if let Some(task) = task {
         let at_once = task.is_at_once();
-        let work = dispatch::work_again(Arc::clone(&shared), call, peer, kept, at_once);
+        let work = dispatch::work_again(Arc::clone(&shared), call, peer, errors, at_once);
         // `None`: it is parked again.
         if let Some(outcome) = work.await {
             task.end(&shared, &node, whose, epoch, outcome).await;
         }
         return;
     }
-    let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, kept).await;
+    let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
     let Some(answered) = answered else {
         // It is parked again.
         return;
@@ -809,7 +796,8 @@ pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
 struct Continuation {
     call: Call,
     standing: Standing,
-    kept: KeptReplies,
+    /// The questions that the client answered with an error.
+    errors: BTreeMap<String, Reply>,
 }
 
 impl Continuation {
@@ -829,7 +817,7 @@ impl Continuation {
             attachment: None,
         };
         let mut responses = InputResponses::default();
-        let mut kept = KeptReplies::default();
+        let mut errors = BTreeMap::new();
         let mut settled = Vec::new();
         for (number, reply) in &taken.answers {
             settled.push(*number);
@@ -838,16 +826,14 @@ impl Continuation {
                 continue;
             };
             let place = place_in(whose, format_args!("answer.{number}"));
-            let AnswerRecord { at, reply } = opened(shared, ANSWER, &place, reply)?;
-            kept.answered_at = Some(kept.answered_at.map_or(at, |first| first.min(at)));
-            match reply {
+            match opened(shared, ANSWER, &place, reply)? {
                 Reply::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
                     let value = engine::read_answer(&origin, question, value);
                     responses.insert(asked.key.clone(), value);
                 }
                 error => {
-                    kept.errors.insert(asked.key.clone(), error);
+                    errors.insert(asked.key.clone(), error);
                 }
             }
         }
@@ -856,8 +842,7 @@ impl Continuation {
             && record.answer_by <= shared.clock().now()
         {
             let asked = record.asked.values();
-            let late = asked.map(|asked| (asked.key.clone(), Reply::TimedOut));
-            kept.errors.extend(late);
+            errors.extend(asked.map(|asked| (asked.key.clone(), Reply::TimedOut)));
         }
         let responses = Some(responses);
         let request = match &*record.method {
@@ -911,7 +896,7 @@ impl Continuation {
         Some(Self {
             call,
             standing,
-            kept,
+            errors,
         })
     }
 }

@@ -30,17 +30,9 @@ use crate::{
 pub(super) struct Rounds {
     state: Option<String>,
     responses: InputResponses,
-    kept: KeptReplies,
-    carrier: Carrier,
-}
-
-/// What a journal knows of the answers to a round, beside the answers.
-#[derive(Default, Clone)]
-pub(crate) struct KeptReplies {
     /// The questions that the client of a handshake revision answered with an error.
-    pub(crate) errors: BTreeMap<String, Reply>,
-    /// When the first of the answers was taken.
-    pub(crate) answered_at: Option<Millis>,
+    errors: BTreeMap<String, Reply>,
+    carrier: Carrier,
 }
 
 /// Where a state is between two rounds.
@@ -88,21 +80,16 @@ impl Rounds {
         Self {
             state,
             responses: responses.unwrap_or_default(),
-            kept: KeptReplies::default(),
+            errors: BTreeMap::new(),
             carrier: Carrier::Client,
         }
     }
 
-    /// The same, from a journal.
-    pub(super) fn of_journal(mut self, kept: &KeptReplies) -> Self {
-        self.kept = kept.clone();
+    /// The same, from a journal, with the questions that the client answered with an error.
+    pub(super) fn of_journal(mut self, errors: &BTreeMap<String, Reply>) -> Self {
+        self.errors.clone_from(errors);
         self.carrier = Carrier::Journal;
         self
-    }
-
-    /// When the answers were taken, if that was before now: a timer that has run out since then comes behind them.
-    pub(super) fn answered_at(&self) -> Option<Millis> {
-        self.kept.answered_at
     }
 
     /// About how many bytes it holds.
@@ -152,14 +139,14 @@ impl Rounds {
         let mut replies: BTreeMap<_, _> = replies
             .map(|(key, value)| (key.to_owned(), Reply::Value(value.clone())))
             .collect();
-        replies.extend(self.kept.errors.clone());
+        replies.extend(self.errors.clone());
         replies
     }
 
     /// Fails if the client answered a question with an error, or not in time: a handler that asks by hand has no place for
     /// that.
     pub(super) fn check_errors(&self) -> Result<()> {
-        match self.kept.errors.values().next().cloned() {
+        match self.errors.values().next().cloned() {
             None => Ok(()),
             Some(reply) => Ok(reply.into_value().map(drop)?),
         }

@@ -553,25 +553,9 @@ impl Flow {
             .collect()
     }
 
-    /// The slots that are open and would be open again, and those of before that the handler has not come to yet: it may
-    /// wait for something that is not recorded. Such a question keeps its answer, and such a timer its deadline.
+    /// The slots that are open and would be open again.
     fn left(&self) -> CarriedSlots {
-        let is_ahead = |kind: Kind, key: &str| !self.names[kind as usize].contains_key(key);
-        let is_answered = |open: &OpenEntry| {
-            let mut records = self.journal.iter().map(|record| &record.entry);
-            records.any(|it| it.key == open.key && matches!(it.outcome, Settlement::Answered(_)))
-        };
-        let CarriedSlots { open, timers } = &self.carried;
-        let open = open
-            .iter()
-            .filter(|open| is_ahead(Kind::Question, &open.key));
-        let timers = timers
-            .iter()
-            .filter(|timer| is_ahead(Kind::Timer, &timer.key));
-        let mut left = CarriedSlots {
-            open: open.filter(|open| !is_answered(open)).cloned().collect(),
-            timers: timers.cloned().collect(),
-        };
+        let mut left = CarriedSlots::default();
         for slot in self.slots.values() {
             match &slot.wait {
                 Wait::Question(asked) | Wait::Held(asked, _) => left.open.push(OpenEntry {

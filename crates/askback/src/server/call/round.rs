@@ -27,8 +27,7 @@ impl<T: Answer> HandlerCall<T> {
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
             Some(state) => {
                 trace::count_replay(self.incoming.method);
-                let now = rounds.answered_at();
-                let now = now.unwrap_or_else(|| self.shared.clock().now());
+                let now = self.shared.clock().now();
                 let took = now.checked_sub(state.issued);
                 rounds.mark_refusals(took, &self.limits().asking);
                 let replies = rounds.replies();
@@ -128,8 +127,6 @@ impl<T: Answer> HandlerCall<T> {
         self.pause = FlowPause {
             #[cfg(feature = "http-server")]
             wake: state.timers.iter().map(|timer| timer.deadline).min(),
-            #[cfg(feature = "http-server")]
-            open: state.open.iter().map(|open| open.key.clone()).collect(),
             #[cfg(feature = "http-server")]
             progress: drive.cell().progress().state(),
         };

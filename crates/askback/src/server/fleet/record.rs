@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use askback_core::{
-    ask::{Millis, Principal, Reply, seal},
+    ask::{Millis, Principal, seal},
     jsonrpc::RequestId,
     protocol::{
         ClientCapabilities, Implementation, JsonObject, ProgressParams, ProgressToken, RawJson,
@@ -113,14 +113,6 @@ pub(super) struct PrincipalRecord {
     issuer: Option<String>,
     tenant: Option<String>,
     client_id: Option<String>,
-}
-
-/// An answer as it is written down.
-#[derive(Serialize, Deserialize)]
-pub(super) struct AnswerRecord {
-    /// When it was taken. It counts from then on, whatever its handler does later.
-    pub(super) at: Millis,
-    pub(super) reply: Reply,
 }
 
 impl PrincipalRecord {

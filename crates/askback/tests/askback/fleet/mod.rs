@@ -1,7 +1,6 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
 mod changes;
-mod concurrent;
 mod leaving;
 mod line;
 mod stopping;
@@ -103,7 +102,7 @@ impl Shared {
                 Ok("One.".to_owned())
             }))
             .changing_resources();
-        [tasks::tools(), concurrent::tools(), leaving::tools()]
+        [tasks::tools(), leaving::tools()]
             .into_iter()
             .flatten()
             .fold(builder, ServerBuilder::tool)
