@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askback_core::jsonrpc::{self, ErrorObject, RequestId};
 
-use super::{FINISH_PAUSES, LeaseGuard, Node, Standing, event, finish, opened, place_in, sealed};
+use super::{LeaseGuard, Node, Standing, event, finish, opened, place_in, sealed};
 use crate::{
     clock::millis,
     error::Result,
@@ -51,23 +51,16 @@ impl BegunCall {
         LeaseGuard::new(&self.node, &self.standing)
     }
 
-    /// Ends the call with its last message, which has this number. If that fails, the call is as one whose process is gone.
+    /// Ends the call with its last message, which has this number.
     pub(crate) async fn finish(&self, number: u64, message: Vec<u8>) {
         let Standing { call, session, .. } = self.standing;
-        let seal = |message| event(&self.shared, (session, call), number, None, message, None);
-        let last = seal(message).or_else(|error| {
+        let last = event(&self.shared, (session, call), number, None, message, None);
+        let written = match last {
+            Ok(last) => self.park(&[last], number).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
             tracing::error!(%error, "the result of a call could not be written down");
-            let error = ErrorObject::internal("the result could not be written down");
-            seal(jsonrpc::write_error(Some(&self.standing.id), &error))
-        });
-        let Ok(last) = last else { return };
-        let mut pauses = FINISH_PAUSES.iter();
-        while let Err(error) = self.park(std::slice::from_ref(&last), number).await {
-            let Some(pause) = pauses.next() else {
-                tracing::error!(%error, "the result of a call could not be written down");
-                return;
-            };
-            tokio::time::sleep(*pause).await;
         }
         let held = (call, self.standing.epoch);
         finish(&self.shared, &self.node, held, &[], None).await;
