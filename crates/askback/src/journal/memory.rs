@@ -240,9 +240,6 @@ impl Entries {
         if let Some(status) = request.status {
             call.status = Some(status.to_vec());
         }
-        if call.events.is_empty() {
-            call.first_event = request.first_event;
-        }
         call.events.extend_from_slice(request.events);
         call.wake = request.wake;
         call.expires = request.expires;

@@ -95,7 +95,7 @@ pub struct ParkRequest<'a> {
     pub settled: &'a [u32],
     /// The messages for the client, sealed; numbered from `first_event` on.
     pub events: &'a [Event],
-    /// The number of the first of them, if the log has no message yet: it begins with this one.
+    /// The number of the first of them. In the first request, the log begins with it.
     pub first_event: u64,
     /// When a process has to go on with it though no answer comes.
     pub wake: Option<Millis>,

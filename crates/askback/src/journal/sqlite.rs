@@ -55,13 +55,10 @@ impl OwnParkRequest {
         transaction: &Transaction<'_>,
         max_bytes: usize,
     ) -> Result<ParkOutcome, StoreError> {
-        // A log begins with the number of its first message.
         let known: Option<(u32, bool, i64)> = transaction
             .query_row(
-                "SELECT epoch, is_over, iif(
-                     EXISTS (SELECT * FROM askback_events WHERE call = ?1), next_event, ?2)
-                 FROM askback_calls WHERE id = ?1",
-                params![self.call.0, integer(self.first_event)],
+                "SELECT epoch, is_over, next_event FROM askback_calls WHERE id = ?1",
+                [self.call.0],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
             )
             .optional()?;

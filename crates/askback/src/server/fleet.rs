@@ -5,7 +5,6 @@
 //! to the client there, questions and a sealed state, goes to the journal here. The answer makes it the retry of a round,
 //! with the same code.
 
-mod begun;
 pub(super) mod hints;
 mod names;
 mod record;
@@ -38,7 +37,6 @@ use tokio::sync::{Notify, broadcast};
 
 pub(super) use self::tasks::begin_task;
 pub(crate) use self::{
-    begun::{BegunCall, connection_lost},
     names::{AskName, call_text, read_call, read_request_name, request_digest, request_name},
     record::{WaitingNote, open_message, opened, sealed},
     watch::POLL,
@@ -303,7 +301,7 @@ struct LeasedCall {
 }
 
 /// Holds the lease on a call as long as this value lasts.
-pub(crate) struct LeaseGuard {
+struct LeaseGuard {
     node: Arc<Node>,
     stop: Arc<Notify>,
 }
@@ -334,16 +332,11 @@ impl Drop for LeaseGuard {
 }
 
 impl LeaseGuard {
-    /// Waits until the call must not be worked on here any more.
-    pub(crate) async fn stopped(&self) {
-        self.stop.notified().await;
-    }
-
     /// Works on the call until the work is done or stopped, in a task of the runtime. The lease lasts as long.
     fn work(self, work: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(async move {
             tokio::select! {
-                () = self.stopped() => {}
+                () = self.stop.notified() => {}
                 () = work => {}
             }
         });
@@ -655,7 +648,7 @@ async fn answer_to(
 /// Continues a call that this process has taken, in a task of the runtime.
 fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
-    let mut continuation = Continuation::read(shared, &taken);
+    let mut continuation = Continuation::read(shared, taken);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
         let is_theirs = read.call.origin.principal.as_ref() == principal;
         Arc::make_mut(&mut read.call.origin).attachment = attachment.cloned();
@@ -663,10 +656,6 @@ fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
     let Some(continuation) = continuation else {
-        if let Some(ending) = begun::lost(&shared, &node, &taken) {
-            tokio::spawn(ending);
-            return;
-        }
         // It would be taken again and again.
         tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
         tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
@@ -801,7 +790,7 @@ struct Continuation {
 }
 
 impl Continuation {
-    fn read(shared: &Shared, taken: &TakenCall) -> Option<Self> {
+    fn read(shared: &Shared, taken: TakenCall) -> Option<Self> {
         let whose = (taken.session, taken.call);
         let record: Record = opened(shared, RECORD, &place_in(whose, "record"), &taken.record)?;
         let revision: Revision = record.revision.parse().ok()?;

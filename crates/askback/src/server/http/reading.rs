@@ -173,7 +173,6 @@ impl Events for Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.session.detach(self.stream, self.reader);
-        self.session.leave(self.stream);
         if let Some(sessions) = &self.ends {
             sessions.end(self.session.id());
         }

@@ -1,7 +1,6 @@
 //! A session of a handshake revision: what it must remember, and no task of its own.
 
 mod caller;
-mod left;
 mod parked;
 mod room;
 mod work;
@@ -23,7 +22,7 @@ use askback_core::{
 use tokio::{sync::oneshot, time::Instant};
 
 use self::room::{may_choose, may_watch, room_of};
-pub(super) use self::{left::LeftCall, parked::Stray, work::Work};
+pub(super) use self::{parked::Stray, work::Work};
 use super::{
     admission::{Attachment, attach},
     body::Outgoing,
@@ -431,10 +430,6 @@ impl Session {
         state.open_stream(stream);
         state.respond(at, message);
         state.drain_to(stream);
-        state
-            .stream(stream)
-            .into_iter()
-            .for_each(Stream::answer_left);
         state.close_if_done(stream);
     }
 
@@ -527,9 +522,7 @@ impl State {
             if self.member.is_some() && number != OWN {
                 stream.call = entropy().ok().map(CallId);
                 let mut running = self.running.iter();
-                let mut running = running.by_ref().filter(|it| it.stream == number);
-                // The calls of a batch share a stream.
-                let running = running.next().filter(|_| running.next().is_none());
+                let running = running.find(|running| running.stream == number);
                 let whose = self.member.zip(stream.call);
                 stream.request = running.zip(whose).and_then(|(running, whose)| {
                     fleet::request_name(&self.shared, whose, &running.id)

@@ -5,10 +5,7 @@ use std::{collections::VecDeque, sync::Arc, task::Waker, time::Duration};
 use askback_core::{http::sse, limits::Limits};
 use tokio::time::Instant;
 
-use super::{
-    body::{Outgoing, WORTH_COUNTING},
-    session::LeftCall,
-};
+use super::body::{Outgoing, WORTH_COUNTING};
 use crate::{
     journal::CallId,
     server::{
@@ -55,8 +52,6 @@ pub(super) struct Stream {
     pub(super) request: Option<Arc<str>>,
     /// Whether its messages come from the journal.
     pub(super) is_followed: bool,
-    /// Its call, if its client has left before the call has asked.
-    pub(super) left_call: Option<LeftCall>,
 }
 
 /// The content that a reader finds.
@@ -141,7 +136,6 @@ impl Stream {
             call: None,
             request: None,
             is_followed: false,
-            left_call: None,
         }
     }
 
@@ -243,19 +237,9 @@ impl Stream {
         }
     }
 
-    /// Hands its last message to other processes, if its client may come back to one.
-    pub(super) fn answer_left(&mut self) {
-        if let Some(message) = self.events.back()
-            && let Some(left) = self.left_call.take()
-        {
-            left.answer(self.next_number() - 1, message.clone());
-        }
-    }
-
     /// Nothing more comes.
     pub(super) fn close(&mut self) {
         self.open = false;
-        self.left_call = None;
         self.wake();
     }
 

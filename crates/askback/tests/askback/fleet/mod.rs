@@ -1,7 +1,6 @@
 //! Several processes that serve together: what a person is asked outlives the process that asked.
 
 mod changes;
-mod leaving;
 mod line;
 mod stopping;
 mod tasks;
@@ -102,9 +101,8 @@ impl Shared {
                 Ok("One.".to_owned())
             }))
             .changing_resources();
-        [tasks::tools(), leaving::tools()]
+        tasks::tools()
             .into_iter()
-            .flatten()
             .fold(builder, ServerBuilder::tool)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use askback_core::{
     engine::server::{Changed, write_notification},
-    jsonrpc::{ErrorObject, RequestId},
+    jsonrpc::{self, ErrorObject, RequestId},
     protocol::{InputRequiredResult, RawJson},
 };
 use tokio::time::Instant;
@@ -30,9 +30,13 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_
 /// How many messages of a log are read at once.
 const MOST: usize = 64;
 
-/// How long a client waits for a call that it resumes, and that is not written down. A process that still works on it writes
-/// it down when it notices that the client has left: with the next sign of life at the latest.
-const LOST: Duration = Duration::from_secs(20);
+/// How long a client waits for a call that it resumes, and that is not written down.
+const LOST: Duration = Duration::from_secs(10);
+
+/// The end of such a call for its client.
+const CONNECTION_LOST: &str = "the connection to the server process that worked on this request was lost before the \
+    request was written down: its result cannot be delivered. Whether it took effect is not known; check before you call \
+    again";
 
 /// A message for another process.
 pub(in crate::server::http) enum Stray {
@@ -69,7 +73,7 @@ async fn park_whole(
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return Err(Error::new("the server is no process of a fleet"));
     };
-    let (number, standing, left) = {
+    let (number, standing) = {
         let mut state = session.lock();
         // A call that was cancelled has no stream.
         let Some(number) = state.running_on(&id) else {
@@ -84,22 +88,18 @@ async fn park_whole(
         }
         let stream = state.stream(number);
         let found = stream.and_then(|stream| {
-            let found = (stream.call?, stream.next_number(), stream.left_call.take());
+            let found = (stream.call?, stream.next_number());
             // Nothing else is told on it from now on: the numbers behind this are the journal's.
             stream.is_followed = true;
             Some(found)
         });
-        let Some((call, next, left)) = found else {
+        let Some((call, next)) = found else {
             return Err(Error::new(
                 "there are no random numbers for the name of the call",
             ));
         };
-        let standing = Standing::new(call, member, id.clone(), next);
-        (number, standing, left)
+        (number, Standing::new(call, member, id.clone(), next))
     };
-    if let Some(left) = left {
-        left.park().await;
-    }
     let (call, next) = (standing.call, standing.next_event);
     let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
     let goes_on = {
@@ -152,10 +152,7 @@ impl Session {
         let Some(node) = &self.shared.fleet else {
             return;
         };
-        // What works here, or has ended here, is not in the journal.
-        let has_it = |stream: &Stream| {
-            stream.call == Some(call) && (stream.has_kept(id.event) || !stream.is_followed)
-        };
+        let has_it = |stream: &Stream| stream.call == Some(call) && stream.has_kept(id.event);
         if self.lock().streams.iter().any(has_it) {
             // Without a reader, the log is looked at rarely.
             node.wake(call);
@@ -358,9 +355,11 @@ async fn follow(
         let mut read = read(&shared, node, member, call, &mut after).await;
         match (&read, &unknown) {
             (Read::Gone, Some(request)) if begun.elapsed() >= LOST => {
+                let error = ErrorObject::internal(CONNECTION_LOST);
+                let message = jsonrpc::write_error(Some(request), &error);
                 let last = LogMessage {
                     number: after + 1,
-                    message: fleet::connection_lost(request),
+                    message,
                     waiting: None,
                 };
                 read = Read::Messages(vec![last], true);
