@@ -280,9 +280,12 @@ impl ClientBuilder {
     }
 
     /// Sets whether a round that carries answers is sent again by itself if the server goes away before it responds: once, and
-    /// over HTTP up to `limits.http.stream_resumptions` times in a row. It is not by default: the server may have acted on the answers already, and unless it
-    /// remembers that, it acts again. The call then ends with [`ClientError::OutcomeUnknown`], and a person
-    /// decides. Turn it on if all servers keep claims of what they did, as those with `Ctx::commit` do.
+    /// over HTTP up to `limits.http.stream_resumptions` times in a row.
+    ///
+    /// By default it is sent again only if nothing listened at the server's address. Otherwise the server may have acted on
+    /// the answers already, and unless it remembers that, it acts again. The call then ends with
+    /// [`ClientError::OutcomeUnknown`], and a person decides. Turn it on if all servers keep claims of what they did, as
+    /// servers with `Ctx::commit` do.
     #[must_use]
     pub fn resend_answers(mut self, resend: bool) -> Self {
         self.resends_answers = resend;

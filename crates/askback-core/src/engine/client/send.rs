@@ -411,12 +411,10 @@ fn is_away(error: &ClientError) -> bool {
     }
 }
 
-/// Whether no server has acted on the request: nothing listened, or the server has refused it for now.
+/// Whether no server can have acted on the request, because nothing listened. A 503 does not say that: some gateways answer
+/// it for a server that went away in the middle of the request.
 fn never_arrived(error: &ClientError) -> bool {
-    matches!(
-        error,
-        ClientError::Unreachable(_) | ClientError::Http { status: 503, .. }
-    )
+    matches!(error, ClientError::Unreachable(_))
 }
 
 impl Call {

@@ -249,9 +249,34 @@ fn a_round_that_carries_all_the_server_needs_is_sent_again_ever_more_slowly() {
     let unknown = "the server went away after its questions were answered, so what the call has done is unknown (reset): check before you make it again";
     check_lost(true, ASKS, ANSWERS, "broken reset", unknown);
     let refused = "the server answered with HTTP status 503: no message";
-    check_lost(false, ASKS, ANSWERS, "status 503", refused);
+    check_lost(false, "", "", "status 503", refused);
+    check_lost(true, ASKS, ANSWERS, "status 503", refused);
     let refused = "the server cannot be reached: refused";
     check_lost(false, ASKS, ANSWERS, "unreachable refused", refused);
+}
+
+// A gateway may have passed it on before it answered so.
+#[test]
+fn a_round_with_answers_that_got_a_503_is_not_sent_again() {
+    let profile = Profile {
+        capabilities: capabilities(r#"{"roots":{}}"#),
+        ..profile()
+    };
+    check_as(
+        &profile,
+        &modern(
+            r#"
+            ! call 7 tools/call {"name":"t"}
+            >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            < {"id":2,"result":{"resultType":"input_required","requestState":"1","inputRequests":{"a":{"method":"roots/list"}}}}
+            = ask 1 tool=t key=a retried "roots"
+            ! answer 1 roots {"roots":[]}
+            >> {"id":3,"method":"tools/call","params":{"name":"t","requestState":"1","inputResponses":{"a":{"roots":[]}},"_meta":{"progressToken":3}}}
+            ! lost 3 status 503
+            = failed 7: the server answered with HTTP status 503: no message
+            "#,
+        ),
+    );
 }
 
 #[test]
