@@ -122,6 +122,21 @@ struct Counts {
 }
 
 impl Counts {
+    /// Sums up a run under load.
+    fn load(&self, scene: &Scene, what: String) -> io::Result<Load> {
+        let bookings = scene.bookings()?;
+        let twice = bookings.values().filter(|owners| owners.len() > 1);
+        Ok(Load {
+            calls: self.calls.load(Ordering::Relaxed),
+            errors: self.errors.load(Ordering::Relaxed),
+            twice: twice.count() as u64,
+            before: self.before.load(Ordering::Relaxed),
+            unknown: self.unknown.load(Ordering::Relaxed),
+            cuts: scene.cuts.load(Ordering::Relaxed),
+            what,
+        })
+    }
+
     fn count<T>(&self, ended: Result<T, String>) -> Option<T> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         ended
@@ -254,20 +269,12 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
     working.join_all().await;
     let _ = answer.send(true);
     calls.join_all().await;
-    let bookings = scene.bookings()?;
-    Ok(Load {
-        calls: counts.calls.load(Ordering::Relaxed),
-        errors: counts.errors.load(Ordering::Relaxed),
-        twice: bookings.values().filter(|owners| owners.len() > 1).count() as u64,
-        before: counts.before.load(Ordering::Relaxed),
-        unknown: counts.unknown.load(Ordering::Relaxed),
-        cuts: scene.cuts.load(Ordering::Relaxed),
-        what: format!(
-            "rolling restart of {} processes under {OPEN} open questions and {WORKING} working clients, longest stop {:.2} s",
-            settings.nodes,
-            longest.as_secs_f64()
-        ),
-    })
+    let what = format!(
+        "rolling restart of {} processes under {OPEN} open questions and {WORKING} working clients, longest stop {:.2} s",
+        settings.nodes,
+        longest.as_secs_f64()
+    );
+    counts.load(&scene, what)
 }
 
 /// Opens sessions with five questions each for so long, while processes die.
@@ -319,23 +326,15 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
         turn += 1;
     }
     working.join_all().await;
-    let bookings = scene.bookings()?;
     let rows = left(&scene)?.await?;
-    Ok(Load {
-        calls: counts.calls.load(Ordering::Relaxed),
-        errors: counts.errors.load(Ordering::Relaxed),
-        twice: bookings.values().filter(|owners| owners.len() > 1).count() as u64,
-        before: counts.before.load(Ordering::Relaxed),
-        unknown: counts.unknown.load(Ordering::Relaxed),
-        cuts: scene.cuts.load(Ordering::Relaxed),
-        what: format!(
-            "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
-            span.as_secs(),
-            sessions.load(Ordering::Relaxed),
-            scene.nodes.deaths.load(Ordering::Relaxed),
-            scene.nodes.memory()
-        ),
-    })
+    let what = format!(
+        "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
+        span.as_secs(),
+        sessions.load(Ordering::Relaxed),
+        scene.nodes.deaths.load(Ordering::Relaxed),
+        scene.nodes.memory()
+    );
+    counts.load(&scene, what)
 }
 
 /// How many entries of the journal, and how many claims of commits, a purge removes: now, when results are not kept any
