@@ -198,6 +198,8 @@ fn text_that_is_no_template_is_refused() {
 proptest! {
     #[test]
     fn a_template_is_what_another_implementation_takes(text in "[-%{}ab19._:*+?#,/=]{1,12}") {
+        // It takes names with `..` and names that end in a dot, which RFC 6570 does not.
+        prop_assume!(!["..", ".}", ".,", ".:", ".*"].iter().any(|dot| text.contains(dot)));
         // It takes no hyphens in names.
         let encoded = text.replace('-', "%2D");
         let expected = iri_string::template::UriTemplateStr::new(&encoded).is_ok();
