@@ -1,7 +1,8 @@
 //! The sessions of an endpoint.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::RandomState},
+    hash::{BuildHasher, DefaultHasher, Hasher},
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -54,9 +55,37 @@ pub(super) enum Unkept {
 /// A session of the fleet cannot be served now: its client may send the same again.
 pub(super) struct Unready;
 
+type Part = HashMap<String, Arc<Session>, LastBytes>;
+
+/// Hashes the last bytes of an id: the id of a fleet's session has hundreds. They are random, or belong to the tag of a
+/// seal, so no client can choose them for a session that is kept.
+#[derive(Default)]
+struct LastBytes(RandomState);
+
+impl BuildHasher for LastBytes {
+    type Hasher = LastBytesHasher;
+
+    fn build_hasher(&self) -> LastBytesHasher {
+        LastBytesHasher(self.0.build_hasher())
+    }
+}
+
+struct LastBytesHasher(DefaultHasher);
+
+impl Hasher for LastBytesHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0
+            .write(bytes.last_chunk::<16>().map_or(bytes, |last| last));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
 /// All sessions there are, by their ids.
 pub(super) struct Sessions {
-    parts: [Mutex<HashMap<String, Arc<Session>>>; PARTS],
+    parts: [Mutex<Part>; PARTS],
     shared: Arc<Shared>,
     /// The room for so many of them.
     places: Budget,
@@ -326,7 +355,7 @@ impl Sessions {
             .collect()
     }
 
-    fn part(&self, id: &str) -> &Mutex<HashMap<String, Arc<Session>>> {
+    fn part(&self, id: &str) -> &Mutex<Part> {
         // Ids are random; of one that is not, it does not matter where it is looked for.
         let byte = id.as_bytes().last().copied().unwrap_or_default();
         &self.parts[usize::from(byte) % PARTS]
