@@ -32,6 +32,8 @@ while read -r line; do
       "requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}}}}' | tr -d '\n'; echo ;;
   *'"action"'*) seat=${line#*\"seat\":\"}
     say "\"id\":$call,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"start $starts, seat ${seat%%\"*}\"}]}" ;;
+  *'"method"'*'"id":'* | *'"id":'*'"method"'*)
+    say "\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no such method\"}" ;;
   esac
 done
 "#;

@@ -199,7 +199,6 @@ while read -r l; do
         printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"%s","capabilities":{},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" "$version" ;;
     esac
 done
-sleep 60
 "#;
 
 #[cfg(unix)]
