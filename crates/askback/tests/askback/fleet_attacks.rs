@@ -12,7 +12,7 @@ use askback::{
     Ctx, Fleet, Form, Principal, Resource, Server, Tool,
     http::Service,
     keys::{Key, KeyRing, KeySource},
-    protocol::TaskSupport,
+    protocol::{LoggingLevel, TaskSupport},
     store::{SqliteStore, rusqlite::Connection},
 };
 use http::Request;
@@ -64,6 +64,8 @@ impl Scene {
         let book = move |ctx: Ctx, place: Place| {
             let bookings = Arc::clone(&bookings);
             async move {
+                ctx.log(LoggingLevel::Debug, "canary detail");
+                ctx.log(LoggingLevel::Info, "canary log");
                 let words = format!("canary question: to {}?", place.place);
                 let who: Who = ctx.elicit(words).await?.accepted()?;
                 bookings.fetch_add(1, Ordering::Relaxed);
@@ -81,6 +83,7 @@ impl Scene {
             .tool(Tool::new("book", book).task(TaskSupport::Optional))
             .resource(note)
             .changing_resources()
+            .logging()
             .build()
             .expect("the server is whole")
             .http()
@@ -113,8 +116,24 @@ impl Scene {
         let params = json!({"name": "book", "arguments": {"place": format!("canary place {id}")}});
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         let mut stream = somebody.post(&self.node("tests"), &call).await;
-        let (event, question) = stream.told().await.expect("a question");
-        (question, event.expect("an id"))
+        loop {
+            let (event, message) = stream.told().await.expect("a question");
+            if message["id"].is_string() {
+                return (message, event.expect("an id"));
+            }
+        }
+    }
+
+    /// Calls the tool at a process of its own. Returns how many log lines come before the question.
+    async fn log_lines(&self, somebody: &Somebody, id: u64) -> usize {
+        let params = json!({"name": "book", "arguments": {"place": "canary place"}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let mut stream = somebody.post(&self.node("tests"), &call).await;
+        let mut lines = 0;
+        while stream.message().await["method"] == "notifications/message" {
+            lines += 1;
+        }
+        lines
     }
 
     /// Begins a task, which asks.
@@ -438,6 +457,57 @@ async fn what_is_moved_to_another_row_does_not_open() {
         assert!(!said.iter().any(is_theirs), "{column}: {said:?}");
         assert_eq!(scene.booked(), 0, "{column}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_put_into_another_row_does_not_open() {
+    let scene = Scene::new();
+    let me = scene.open("tests", Some(alice())).await;
+    let (one, first) = scene.asked(&me, 1).await;
+    let (two, second) = scene.asked(&me, 2).await;
+    // Every answer becomes the first one.
+    let database = Connection::open(scene.folder.path().join("fleet.db")).expect("it opens");
+    let changed = database.execute_batch(
+        "CREATE TABLE firsts (reply BLOB);
+         CREATE TRIGGER first_answer AFTER INSERT ON askback_answers WHEN NEW.reply IS NOT NULL BEGIN
+             INSERT INTO firsts VALUES (NEW.reply);
+             UPDATE askback_answers SET reply = (SELECT reply FROM firsts LIMIT 1)
+                 WHERE call = NEW.call AND ask = NEW.ask;
+         END;",
+    );
+    changed.expect("it is done");
+    let node = scene.node("tests");
+    for (question, event, booked) in [(&one, &first, true), (&two, &second, false)] {
+        let id = question["id"].as_str().expect("a name");
+        assert_eq!(me.answer(&node, question, id).await.status, 202);
+        let mut stream = me.resume(&node, event).await;
+        let ended = stream.told().await;
+        let has_result = ended.is_some_and(|(_, message)| message["result"].is_object());
+        assert_eq!(has_result, booked);
+    }
+    assert_eq!(scene.booked(), 1);
+}
+
+#[tokio::test]
+async fn the_choices_of_a_session_do_not_open_as_those_of_another() {
+    let scene = Scene::new();
+    let one = scene.open("tests", Some(alice())).await;
+    let two = scene.open("tests", Some(alice())).await;
+    for (somebody, level) in [(&one, "debug"), (&two, "error")] {
+        let set = json!({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": level}});
+        let set = somebody.post(&scene.node("tests"), &set).await;
+        assert_eq!(set.status, 200);
+    }
+    let lines = async |id| {
+        [
+            scene.log_lines(&one, id).await,
+            scene.log_lines(&two, id).await,
+        ]
+    };
+    assert_eq!(lines(2).await, [2, 0]);
+    swap(scene.folder.path(), "askback_sessions", "note", "id");
+    // Without a choice there are those from `info` on.
+    assert_eq!(lines(3).await, [1, 1]);
 }
 
 #[tokio::test]
