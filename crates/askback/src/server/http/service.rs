@@ -254,10 +254,10 @@ impl Inner {
         let Ok(Some(id)) = heads.session() else {
             return None;
         };
-        let id = std::str::from_utf8(id).unwrap_or_default();
-        if self.sessions.get(id).is_some() {
+        if self.sessions.has(id) {
             return None;
         }
+        let id = std::str::from_utf8(id).unwrap_or_default();
         let reopened = self.sessions.reopen(id, principal(parts)).await;
         reopened.err().map(|Unready| self.unavailable())
     }

@@ -55,7 +55,7 @@ pub(super) enum Unkept {
 /// A session of the fleet cannot be served now: its client may send the same again.
 pub(super) struct Unready;
 
-type Part = HashMap<String, Arc<Session>, LastBytes>;
+type Part = HashMap<Box<[u8]>, Arc<Session>, LastBytes>;
 
 /// Hashes the last bytes of an id: the id of a fleet's session has hundreds. They are random, or belong to the tag of a
 /// seal, so no client can choose them for a session that is kept.
@@ -105,8 +105,12 @@ impl Sessions {
         })
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn get(&self, id: &[u8]) -> Option<Arc<Session>> {
         lock(self.part(id)).get(id).cloned()
+    }
+
+    pub(super) fn has(&self, id: &[u8]) -> bool {
+        lock(self.part(id)).contains_key(id)
     }
 
     /// Keeps a session under an id nobody can guess, which it then has.
@@ -130,7 +134,7 @@ impl Sessions {
     ) -> Result<(), Unready> {
         let opened = fleet_session::open(&self.shared, id, principal).await;
         let opened = opened.map_err(|_| Unready)?;
-        let Some(session) = opened.filter(|_| self.get(id).is_none()) else {
+        let Some(session) = opened.filter(|_| !self.has(id.as_bytes())) else {
             return Ok(());
         };
         self.begin();
@@ -142,7 +146,7 @@ impl Sessions {
 
     fn keep(&self, session: Session) -> Result<Arc<Session>, Unkept> {
         let session = Arc::new(session);
-        let id = session.id().to_owned();
+        let id = Box::from(session.id().as_bytes());
         let principal = session.principal();
         let owner = Owner::of(principal.as_ref());
         let owner = owner.as_ref();
@@ -164,6 +168,7 @@ impl Sessions {
 
     /// Ends a session, with all that goes on in it.
     pub(super) fn end(&self, id: &str) -> bool {
+        let id = id.as_bytes();
         let session = lock(self.part(id)).remove(id);
         match session {
             Some(session) => {
@@ -341,7 +346,8 @@ impl Sessions {
 
     /// Ends a session for another, and tells its calls why.
     fn end_for_room(&self, session: &Session) -> bool {
-        let removed = lock(self.part(session.id())).remove(session.id());
+        let id = session.id().as_bytes();
+        let removed = lock(self.part(id)).remove(id);
         if removed.is_some() {
             session.stop(MADE_ROOM);
         }
@@ -355,9 +361,9 @@ impl Sessions {
             .collect()
     }
 
-    fn part(&self, id: &str) -> &Mutex<Part> {
+    fn part(&self, id: &[u8]) -> &Mutex<Part> {
         // Ids are random; of one that is not, it does not matter where it is looked for.
-        let byte = id.as_bytes().last().copied().unwrap_or_default();
+        let byte = id.last().copied().unwrap_or_default();
         &self.parts[usize::from(byte) % PARTS]
     }
 }

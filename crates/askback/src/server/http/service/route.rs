@@ -46,7 +46,7 @@ impl Inner {
             return Route::Stateless;
         }
         let session = match heads.session() {
-            Ok(session) => session.map(|id| std::str::from_utf8(id).unwrap_or_default()),
+            Ok(session) => session,
             Err(repeated) => {
                 return Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, repeated));
             }
@@ -55,7 +55,7 @@ impl Inner {
             .uri
             .query()
             .and_then(|query| query.strip_prefix(PAIRED));
-        if let Some(id) = paired.or(session) {
+        if let Some(id) = paired.map(str::as_bytes).or(session) {
             if version.is_some() && !revision.is_some_and(|revision| self.speaks(revision)) {
                 return Route::Nowhere(unknown_version());
             }
@@ -82,7 +82,7 @@ impl Inner {
     }
 
     /// A session, if it is theirs who asks.
-    pub(super) fn session(&self, parts: &Parts, id: &str, paired: bool) -> Option<Arc<Session>> {
+    pub(super) fn session(&self, parts: &Parts, id: &[u8], paired: bool) -> Option<Arc<Session>> {
         let session = self.sessions.get(id)?;
         let theirs = session.is_of(principal(parts).as_ref());
         (theirs && session.paired == paired).then_some(session)
@@ -124,7 +124,6 @@ impl Inner {
         match single(&parts.headers, &SESSION_ID) {
             Ok(None) => Route::New,
             Ok(Some(id)) => {
-                let id = std::str::from_utf8(id).unwrap_or_default();
                 let session = self.session(parts, id, false);
                 session.map_or_else(|| Route::Nowhere(ended()), Route::Session)
             }
