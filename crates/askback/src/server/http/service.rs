@@ -164,8 +164,13 @@ impl Service {
             heads = Heads::of(&parts.headers);
         }
         if self.0.shared.fleet.is_some() && answered.is_none() {
-            // Apart, as it would make every request larger.
-            answered = Box::pin(self.0.reopen(&parts, &heads)).await;
+            self.0.sessions.begin();
+            if let Ok(Some(id)) = heads.session()
+                && !self.0.sessions.has(id)
+            {
+                // Apart, as it would make every request larger.
+                answered = Box::pin(self.0.reopen(&parts, id)).await;
+            }
         }
         let mut response = match answered {
             Some(answered) => answered,
@@ -249,15 +254,8 @@ impl Inner {
     }
 
     /// Makes a session ready that another process of the fleet has opened.
-    async fn reopen(&self, parts: &Parts, heads: &Heads<'_>) -> Option<Response<Body>> {
-        self.sessions.begin();
-        let Ok(Some(id)) = heads.session() else {
-            return None;
-        };
-        if self.sessions.has(id) {
-            return None;
-        }
-        let id = std::str::from_utf8(id).unwrap_or_default();
+    async fn reopen(&self, parts: &Parts, id: &[u8]) -> Option<Response<Body>> {
+        let id = std::str::from_utf8(id).ok()?;
         let reopened = self.sessions.reopen(id, principal(parts)).await;
         reopened.err().map(|Unready| self.unavailable())
     }
