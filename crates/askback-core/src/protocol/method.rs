@@ -156,7 +156,20 @@ impl ClientRequest {
             Self::ReadResource(params) => Some(&params.uri),
             Self::GetTask(params) | Self::CancelTask(params) => Some(&params.task_id),
             Self::UpdateTask(params) => Some(&params.task_id),
-            _ => None,
+            Self::Initialize(_)
+            | Self::Discover(_)
+            | Self::Ping(_)
+            | Self::ListTools(_)
+            | Self::ListPrompts(_)
+            | Self::ListResources(_)
+            | Self::ListResourceTemplates(_)
+            | Self::Subscribe(_)
+            | Self::Unsubscribe(_)
+            | Self::Listen(_)
+            | Self::Complete(_)
+            | Self::SetLevel(_)
+            | Self::GetTaskPayload(_)
+            | Self::ListTasks(_) => None,
         }
     }
 }

@@ -1,6 +1,11 @@
 //! The table of what exists when.
 
-use askback_core::revision::{Era, Kind, Revision};
+use std::collections::BTreeSet;
+
+use askback_core::{
+    protocol::{ClientNotification, ClientRequest, ServerNotification, ServerRequest},
+    revision::{Era, Kind, Revision},
+};
 
 #[test]
 fn revisions_have_names_and_eras() {
@@ -70,6 +75,27 @@ fn methods_come_and_go() {
             .collect();
         assert_eq!(found, expected, "{kind:?} {method}");
     }
+}
+
+#[test]
+fn every_method_that_can_be_read_exists_in_a_revision() {
+    #[track_caller]
+    fn check(kinds: &[Kind], readable: &[&'static str]) {
+        let existing: BTreeSet<_> = kinds
+            .iter()
+            .flat_map(|kind| Revision::ALL.map(|revision| revision.methods(*kind)))
+            .flatten()
+            .collect();
+        assert_eq!(existing, readable.iter().copied().collect());
+    }
+    check(&[Kind::ClientRequest], ClientRequest::METHODS);
+    // A question in a result becomes a request on a session.
+    check(
+        &[Kind::ServerRequest, Kind::InputRequest],
+        ServerRequest::METHODS,
+    );
+    check(&[Kind::ClientNotification], ClientNotification::METHODS);
+    check(&[Kind::ServerNotification], ServerNotification::METHODS);
 }
 
 #[test]

@@ -266,7 +266,18 @@ impl Answering {
                     Box::pin(self.shared.end_task(&params.task_id, owner)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
-                _ => Err(Error::protocol(ErrorObject::method_not_found(method))),
+                // The engine answers these, or the revision has no such method.
+                ClientRequest::Initialize(_)
+                | ClientRequest::Discover(_)
+                | ClientRequest::Ping(_)
+                | ClientRequest::Subscribe(_)
+                | ClientRequest::Unsubscribe(_)
+                | ClientRequest::Listen(_)
+                | ClientRequest::SetLevel(_)
+                | ClientRequest::GetTaskPayload(_)
+                | ClientRequest::ListTasks(_) => {
+                    Err(Error::protocol(ErrorObject::method_not_found(method)))
+                }
             }
         }
     }

@@ -245,7 +245,22 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
             (declared || !facts.completions_capability, "completions")
         }
         ClientRequest::SetLevel(_) => (local || capabilities.logging.is_some(), "logging"),
-        _ => return Ok(()),
+        ClientRequest::Initialize(_)
+        | ClientRequest::Discover(_)
+        | ClientRequest::Ping(_)
+        | ClientRequest::ListTools(_)
+        | ClientRequest::CallTool(_)
+        | ClientRequest::ListPrompts(_)
+        | ClientRequest::GetPrompt(_)
+        | ClientRequest::ListResources(_)
+        | ClientRequest::ListResourceTemplates(_)
+        | ClientRequest::ReadResource(_)
+        | ClientRequest::Listen(_)
+        | ClientRequest::GetTask(_)
+        | ClientRequest::GetTaskPayload(_)
+        | ClientRequest::UpdateTask(_)
+        | ClientRequest::CancelTask(_)
+        | ClientRequest::ListTasks(_) => return Ok(()),
     };
     if is_declared {
         Ok(())
