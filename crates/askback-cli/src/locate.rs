@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use askback_host::{page::out, settings_file, text::given, words};
+use askback_host::{page::out, text::given, text_file, words};
 
 use crate::{
     args,
@@ -373,7 +373,7 @@ fn is_listed(name: &str) -> Option<bool> {
         .ok()
         .and_then(|folders| find_upward(&folders.here));
     let Some(file) = file else { return Some(false) };
-    let text = settings_file::read_at(&file).ok()?;
+    let text = text_file::read_at(&file).ok()?;
     let document = Document::read(&text, Layout::Plain, None).ok()?;
     Some(document.names().any(|known| known == name))
 }
@@ -411,7 +411,7 @@ fn is_executable(_: &Path) -> bool {
 
 fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
     let text = match layout {
-        Layout::Plain => settings_file::read_at(file),
+        Layout::Plain => text_file::read_at(file),
         _ => read_at(file),
     };
     text.map_err(|error| Error::unread(file, error))
@@ -423,7 +423,7 @@ fn unnamed() -> Error {
         .ok()
         .and_then(|folders| find_upward(&folders.here));
     let names = file.as_ref().and_then(|file| {
-        let text = settings_file::read_at(file).ok()?;
+        let text = text_file::read_at(file).ok()?;
         let document = Document::read(&text, Layout::Plain, None).ok()?;
         let names: Vec<_> = document.names().map(str::to_owned).collect();
         (!names.is_empty()).then(|| names.join(", "))

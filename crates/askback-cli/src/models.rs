@@ -27,9 +27,8 @@ mod named {
 
     use askback_host::{
         models::{Key, ModelName, Provider},
-        settings_file,
         text::given,
-        words,
+        text_file, words,
     };
 
     use super::{Error, Limits, Model};
@@ -81,9 +80,10 @@ mod named {
         }
 
         fn key(&self, name: &ModelName) -> Result<Option<Key>, Error> {
-            let of_file = self.model_key_file.as_ref().map(|file| {
-                settings_file::read_at(file).map_err(|error| Error::unread(file, error))
-            });
+            let of_file = self
+                .model_key_file
+                .as_ref()
+                .map(|file| text_file::read_at(file).map_err(|error| Error::unread(file, error)));
             // A key is sent nowhere but where it is meant for.
             let own = name
                 .provider

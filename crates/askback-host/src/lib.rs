@@ -30,14 +30,15 @@ pub mod relay;
 pub mod remarks;
 pub mod script;
 mod server_id;
-pub mod settings_file;
 mod settling;
 pub mod signals;
 pub mod suggest;
 pub mod tasks;
 pub mod text;
+pub mod text_file;
 pub mod unattended;
 pub mod wire;
+pub mod yaml;
 
 /// The person stopped what was going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use std::{
 
 use askback_host::{
     page::{Page, Style, out},
-    settings_file,
     text::{given, line},
-    words,
+    text_file, words,
 };
 use clap::ValueEnum as _;
 use serde::Serialize;
@@ -183,7 +182,7 @@ impl FoundFile {
 
 fn read(path: &Path, layout: Layout, folders: &Folders) -> Result<Document, Unreadable> {
     let text = match layout {
-        Layout::Plain => settings_file::read_at(path),
+        Layout::Plain => text_file::read_at(path),
         _ => read_at(path),
     };
     let text = text.map_err(|error| Unreadable(error.to_string()))?;
@@ -264,7 +263,7 @@ fn import(
 ) -> Result<(), Error> {
     let path = folders.here.join("mcp.json");
     let before = match path.exists() {
-        true => settings_file::read_at(&path).map_err(|error| Error::unread(&path, error))?,
+        true => text_file::read_at(&path).map_err(|error| Error::unread(&path, error))?,
         false => String::new(),
     };
     let there = match before.is_empty() {

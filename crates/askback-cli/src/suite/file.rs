@@ -8,9 +8,9 @@ use std::{
 use askback::Revision;
 use askback_host::{
     script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, UnusedRules},
-    settings_file::{self, Shape},
     text::{Words, given},
-    words,
+    text_file, words,
+    yaml::{self, Shape},
 };
 use serde::{
     Deserialize, Deserializer,
@@ -97,7 +97,7 @@ impl Suite {
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let whole = std::path::absolute(file);
-        let read = settings_file::read_at(file).and_then(|text| Ok((text, whole?)));
+        let read = text_file::read_at(file).and_then(|text| Ok((text, whole?)));
         let (text, whole) =
             read.map_err(|error| words!("{} cannot be read: {}", shown.clone(), given(error)))?;
         let folder = whole.parent().unwrap_or(Path::new(""));
@@ -116,7 +116,7 @@ impl Suite {
             roots,
             unused,
             seed,
-        } = settings_file::parse(text)?;
+        } = yaml::parse(text)?;
         let at = Surroundings::of_process(folder);
         let shared = Script {
             answers,

@@ -19,9 +19,8 @@ pub use agreements::{Agreement, Agreements};
 use askback_host::{
     page::{Page, Style, out},
     plain::forget_early,
-    settings_file,
     text::{self, PeerText, given},
-    words,
+    text_file, words,
 };
 
 use crate::{
@@ -47,7 +46,7 @@ impl Found {
     /// belong to this user or the system (as git demands of a repository, `safe.directory`), and no other user may be
     /// able to write to them.
     pub fn open(path: PathBuf) -> Result<Self, Error> {
-        Self::open_by(path, settings_file::read)
+        Self::open_by(path, text_file::read)
     }
 
     /// Reads the configuration of a client, which may be longer.

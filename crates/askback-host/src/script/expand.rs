@@ -3,9 +3,8 @@
 use std::{env, path::Path};
 
 use crate::{
-    settings_file,
     text::{Words, given},
-    words,
+    text_file, words,
 };
 
 /// The place of an answers file, and the environment of those who use it.
@@ -73,7 +72,7 @@ impl<'a> Surroundings<'a> {
     /// The text of a file, without the end of its last line.
     fn file(&self, path: &str) -> Result<String, Words> {
         let path = self.folder.join(path);
-        let text = settings_file::read_at(&path);
+        let text = text_file::read_at(&path);
         let mut text = text.map_err(|error| {
             let path = given(path.display());
             words!("{} cannot be read: {}", path, given(error))

@@ -10,9 +10,8 @@ use super::{
     rule::{Act, Action, Reply, Rule, SampledPart},
 };
 use crate::{
-    settings_file,
     text::{Words, given},
-    words,
+    text_file, words, yaml,
 };
 
 /// An answers file.
@@ -58,7 +57,7 @@ impl Script {
     /// is not there of its surroundings.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
-        let text = settings_file::read_at(file)
+        let text = text_file::read_at(file)
             .map_err(|error| words!("{} cannot be read: {}", shown.clone(), given(error)))?;
         let at = Surroundings::of_process(file.parent().unwrap_or(Path::new("")));
         let script = Self::parse(&text).and_then(|script| script.settled(&at));
@@ -118,7 +117,7 @@ impl Script {
     ///
     /// Shows the place where the text is not one of answers.
     pub fn parse(text: &str) -> Result<Self, Words> {
-        settings_file::parse(text)
+        yaml::parse(text)
     }
 }
 

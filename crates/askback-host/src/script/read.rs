@@ -13,7 +13,7 @@ use super::{
     value::Values,
     when::{Mode, When},
 };
-use crate::settings_file::{Shape, Time};
+use crate::yaml::{Shape, Time};
 
 /// The time to wait before an answer.
 type Delay = Time<{ 10 * 60 }>;

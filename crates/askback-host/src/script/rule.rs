@@ -10,7 +10,7 @@ use super::{
     value::{Values, texts_in},
     when::When,
 };
-use crate::settings_file::Shape;
+use crate::yaml::Shape;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]

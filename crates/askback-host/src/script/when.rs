@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     model::{Ask, Call, Question, link},
-    settings_file::Shape,
+    yaml::Shape,
 };
 
 /// Which questions a rule answers: those that fit everything given here.

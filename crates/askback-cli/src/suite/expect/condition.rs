@@ -1,9 +1,9 @@
 //! Conditions on a value: a text, or any other JSON.
 
 use askback_host::{
-    settings_file::Shape,
     text::{Words, given},
     words,
+    yaml::Shape,
 };
 use regex::Regex;
 use serde::{Deserialize, Deserializer};

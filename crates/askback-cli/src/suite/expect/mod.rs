@@ -7,7 +7,7 @@ mod place;
 use std::{collections::BTreeMap, time::Duration};
 
 use askback::protocol::LoggingLevel;
-use askback_host::settings_file::{Shape, Time};
+use askback_host::yaml::{Shape, Time};
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, IgnoredAny},

@@ -1,13 +1,6 @@
-//! Files that a person writes, which say what the command is to do: of servers, and of answers.
+//! YAML that a user writes, read into derived types, with errors that name the place.
 
-use std::{
-    fmt,
-    fs::File,
-    io::{self, Read},
-    marker::PhantomData,
-    path::Path,
-    time::Duration,
-};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 use askback::internal::json::reworded;
 use jiff::SignedDuration;
@@ -26,37 +19,6 @@ use crate::{
     text::{Words, given},
     words,
 };
-
-/// The most bytes of such a file.
-const MOST: u64 = 1 << 20;
-
-/// Reads the file at a path.
-///
-/// # Errors
-///
-/// Those of [`read`], and of opening the file.
-pub fn read_at(path: &Path) -> io::Result<String> {
-    read(File::open(path)?)
-}
-
-/// Reads a file that is open.
-///
-/// # Errors
-///
-/// Those of the file, and where it is larger than 1 MiB or no text. No more than that is read,
-/// whatever the file says of its size.
-pub fn read(file: File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.take(MOST.saturating_add(1)).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST) {
-        return String::from_utf8(bytes)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"));
-    }
-    Err(io::Error::new(
-        io::ErrorKind::FileTooLarge,
-        "it is larger than 1 MiB",
-    ))
-}
 
 /// Reads YAML, and so JSON too.
 ///

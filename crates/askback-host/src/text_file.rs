@@ -1,0 +1,38 @@
+//! Text files that a user writes: servers, answers, suites.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+/// The most bytes of a file.
+const MOST: u64 = 1 << 20;
+
+/// Reads the file at a path.
+///
+/// # Errors
+///
+/// Those of [`read`], and of opening the file.
+pub fn read_at(path: &Path) -> io::Result<String> {
+    read(File::open(path)?)
+}
+
+/// Reads a file that is open.
+///
+/// # Errors
+///
+/// Those of the file, and if it is larger than 1 MiB or no text. No more than that is read,
+/// whatever the file says of its size.
+pub fn read(file: File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(MOST.saturating_add(1)).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST) {
+        return String::from_utf8(bytes)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"));
+    }
+    Err(io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        "it is larger than 1 MiB",
+    ))
+}
