@@ -1,7 +1,7 @@
 //! The `#[form(...)]` attributes, read and checked as far as tokens tell.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, DeriveInput, Error, Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Path, Result,
     UnOp, ext::IdentExt, meta::ParseNestedMeta, parse_quote, spanned::Spanned,
@@ -205,30 +205,32 @@ fn expression(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
 }
 
 fn case(meta: &ParseNestedMeta<'_>) -> Result<Case> {
-    let wanted = text(meta)?;
-    let known = Case::NAMES.into_iter();
-    match known.clone().find(|(name, _)| *name == wanted.value()) {
-        Some((_, case)) => Ok(case),
-        None => {
-            let names: Vec<_> = known.map(|(name, _)| format!("`{name}`")).collect();
-            let message = format!("there is no such case; there are {}", names.join(", "));
-            Err(Error::new_spanned(wanted, message))
-        }
-    }
+    one_of(meta, "case", &Case::NAMES)
 }
 
-/// The variant of `TextFormat`, to be completed with its path.
+/// The formats, and their variants of `TextFormat`, to be completed with its path.
+const FORMATS: [(&str, &str); 4] = [
+    ("email", "Email"),
+    ("uri", "Uri"),
+    ("date", "Date"),
+    ("date-time", "DateTime"),
+];
+
 fn format(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
-    let format = text(meta)?;
-    match format.value().as_str() {
-        "email" => Ok(quote!(Email)),
-        "uri" => Ok(quote!(Uri)),
-        "date" => Ok(quote!(Date)),
-        "date-time" => Ok(quote!(DateTime)),
-        _ => Err(Error::new_spanned(
-            format,
-            "there is no such format; there are `email`, `uri`, `date` and `date-time`",
-        )),
+    let variant = format_ident!("{}", one_of(meta, "format", &FORMATS)?);
+    Ok(variant.into_token_stream())
+}
+
+/// The value with the name that is written.
+fn one_of<T: Copy>(meta: &ParseNestedMeta<'_>, what: &str, known: &[(&str, T)]) -> Result<T> {
+    let wanted = text(meta)?;
+    match known.iter().find(|(name, _)| *name == wanted.value()) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<_> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = format!("there is no such {what}; there are {}", names.join(", "));
+            Err(Error::new_spanned(wanted, message))
+        }
     }
 }
 
