@@ -1,25 +1,48 @@
 //! The formats of a text field (2026-07-28, client/elicitation, Requested Schema).
 
+use alloc::{format, string::String, vec::Vec};
+
 use iri_string::types::UriStr;
 
 use crate::rfc3339::{is_date, is_date_time};
 
-/// The formats a text field may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TextFormat {
-    /// A mail address.
-    Email,
-    /// A URI with a scheme (RFC 3986).
-    Uri,
-    /// A date, `2026-06-15` (RFC 3339 `full-date`).
-    Date,
-    /// A date and time with an offset, `2026-06-15T09:30:00Z` (RFC 3339 `date-time`).
-    DateTime,
+/// Makes [`TextFormat`] of a table: the name of each format in JSON Schema, its words, and what judges a text.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal, $matches:expr;)*) => {
+        /// The formats a text field may have.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum TextFormat {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl TextFormat {
+            /// All formats.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const fn info(self) -> FormatInfo {
+                match self {
+                    $(Self::$variant => FormatInfo {
+                        name: $name,
+                        words: $words,
+                        matches: $matches,
+                    },)*
+                }
+            }
+        }
+    };
 }
 
-/// The names of all formats, for errors.
-pub(super) const FORMAT_NAMES: &str = "email, uri, date and date-time";
+formats! {
+    /// A mail address.
+    Email = "email", "a mail address such as ada@example.com", is_email;
+    /// A URI with a scheme (RFC 3986).
+    Uri = "uri", "an address such as https://example.com/page", is_uri;
+    /// A date, `2026-06-15` (RFC 3339 `full-date`).
+    Date = "date", "a date such as 2026-06-15", is_date;
+    /// A date and time with an offset, `2026-06-15T09:30:00Z` (RFC 3339 `date-time`).
+    DateTime = "date-time", "a date and time such as 2026-06-15T09:30:00Z", is_date_time;
+}
 
 struct FormatInfo {
     name: &'static str,
@@ -28,31 +51,11 @@ struct FormatInfo {
 }
 
 impl TextFormat {
-    const ALL: [Self; 4] = [Self::Email, Self::Uri, Self::Date, Self::DateTime];
-
-    const fn info(self) -> FormatInfo {
-        match self {
-            Self::Email => FormatInfo {
-                name: "email",
-                words: "a mail address such as ada@example.com",
-                matches: is_email,
-            },
-            Self::Uri => FormatInfo {
-                name: "uri",
-                words: "an address such as https://example.com/page",
-                matches: is_uri,
-            },
-            Self::Date => FormatInfo {
-                name: "date",
-                words: "a date such as 2026-06-15",
-                matches: is_date,
-            },
-            Self::DateTime => FormatInfo {
-                name: "date-time",
-                words: "a date and time such as 2026-06-15T09:30:00Z",
-                matches: is_date_time,
-            },
-        }
+    /// The names of all formats, for errors.
+    pub(super) fn names() -> String {
+        let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
+        let (last, others) = names.split_last().unwrap_or((&"", &[]));
+        format!("{} and {last}", others.join(", "))
     }
 
     /// The name of the format in JSON Schema.
@@ -62,7 +65,8 @@ impl TextFormat {
 
     /// The format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
+        let mut formats = Self::ALL.iter().copied();
+        formats.find(|format| format.name() == name)
     }
 
     /// The format in words, with an example: "a date such as 2026-06-15".

@@ -14,7 +14,6 @@ use super::{
     BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, JsonField, NumberField,
     Opt, TextField, TextFormat,
     draft::{Draft, FieldDraft, Keywords, twice},
-    format::FORMAT_NAMES,
     number,
     order::Orders,
     references::Definitions,
@@ -273,7 +272,7 @@ fn read_text(keywords: &mut Keywords) -> Result<TextField, String> {
         None => None,
         Some(name) => Some(
             TextFormat::from_name(&name)
-                .ok_or_else(|| format!("the format `{name}` is none of {FORMAT_NAMES}"))?,
+                .ok_or_else(|| format!("the format `{name}` is none of {}", TextFormat::names()))?,
         ),
     };
     let default = match keywords.preset()? {

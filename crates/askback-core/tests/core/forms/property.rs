@@ -84,12 +84,7 @@ fn options() -> impl Strategy<Value = Vec<Opt>> {
 }
 
 fn kind() -> impl Strategy<Value = FieldKind> {
-    let formats = select(vec![
-        TextFormat::Email,
-        TextFormat::Uri,
-        TextFormat::Date,
-        TextFormat::DateTime,
-    ]);
+    let formats = select(TextFormat::ALL);
     let pattern = option::weighted(0.3, select(PATTERNS).prop_map(String::from));
     let text = (
         bounds(),

@@ -1,6 +1,9 @@
 //! Values that are made up.
 
-use askback::{forms::FormSchema, limits::FormLimits};
+use askback::{
+    forms::{FormSchema, TextFormat},
+    limits::FormLimits,
+};
 use askback_host::{
     model::{Ask, Question, Reply},
     script::Answer,
@@ -30,6 +33,22 @@ const NARROW: &str = r#"
     "one": {"type": "string", "enum": ["a", "b", "c"]},
     "some": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string", "enum": ["a", "b", "c"]}}
 "#;
+
+#[test]
+fn a_text_of_every_format_is_made_up() {
+    for format in TextFormat::ALL {
+        let name = format.name();
+        let field = format!(r#""a": {{"type": "string", "format": "{name}"}}"#);
+        let question = form("Book?", &field, r#""a""#);
+        match answer("answers: [{generate: true}]", &travel(), &question) {
+            Answer::Given(Reply::Form(content), _) => {
+                let text = content["a"].as_str().unwrap_or_default();
+                assert!(format.matches(text), "{name}: {text:?}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
 
 #[test]
 fn values_that_are_made_up_fit() {
