@@ -40,22 +40,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Any `std::error::Error` becomes one through `?`, and so does a person's no through
 /// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, a
 /// boxed error with `.map_err(Error::internal)?`, and an `anyhow::Error` through `?` with the feature `anyhow`: the
-/// client then reads its outermost words, and the causes are logged. What the client sees depends on what was called:
-///
-/// | the error | a tool answers | a prompt or resource answers |
-/// |---|---|---|
-/// | a person declined or cancelled | a result that says that nothing was done and why; of a tool with an output schema, with `isError` | -32603 with the same words |
-/// | a person declined or cancelled, with [`Answer::accepted_or`](crate::Answer::accepted_or) | the author's result | -32603 with the same words |
-/// | the client cannot be asked | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
-/// | the tool only runs as a [task](crate::Tool::task), and the client takes none | a tool error; in 2026-07-28 the error -32021 | |
-/// | the client lacks an extension ([`Ctx::require_extension`](crate::Ctx::require_extension)) | a tool error; in 2026-07-28 the error -32021 | -32603 with the same words; in 2026-07-28 the error -32021 |
-/// | [`Error::protocol`] | that JSON-RPC error | that JSON-RPC error |
-/// | [`Error::url_required`] | -32042 to a client of 2025-11-25 that opens links, else as where the client cannot be asked | the same |
-/// | [`Error::invalid_params`] | a tool error | -32602 |
-/// | a panic | -32603, without its words | -32603, without its words |
-/// | an `io::Error`, a [`StoreError`](crate::store::StoreError), a [`KeyError`](crate::keys::KeyError), an error of SQLite, a `tokio::task::JoinError` | a tool error without its words, which are logged | -32603 without its words, which are logged |
-/// | [`Error::internal`] | a tool error without its words, which are logged | -32603 without its words, which are logged |
-/// | anything else | a tool error with its words | -32603 with its words |
+/// client then reads its outermost words, and the causes are logged. What the client sees depends on the error and on
+/// what was called: the guide has the table, in `docs/guide/tools.md` of the repository.
 ///
 /// Errors of the machine under a server name paths, modes and addresses. The client is told only
 /// that the server failed, and the operator finds the rest in the log. An author who wants the
@@ -227,12 +213,16 @@ impl Error {
         }
     }
 
-    /// The error where no tool result can carry it.
+    /// The error where no tool result can carry it, with a code that is the same for every client.
     pub(crate) fn into_object(self) -> ErrorObject {
         let code = match self.kind {
             Kind::Protocol(object) => return *object,
             Kind::InvalidParams | Kind::NotFound => jsonrpc::INVALID_PARAMS,
-            _ => jsonrpc::INTERNAL_ERROR,
+            Kind::Failed | Kind::NotDone(_) | Kind::Ask(_) => jsonrpc::INTERNAL_ERROR,
+            #[cfg(feature = "server")]
+            Kind::UrlRequired(_) | Kind::ClientLacks(_) | Kind::Panicked | Kind::Parked => {
+                jsonrpc::INTERNAL_ERROR
+            }
         };
         ErrorObject::new(code, self.message)
     }

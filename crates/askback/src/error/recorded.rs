@@ -64,7 +64,15 @@ impl<T> From<Result<T>> for Recorded<T> {
                 whose: match error.kind {
                     Kind::InvalidParams => Some(Whose::Caller),
                     Kind::NotDone(_) => Some(Whose::Person),
-                    _ => None,
+                    // A step fails with the words of these alone, the first time and when it is replayed.
+                    Kind::Failed
+                    | Kind::Ask(_)
+                    | Kind::NotFound
+                    | Kind::Protocol(_)
+                    | Kind::UrlRequired(_)
+                    | Kind::ClientLacks(_)
+                    | Kind::Panicked
+                    | Kind::Parked => None,
                 },
                 message: error.message,
             }),

@@ -97,7 +97,8 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
     }
 }
 
-/// The error where no result can carry it: the one place where codes are assigned.
+/// The error where no result can carry it. Codes that depend on the client are assigned here, all others by
+/// [`Error::into_object`].
 pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
     let error = as_client_takes(origin, error);
     match error.kind() {
@@ -115,7 +116,15 @@ pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
             ErrorObject::new(codes::URL_ELICITATION_REQUIRED, error.message())
                 .with_data(serde_json::to_value(&data).unwrap_or(Value::Null))
         }
-        _ => error.into_object(),
+        Kind::Failed
+        | Kind::NotDone(_)
+        | Kind::Ask(_)
+        | Kind::InvalidParams
+        | Kind::NotFound
+        | Kind::Protocol(_)
+        | Kind::ClientLacks(_)
+        | Kind::Panicked
+        | Kind::Parked => error.into_object(),
     }
 }
 
