@@ -129,15 +129,30 @@ impl When {
     }
 
     fn fits_call(&self, server: &str, question: &Question) -> bool {
+        let Self {
+            server: wanted_server,
+            tool: wanted_tool,
+            prompt: wanted_prompt,
+            key,
+            // The callers look at these, as far as they apply to what is asked.
+            mode: _,
+            message: _,
+            fields: _,
+            only: _,
+            tools: _,
+            host: _,
+            // The order of the questions is counted by the rules of a run.
+            nth: _,
+        } = self;
         let call = question.call.as_ref();
         let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
         let is =
             |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
         // Never what the server calls itself: any server can call itself anything.
-        is(&self.server, Some(server))
-            && is(&self.tool, tool)
-            && is(&self.prompt, prompt)
-            && is(&self.key, question.key.as_deref())
+        is(wanted_server, Some(server))
+            && is(wanted_tool, tool)
+            && is(wanted_prompt, prompt)
+            && is(key, question.key.as_deref())
     }
 }
 
