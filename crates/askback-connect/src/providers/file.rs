@@ -99,14 +99,13 @@ impl Providers {
     /// ```
     ///
     /// A secret is a variable of the environment (`${NAME}`), or the first line of a file beside this one; it cannot
-    /// be written here. A preset (`github`, `google`, `linear`, `microsoft` with a `tenant`, `slack`) fills in what the
-    /// table does not have. A key of the table takes the place of the preset's: so `scopes` names the preset's own, too,
-    /// such as Google's `openid` and `email`. Words for scopes alone are added.
+    /// be written here. A preset fills in what the table does not have. A key of the table takes the place of the preset's:
+    /// so `scopes` names the preset's own, too, such as Google's `openid` and `email`. Words for scopes alone are added.
     ///
     /// Where a table has an issuer and no endpoints, they are fetched from it; a `revocation_endpoint` or a
     /// `device_endpoint` of the table comes before the fetched one. `api` has the origins that tokens are sent to
-    /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have both. All keys are in
-    /// the guide, `docs/guide/providers.md` of the repository.
+    /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have both. All keys and presets
+    /// are in the guide, `docs/guide/providers.md` of the repository.
     ///
     /// # Errors
     ///

@@ -90,21 +90,83 @@ mod tests {
 
     use super::*;
 
+    const REDIRECT: &str = "https://tools.example/connected";
+
+    fn client() -> RegisteredClient {
+        RegisteredClient::new("c-1").with_secret(Secret::new("s"))
+    }
+
+    /// Parameters of a request of the scopes `a` and `b`.
+    fn parameters(preset: &str) -> &'static [(&'static str, &'static str)] {
+        match preset {
+            "github" => &[("scope", "a b")],
+            "google" => &[
+                ("scope", "openid email a b"),
+                ("access_type", "offline"),
+                ("prompt", "consent"),
+            ],
+            "linear" => &[("scope", "read,a,b")],
+            "microsoft" => &[("scope", "openid profile offline_access a b")],
+            "slack" => &[("user_scope", "a,b")],
+            _ => panic!("the parameters of {preset} are not known here"),
+        }
+    }
+
     #[test]
-    fn each_preset_has_a_page_and_can_be_begun() {
+    fn each_preset_can_be_used() {
         let presets: BTreeMap<String, Entry> = toml::from_str(PRESETS).expect("the presets");
         for (name, entry) in presets {
             let page = entry.page.clone().unwrap_or_default();
             assert!(page.starts_with("https://"), "{name}: {page:?}");
-            let client = RegisteredClient::new("c-1").with_secret(Secret::new("s"));
-            let party = entry.tenant("common").party(&name, client);
+            let party = entry.tenant("common").party(&name, client());
             let party = party.unwrap_or_else(|error| panic!("{name}: {error:?}"));
-            assert!(
-                !party.api_origins().unwrap_or_default().is_empty(),
-                "{name}"
-            );
-            let begun = party.begin(&Scopes::new(), "https://tools.example/connected");
-            assert!(begun.is_ok(), "{name}: {begun:?}");
+            let origins = party.api_origins().unwrap_or_default();
+            assert!(!origins.is_empty(), "{name}");
+            for scope in party.default_scopes().iter() {
+                assert!(party.words_of(scope).is_some(), "{name} {scope}");
+            }
+            let scopes = Scopes::parse("a b").expect("scopes");
+            let (url, _) = party.begin(&scopes, REDIRECT).expect("a request");
+            for (parameter, written) in parameters(&name) {
+                let found = url.query_pairs().find(|(name, _)| name == parameter);
+                let found = found.map(|(_, value)| value.into_owned());
+                assert_eq!(found.as_deref(), Some(*written), "{name} {parameter}");
+            }
+        }
+    }
+
+    #[test]
+    fn scopes_have_words() {
+        #[track_caller]
+        fn check(party: Result<ThirdParty, ConnectError>, scope: &str, words: &str) {
+            assert_eq!(party.expect("a preset").words_of(scope), Some(words));
+        }
+        check(
+            ThirdParty::github(client()),
+            "read:user",
+            "Read your profile",
+        );
+        check(
+            ThirdParty::microsoft("common", client()),
+            "https://graph.microsoft.com/Mail.Read",
+            "Read your mail",
+        );
+    }
+
+    #[test]
+    fn a_tenant_changes_the_path_alone() {
+        for (tenant, is_valid) in [
+            ("common", true),
+            ("9188040d-6c67-4c5b-b112-36a304b66dad", true),
+            ("acme.example", true),
+            ("", false),
+            ("..", false),
+            ("a/b", false),
+            ("a@b", false),
+            ("a?b", false),
+        ] {
+            let party = ThirdParty::microsoft(tenant, client());
+            assert_eq!(party.is_ok(), is_valid, "{tenant}");
         }
     }
 }

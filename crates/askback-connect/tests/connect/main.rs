@@ -19,7 +19,6 @@ mod pages;
 mod place;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
-mod presets;
 mod renewal;
 mod requests;
 mod scripted;
