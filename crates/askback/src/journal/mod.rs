@@ -39,6 +39,9 @@
 //! It implements [`Journal`] and passes `askback::testing::check_journal` (feature `testing`). A [`Bus`] passes
 //! `check_bus`.
 
+// A new fact of a call is a member of the sealed `Record` (`server/fleet/record.rs`). If a journal must see it, to find or
+// count calls, it is a field of `ParkRequest` instead, and each journal keeps it.
+
 mod bus;
 mod memory;
 #[cfg(feature = "sqlite")]
