@@ -295,20 +295,4 @@ mod tests {
             assert_eq!(Exit::of(outcome, None), exit);
         }
     }
-
-    #[test]
-    fn the_codes_are_those_of_the_manual() {
-        let codes = [
-            Exit::Done,
-            Exit::ToolError,
-            Exit::Usage,
-            Exit::Refused,
-            Exit::Failure,
-            Exit::SignIn,
-            Exit::Unanswered,
-            Exit::Unexpected,
-            Exit::Parked,
-        ];
-        assert_eq!(codes.map(|exit| exit as u8), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    }
 }

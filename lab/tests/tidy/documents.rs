@@ -290,10 +290,12 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_architecture_names_what_is_there() {
+fn documents_name_what_is_there() {
     let project = Tree::project();
-    assert!(project.has("ARCHITECTURE.md"));
-    assert_none(paths(&project, "ARCHITECTURE.md"));
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        assert!(project.has(document));
+        assert_none(paths(&project, document));
+    }
 
     let bad = Tree::of([
         (

@@ -9,6 +9,7 @@ mod documents;
 mod features;
 mod layout;
 mod limits;
+mod lists;
 mod modules;
 mod packages;
 mod reference;

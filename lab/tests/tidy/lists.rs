@@ -1,0 +1,282 @@
+//! Lists that are written down in several places: each place has the same entries.
+
+use std::collections::BTreeSet;
+
+use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
+
+/// A place of a list: the file, the texts before and after the list, and the entries between the two.
+type Place<'a> = (&'a str, &'a str, &'a str, fn(&str) -> Vec<&str>);
+
+/// Up to the end of the file.
+const END: &str = "\0";
+
+const RULES: &str = "crates/askback-check/src/rules.rs";
+
+/// The places of each list, first the code.
+const LISTS: [&[Place<'_>]; 6] = [
+    // The members of a server in an `mcp.json`.
+    &[
+        (
+            "crates/askback-cli/src/servers/document.rs",
+            "\npub(super) const KNOWN:",
+            "];",
+            quoted,
+        ),
+        (
+            "docs/guide/command.md",
+            "| member | meaning |",
+            "\n\n",
+            first_cells,
+        ),
+    ],
+    // The formats of texts in forms.
+    &[
+        (
+            "crates/askback-core/src/forms/format.rs",
+            "\nformats! {",
+            "\n}",
+            |text| between(text, " = \"", "\""),
+        ),
+        (
+            "crates/askback-macros/src/form/attributes.rs",
+            "const FORMATS:",
+            "];",
+            |text| between(text, "(\"", "\""),
+        ),
+        (
+            "crates/askback-macros/src/lib.rs",
+            "`format = \"email\"` |",
+            "\n",
+            in_backticks,
+        ),
+        (
+            "docs/guide/forms.md",
+            "`format` makes it",
+            "\n",
+            in_backticks,
+        ),
+        (
+            "docs/guide/reference.md",
+            "`format = \"email\"` |",
+            "\n",
+            in_backticks,
+        ),
+    ],
+    // The exit codes.
+    &[
+        (
+            "crates/askback-cli/src/error.rs",
+            "pub enum Exit {",
+            "\n}",
+            |text| between(text, " = ", ","),
+        ),
+        (
+            "crates/askback-cli/src/commands/call.rs",
+            "const EXIT_CODES:",
+            "\";",
+            first_numbers,
+        ),
+        (
+            "docs/guide/scripts.md",
+            "| code | meaning |",
+            "\n\n",
+            first_numbers,
+        ),
+    ],
+    // The members of `when` in a rule of an answers file.
+    &[
+        (
+            "crates/askback-host/src/script/when.rs",
+            "pub struct When {",
+            "\n}",
+            |text| between(text, "    pub ", ":"),
+        ),
+        (
+            "docs/guide/answers.md",
+            "| member | fits |",
+            "\n\n",
+            first_cells,
+        ),
+    ],
+    // The third parties that are known.
+    &[
+        (
+            "crates/askback-connect/src/providers/presets.toml",
+            "",
+            END,
+            tables,
+        ),
+        (
+            "crates/askback-connect/src/providers/presets.rs",
+            "impl ThirdParty {",
+            "\n}\n",
+            |text| between(text, " party(\"", "\""),
+        ),
+        (
+            "docs/guide/providers.md",
+            "| `preset` | text |",
+            ":",
+            in_backticks,
+        ),
+    ],
+    // The rules of `check` that are no requirements of the specification.
+    &[
+        (RULES, "\nrules! {", "\n}", own_rules),
+        (
+            "docs/guide/checking-a-server.md",
+            "| our own rule | finds |",
+            "\n\n",
+            first_cells,
+        ),
+    ],
+];
+
+/// Entries that a place has and the first place does not, or the reverse.
+fn differences(tree: &Tree, list: &[Place<'_>]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut first: Option<(&str, BTreeSet<&str>)> = None;
+    for (path, before, after, read) in list {
+        let text = tree.get(path).unwrap_or_default();
+        let Some((_, list)) = text.split_once(before) else {
+            problems.push(format!("{path}: there is no {before:?}"));
+            continue;
+        };
+        let list = list.split(after).next().unwrap_or_default();
+        let entries: BTreeSet<&str> = read(list).into_iter().collect();
+        let Some((code, known)) = &first else {
+            first = Some((path, entries));
+            continue;
+        };
+        let missing = known.difference(&entries);
+        problems.extend(missing.map(|entry| format!("{path} leaves out {entry} of {code}")));
+        let unknown = entries.difference(known);
+        problems.extend(unknown.map(|entry| format!("{path} has {entry}, unlike {code}")));
+    }
+    problems
+}
+
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('"').skip(1).step_by(2).collect()
+}
+
+fn in_backticks(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The texts between each of these and the next of those.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
+    let rests = text.split(before).skip(1);
+    rests.filter_map(|rest| rest.split(after).next()).collect()
+}
+
+/// The names in backticks in the first cells of a table.
+fn first_cells(table: &str) -> Vec<&str> {
+    let cells = table.lines().filter_map(|row| row.split('|').nth(1));
+    cells.flat_map(in_backticks).collect()
+}
+
+/// The numbers with which lines and rows begin.
+fn first_numbers(text: &str) -> Vec<&str> {
+    let begins = text.lines().filter_map(|line| {
+        let line = line.strip_prefix("| ").unwrap_or(line);
+        line.split(' ').next()
+    });
+    begins.filter(|begin| begin.parse::<u8>().is_ok()).collect()
+}
+
+/// The tables of a TOML file that are in no other table.
+fn tables(text: &str) -> Vec<&str> {
+    let headings = text.lines().filter_map(|line| line.strip_prefix('['));
+    let names = headings.filter_map(|heading| heading.strip_suffix(']'));
+    names.filter(|name| !name.contains('.')).collect()
+}
+
+/// The ids of rules in small letters.
+fn own_rules(rules: &str) -> Vec<&str> {
+    const LEVELS: [&str; 3] = [" Must ", " Should ", " Lint "];
+    let texts: Vec<&str> = rules.split('"').collect();
+    let followed = texts.windows(2).filter_map(|texts| match texts {
+        [text, next] if LEVELS.iter().any(|level| next.starts_with(level)) => Some(*text),
+        _ => None,
+    });
+    followed
+        .filter(|id| id.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect()
+}
+
+/// Rules of `check` that no code judges: they would always be reported as not tried.
+fn unjudged(tree: &Tree) -> Vec<Problem> {
+    const JUDGES: [&str; 3] = ["listed.rs", "trials/", "steps/"];
+    let rules = tree.get(RULES).unwrap_or_default();
+    let rules = rules.split("\nrules! {").nth(1).unwrap_or_default();
+    let names = rules.lines().filter_map(|line| {
+        let (name, rest) = line.trim_start().split_once(' ')?;
+        let over = ["Any [", "Stdio [", "Http ["];
+        over.iter()
+            .any(|over| rest.starts_with(over))
+            .then_some(name)
+    });
+    let judges: Vec<String> = tree
+        .files()
+        .filter(|(path, _)| {
+            let path = path.strip_prefix("crates/askback-check/src/");
+            path.is_some_and(|path| JUDGES.iter().any(|judge| path.starts_with(judge)))
+        })
+        .map(|(_, text)| words(text))
+        .collect();
+    let named: BTreeSet<&str> = judges
+        .iter()
+        .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+        .collect();
+    names
+        .filter(|name| !named.contains(name))
+        .map(|name| format!("{RULES}: no code judges {name}"))
+        .collect()
+}
+
+#[test]
+fn every_place_of_a_list_has_the_same() {
+    let project = Tree::project();
+    let lists = LISTS.iter();
+    assert_none(lists.flat_map(|list| differences(&project, list)).collect());
+
+    let bad = Tree::of([
+        ("a.rs", "const A: [&str; 2] = [\n    \"a\",\n    \"b\",\n];"),
+        ("b.md", "| a |\n|---|\n| `b`, `c` | `d` |\n\n| `e` | |"),
+    ]);
+    let list: [Place<'_>; 3] = [
+        ("a.rs", "const A:", "];", quoted),
+        ("b.md", "| a |", "\n\n", first_cells),
+        ("c.md", "| a |", "\n\n", first_cells),
+    ];
+    let wanted = ["b.md leaves out a", "b.md has c", "c.md: there is no"];
+    assert_found(&differences(&bad, &list), &wanted);
+}
+
+#[test]
+fn entries_are_found() {
+    assert_eq!(first_numbers("0  a\n   -1 b\n| 130 | 2 |"), ["0", "130"]);
+    assert_eq!(tables("[a]\nb = [1]\n[a.c]\n[d]"), ["a", "d"]);
+    let rules =
+        "A Any [\"BA-1\" Must X, \"a-b\" Should Y] \"c\";\nB Any [\"d\" Lint X] \"e\" => \"f\";";
+    assert_eq!(own_rules(rules), ["a-b", "d"]);
+}
+
+#[test]
+fn every_rule_is_judged() {
+    assert_none(unjudged(&Tree::project()));
+
+    let bad = Tree::of([
+        (
+            RULES,
+            "\nrules! {\n    \"why\":\n    A Any [\"x\"] \"says\";\n    B Http [\"y\"]\n        \"says\";\n    AB Any [];\n}",
+        ),
+        (
+            "crates/askback-check/src/trials/http.rs",
+            "judge(AB) // B\n",
+        ),
+        ("crates/askback-check/src/listed.rs", "rules::A"),
+        ("crates/askback-check/src/report.rs", "B"),
+    ]);
+    assert_found(&unjudged(&bad), &["no code judges B"]);
+}
