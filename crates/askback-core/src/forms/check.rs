@@ -66,7 +66,7 @@ impl Field {
             FieldKind::Text(text) => check_text(text, value, limits),
             FieldKind::Number(number) => check_number(number, value),
             FieldKind::Boolean(_) if value.is_boolean() => Ok(()),
-            FieldKind::Boolean(_) => Err("must be yes or no".into()),
+            FieldKind::Boolean(_) => Err(NOT_BOOLEAN.into()),
             FieldKind::Choice(choice) => match value {
                 Value::String(value) if is_option(&choice.options, value) => Ok(()),
                 _ => Err(one_of(&choice.options)),
@@ -94,6 +94,8 @@ impl Field {
 pub(super) const MISSING: &str = "must be given";
 /// The message for a value under a name that is no field.
 pub(super) const UNKNOWN: &str = "is not known";
+/// The message for a value that is not a boolean.
+pub(super) const NOT_BOOLEAN: &str = "must be yes or no";
 
 fn check_text(field: &TextField, value: &Value, limits: &FormLimits) -> Result<(), String> {
     let Value::String(text) = value else {

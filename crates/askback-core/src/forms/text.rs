@@ -12,8 +12,8 @@ use serde_json::{Number, Value};
 
 use super::{
     Content, Field, FieldKind, FormSchema, Issue, Issues, NumberField, Opt,
-    check::{MISSING, UNKNOWN, choose_at_most, choose_from, one_of},
-    number,
+    check::{MISSING, NOT_BOOLEAN, UNKNOWN, choose_at_most, choose_from, one_of},
+    number, words,
 };
 use crate::limits::FormLimits;
 
@@ -94,15 +94,15 @@ impl Field {
 }
 
 fn parse_boolean(text: &str) -> Result<Value, String> {
-    const YES: [&str; 3] = ["yes", "y", "true"];
-    const NO: [&str; 3] = ["no", "n", "false"];
+    const TRUE: [&str; 3] = [words::YES, "y", "true"];
+    const FALSE: [&str; 3] = [words::NO, "n", "false"];
     let is = |word: &&str| text.eq_ignore_ascii_case(word);
-    if YES.iter().any(is) {
+    if TRUE.iter().any(is) {
         Ok(true.into())
-    } else if NO.iter().any(is) {
+    } else if FALSE.iter().any(is) {
         Ok(false.into())
     } else {
-        Err("must be yes or no".into())
+        Err(NOT_BOOLEAN.into())
     }
 }
 

@@ -13,7 +13,9 @@ use serde_json::{Number, Value};
 
 use super::{
     BooleanField, ChoiceField, ChoicesField, Content, FieldKind, Issues, NumberField, Opt,
-    SharedForm, TextField, check::MISSING, number,
+    SharedForm, TextField,
+    check::{MISSING, NOT_BOOLEAN},
+    number,
 };
 
 /// A type that can be asked as a form.
@@ -179,9 +181,7 @@ impl FormField for bool {
     }
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
-        given(value)?
-            .as_bool()
-            .ok_or_else(|| "must be yes or no".into())
+        given(value)?.as_bool().ok_or_else(|| NOT_BOOLEAN.into())
     }
 
     fn write(&self) -> Option<Value> {

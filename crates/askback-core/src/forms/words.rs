@@ -13,6 +13,10 @@ use super::{
     TextFormat, number,
 };
 
+/// The words for true and false.
+pub(super) const YES: &str = "yes";
+pub(super) const NO: &str = "no";
+
 impl FormSchema {
     /// Says what is wrong with an answer to the person who gave it: by the labels of the fields.
     pub fn say(&self, issues: &Issues) -> String {
@@ -45,8 +49,8 @@ impl Field {
     /// How a value of this field reads to a person: titles for options, yes and no for booleans.
     pub fn show(&self, value: &Value) -> String {
         match (&self.kind, value) {
-            (FieldKind::Boolean(_), Value::Bool(true)) => "yes".into(),
-            (FieldKind::Boolean(_), Value::Bool(false)) => "no".into(),
+            (FieldKind::Boolean(_), Value::Bool(true)) => YES.into(),
+            (FieldKind::Boolean(_), Value::Bool(false)) => NO.into(),
             (FieldKind::Choice(choice), Value::String(value)) => {
                 option_label(&choice.options, value).into()
             }

@@ -338,7 +338,9 @@ impl FormView {
                     first.is_some_and(|first| first.to_lowercase().eq(c.to_lowercase()))
                 };
                 let found = match &field.kind {
-                    FieldKind::Boolean(_) => ["yes", "no"].iter().position(|word| begins(word)),
+                    FieldKind::Boolean(_) => [true, false]
+                        .iter()
+                        .position(|value| begins(&field.show(&(*value).into()))),
                     _ => {
                         // The next one that begins so.
                         let next = self.option.saturating_add(1);
