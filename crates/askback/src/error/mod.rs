@@ -40,8 +40,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Any `std::error::Error` becomes one through `?`, and so does a person's no through
 /// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, a
 /// boxed error with `.map_err(Error::internal)?`, and an `anyhow::Error` through `?` with the feature `anyhow`: the
-/// client then reads its outermost words, and the causes are logged. What the client sees depends on the error and on
-/// what was called: the guide has the table, in `docs/guide/tools.md` of the repository.
+/// client then reads its outermost words, and the causes are logged. The table of what clients see for each error is in
+/// the guide, `docs/guide/tools.md` of the repository.
 ///
 /// Errors of the machine under a server name paths, modes and addresses. The client is told only
 /// that the server failed, and the operator finds the rest in the log. An author who wants the
@@ -213,7 +213,7 @@ impl Error {
         }
     }
 
-    /// The error where no tool result can carry it, with a code that is the same for every client.
+    /// The JSON-RPC error for an error that no tool result can carry, with the code that every client gets.
     pub(crate) fn into_object(self) -> ErrorObject {
         let code = match self.kind {
             Kind::Protocol(object) => return *object,

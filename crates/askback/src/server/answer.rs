@@ -97,8 +97,8 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
     }
 }
 
-/// The error where no result can carry it. Codes that depend on the client are assigned here, all others by
-/// [`Error::into_object`].
+/// The JSON-RPC error for an error that no result can carry. Codes that depend on the client are assigned here, all
+/// others by [`Error::into_object`].
 pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
     let error = as_client_takes(origin, error);
     match error.kind() {
