@@ -6,7 +6,7 @@
 use askback_core::{
     http::{
         guard::Guard,
-        headers::{BodySummary, Mirrored, check, decode, encode},
+        headers::{BodySummary, MirroredHeaders, check, decode, encode},
         media::{Accepted, Media},
         params::HeaderAnnotations,
     },
@@ -47,7 +47,7 @@ fn value(data: &[u8]) {
 
 /// Headers agree with the body they were made from, and with no other.
 fn mirrored(version: &[u8], method: &[u8], name: &[u8]) {
-    let headers = Mirrored {
+    let headers = MirroredHeaders {
         version: Some(version),
         method: Some(method),
         name: Some(name),

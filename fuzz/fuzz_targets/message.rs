@@ -7,7 +7,7 @@
 
 use askback_core::{
     engine::server::ReceivedMessage,
-    jsonrpc::{self, Malformed, Message, Payload, RequestId, Response},
+    jsonrpc::{self, MalformedMessage, Message, Payload, RequestId, Response},
     limits::{Limits, WireLimits},
     protocol::{
         CallToolResult, ClientNotification, ClientRequest, CompleteResult, CreateMessageResult,
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn parse(text: &[u8]) -> Result<Payload, Malformed> {
+fn parse(text: &[u8]) -> Result<Payload, MalformedMessage> {
     jsonrpc::parse(text, &WireLimits::default())
 }
 
@@ -84,7 +84,7 @@ fn read_at_once(text: &[u8]) {
 }
 
 /// What is sent for a member of a batch: itself, or the error it leads to.
-fn answer(message: &Result<Message, Malformed>) -> Vec<u8> {
+fn answer(message: &Result<Message, MalformedMessage>) -> Vec<u8> {
     match message {
         Ok(message) => message.to_vec(),
         Err(malformed) => {

@@ -244,7 +244,7 @@ impl Peer {
             Some(id) => *self.expected.entry(id.clone()).or_default() += 1,
             None => self.nameless += 1,
         };
-        let mut expect_one = |message: &Result<Message, jsonrpc::Malformed>| match message {
+        let mut expect_one = |message: &Result<Message, jsonrpc::MalformedMessage>| match message {
             Ok(Message::Request(request)) => expect(Some(&request.id)),
             Ok(Message::Notification(_)) => self.wild = true,
             Ok(Message::Response(_)) => {}

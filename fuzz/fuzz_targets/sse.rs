@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use askback_core::{
-    http::sse::{Parser, SseEvent, TooLong, write_comment, write_event, write_retry},
+    http::sse::{Parser, SseEvent, SseLimitError, write_comment, write_event, write_retry},
     limits::WireLimits,
 };
 use libfuzzer_sys::fuzz_target;
@@ -41,7 +41,7 @@ fn read(
     stream: &[u8],
     size: usize,
     limits: &WireLimits,
-) -> (Parser, Vec<SseEvent>, Option<TooLong>) {
+) -> (Parser, Vec<SseEvent>, Option<SseLimitError>) {
     let mut parser = Parser::new(limits);
     let mut events = Vec::new();
     for mut piece in stream.chunks(size) {

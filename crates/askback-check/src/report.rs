@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ledger::{Departure, Finding, Ledger, Measure},
-    probe::GiveUp,
+    probe::GiveUpReason,
     rules::{Level, Row},
 };
 
@@ -36,7 +36,7 @@ pub struct Report {
     pub(crate) tried: BTreeSet<Revision>,
     pub(crate) ledger: Ledger,
     /// Why it was not tried to the end.
-    pub(crate) lost: Option<GiveUp>,
+    pub(crate) lost: Option<GiveUpReason>,
 }
 
 /// A step that a client takes.
@@ -76,7 +76,7 @@ impl Report {
         self.steps.iter().any(|step| step.state == FAILED)
             || is_broken && (!self.tried.is_empty() || measure.is_strict)
             || !self.ledger.departures.is_empty()
-            || matches!(self.lost, Some(GiveUp::Unresponsive(..)))
+            || matches!(self.lost, Some(GiveUpReason::Unresponsive(..)))
     }
 
     pub(crate) fn ok(
@@ -300,14 +300,14 @@ fn heading(row: &Row) -> Words {
     words!("{} {}  {}", row.id, row.level.as_str(), row.says)
 }
 
-fn ended(lost: &GiveUp) -> Words {
+fn ended(lost: &GiveUpReason) -> Words {
     match lost {
-        GiveUp::Unresponsive(requests, time) => words!(
+        GiveUpReason::Unresponsive(requests, time) => words!(
             "The server left {} requests in a row without an answer, each for {} s. The rest was not tried.",
             u64::from(*requests),
             time.as_secs()
         ),
-        GiveUp::TimedOut(time) => words!(
+        GiveUpReason::TimedOut(time) => words!(
             "The server was tried for {} s, which is the most. The rest was not tried.",
             time.as_secs()
         ),

@@ -14,7 +14,7 @@ pub struct Rule {
     /// Its rows, each for other revisions.
     pub rows: &'static [Row],
     /// The transports that it is about.
-    pub over: Over,
+    pub over: RuleTransport,
     /// What should have come, or what to do; empty if the rule says it.
     pub wanted: &'static str,
     /// Why it is not tried, if it is not.
@@ -49,7 +49,7 @@ pub enum Level {
 
 /// The transports that a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum RuleTransport {
     /// All.
     Any,
     /// The standard streams of a process.
@@ -62,9 +62,9 @@ impl Rule {
     /// Its row in this revision, if it applies there over this transport.
     pub fn row(&self, revision: Revision, is_http: bool) -> Option<&'static Row> {
         let is_there = match self.over {
-            Over::Any => true,
-            Over::Stdio => !is_http,
-            Over::Http => is_http,
+            RuleTransport::Any => true,
+            RuleTransport::Stdio => !is_http,
+            RuleTransport::Http => is_http,
         };
         let mut rows = self.rows.iter().filter(|_| is_there);
         rows.find(|row| (row.since..=row.until).contains(&revision))
@@ -127,7 +127,7 @@ macro_rules! rules {
                     since: $since,
                     until: last!($since $($until)?),
                 }),*],
-                over: Over::$over,
+                over: RuleTransport::$over,
                 wanted: concat!($($wanted)?),
                 untried: $why,
             };

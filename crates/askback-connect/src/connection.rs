@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use askback::{Error, Result};
-use askback_core::quote::Quoted;
+use askback_core::quote::QuotedName;
 use askback_oauth::{FetchedAnswer, Secret};
 use http::{HeaderValue, Method, header::CONTENT_TYPE};
 use url::{Origin, Url};
@@ -126,7 +126,7 @@ impl Connection {
         let name = self.party.name();
         let origins = self.party.api_origins().unwrap_or_default();
         let read = self.kit.fetcher().url(url).ok_or_else(|| {
-            let url = Quoted(url);
+            let url = QuotedName(url);
             Error::internal(format!(
                 "the handler sends the token of `{name}` to {url}, which is no URL to fetch from"
             ))
@@ -141,7 +141,7 @@ impl Connection {
             false => named.join(", "),
         };
         let origin = origin.ascii_serialization();
-        let origin = Quoted(&origin);
+        let origin = QuotedName(&origin);
         Err(Error::internal(format!(
             "the handler sends the token of `{name}` to {origin}, which is no API of it ({apis}): correct the URL, or \
              add the origin with `ThirdParty::api`, or as `api` in the file of providers"

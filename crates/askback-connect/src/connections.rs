@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use askback::Principal;
 use askback_core::{
     http::guard::{BadName, Guard},
-    quote::Quoted,
+    quote::QuotedName,
 };
 use askback_oauth::Fetcher;
 use tokio::sync::Notify;
@@ -350,7 +350,7 @@ impl Kit {
                 ..Self::user()
             }),
             (Door::Machine, Some(caller)) => {
-                let subject = Quoted(&caller.subject);
+                let subject = QuotedName(&caller.subject);
                 let whom = match &self.user {
                     None => "nobody is",
                     Some(_) => "another caller is",

@@ -83,7 +83,7 @@ pub struct AskPage {
     path: String,
 }
 
-type Answering<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
+type AnswerFuture<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 impl ConnectExt for Ctx {
     fn connect(&self, provider: impl Into<String>) -> ConnectAccount {
@@ -263,7 +263,7 @@ impl AskPage {
 
 impl IntoFuture for ConnectAccount {
     type Output = Result<Connection>;
-    type IntoFuture = Answering<Connection>;
+    type IntoFuture = AnswerFuture<Connection>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.connected())
@@ -272,7 +272,7 @@ impl IntoFuture for ConnectAccount {
 
 impl IntoFuture for AskSecret {
     type Output = Result<Secret>;
-    type IntoFuture = Answering<Secret>;
+    type IntoFuture = AnswerFuture<Secret>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.secret())
@@ -281,7 +281,7 @@ impl IntoFuture for AskSecret {
 
 impl IntoFuture for AskPage {
     type Output = Result<()>;
-    type IntoFuture = Answering<()>;
+    type IntoFuture = AnswerFuture<()>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.done())

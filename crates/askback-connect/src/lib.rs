@@ -26,4 +26,4 @@ pub use brand::{BadBrand, Brand};
 pub use connection::Connection;
 pub use connections::{BadConnections, Connections, ConnectionsBuilder};
 pub use ctx::{AskPage, AskSecret, ConnectAccount, ConnectExt};
-pub use pages::{PageClaim, PageRefused, PageVisit, Pages};
+pub use pages::{PageClaim, PageRefusal, PageVisit, Pages};

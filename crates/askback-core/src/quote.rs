@@ -6,20 +6,20 @@ use core::fmt;
 /// A name as a peer sent it, in a sentence: in backticks, and of a long one the beginning.
 ///
 /// ```
-/// use askback_core::quote::Quoted;
+/// use askback_core::quote::QuotedName;
 ///
-/// assert_eq!(Quoted("tools/call").to_string(), "`tools/call`");
-/// assert_eq!(Quoted(&"x".repeat(1 << 20)).to_string().len(), 2 + Quoted::MOST);
+/// assert_eq!(QuotedName("tools/call").to_string(), "`tools/call`");
+/// assert_eq!(QuotedName(&"x".repeat(1 << 20)).to_string().len(), 2 + QuotedName::MOST);
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Quoted<'a>(pub &'a str);
+pub struct QuotedName<'a>(pub &'a str);
 
-impl Quoted<'_> {
+impl QuotedName<'_> {
     /// How much of a name is quoted, in bytes.
     pub const MOST: usize = 256;
 }
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", clipped(self.0, Self::MOST))
     }

@@ -43,7 +43,7 @@ mod meta;
 #[proc_macro_derive(Form, attributes(form))]
 pub fn derive_form(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    finish(form::derive(&input, form::FilledBy::Person))
+    finish(form::derive(&input, form::FormFiller::Person))
 }
 
 /// Makes a tool of an async function.
@@ -119,7 +119,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Makes a prompt of an async function, as [`macro@tool`] does a tool.
 ///
 /// ```
-/// use askback::{Result, Server, prompt, server::Completing};
+/// use askback::{Result, Server, prompt, server::CompletionRequest};
 ///
 /// /// Plans a vacation.
 /// #[prompt(complete(destination = cities))]
@@ -127,7 +127,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     Ok(format!("Plan {days} days in {destination}."))
 /// }
 ///
-/// async fn cities(typed: Completing) -> Result<Vec<String>> {
+/// async fn cities(typed: CompletionRequest) -> Result<Vec<String>> {
 ///     let cities = ["Barcelona", "Rome"].into_iter();
 ///     Ok(cities.filter(|city| city.starts_with(&typed.value)).map(str::to_owned).collect())
 /// }
@@ -140,7 +140,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | attribute | meaning |
 /// |---|---|
 /// | `name`, `title`, `description`, `crate` | as for a tool |
-/// | `complete(destination = function, …)` | async functions that complete arguments while they are typed: `Fn(Completing) -> Result<Vec<String>>` |
+/// | `complete(destination = function, …)` | async functions that complete arguments while they are typed: `Fn(CompletionRequest) -> Result<Vec<String>>` |
 #[proc_macro_attribute]
 pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut read = attribute::Prompt::default();

@@ -25,7 +25,7 @@ use url::Url;
 
 use self::renewal::RenewalOutcome;
 use super::{
-    AuthorizationError, Config, CredentialKey, How, SignInError,
+    AuthorizationError, Config, CredentialKey, SignInError, SignInMethod,
     code::Random,
     drive::Means,
     fetch::Fetcher,
@@ -139,7 +139,7 @@ impl Authorizer {
             None => Route::Direct,
         };
         let company = match &config.how {
-            How::Company(provider, _) => Url::parse(&provider.token_endpoint)
+            SignInMethod::Company(provider, _) => Url::parse(&provider.token_endpoint)
                 .ok()
                 .map(|url| Fetcher::new(Reach::of(&url, true), &route, &config.limits))
                 .transpose()?,
@@ -434,14 +434,14 @@ impl Authorizer {
     ) -> Result<Grant, AuthorizationError> {
         for _ in 0..2 {
             let (way, redirect) = match &self.config.how {
-                How::Person(sign_in) => {
+                SignInMethod::Person(sign_in) => {
                     let ready = sign_in.ready().await.map_err(AuthorizationError::SignIn)?;
                     let redirect = ready.uri().to_owned();
                     (Way::Person { redirect }, Some(ready))
                 }
-                How::Client => (Way::Client, None),
-                How::Company(provider, _) => (Way::Company(provider.clone()), None),
-                How::Vouched(_) => (Way::Vouched, None),
+                SignInMethod::Client => (Way::Client, None),
+                SignInMethod::Company(provider, _) => (Way::Company(provider.clone()), None),
+                SignInMethod::Vouched(_) => (Way::Vouched, None),
             };
             let plan = self.plan(wanted.clone(), way).await?;
             if let Some(grant) = self.means().run(plan, redirect, waiting).await? {
@@ -484,8 +484,8 @@ impl Authorizer {
             store: &*config.store,
             clock: &*config.clock,
             assertions: match &config.how {
-                How::Company(_, source) | How::Vouched(source) => Some(source),
-                How::Person(_) | How::Client => None,
+                SignInMethod::Company(_, source) | SignInMethod::Vouched(source) => Some(source),
+                SignInMethod::Person(_) | SignInMethod::Client => None,
             },
             sign_in: config.limits.sign_in.person,
             lock: config.limits.sign_in.credential_lock,

@@ -7,7 +7,7 @@
 use std::{fmt, io, time::Duration};
 
 use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, json, limits::Limits};
-use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
+use askback_requests::{NAME, Names, RequestError, Requests, Route, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri,
@@ -416,7 +416,7 @@ pub(crate) fn document<T: DeserializeOwned>(
     }
 }
 
-fn unreachable(error: Unanswered) -> FetchError {
+fn unreachable(error: RequestError) -> FetchError {
     let detail = error.to_string();
     tracing::debug!(error = detail, "a request for authorization failed");
     FetchError::Unreachable { detail }

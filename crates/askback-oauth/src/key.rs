@@ -32,7 +32,7 @@ pub struct SigningKey {
     id: Option<String>,
 }
 
-/// How a key signs (RFC 7518, 3.1; RFC 8037).
+/// SignInMethod a key signs (RFC 7518, 3.1; RFC 8037).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {

@@ -115,7 +115,7 @@ pub use identity::RegisteredClient;
 pub use key::{Algorithm, SigningKey};
 pub use provider::Provider;
 pub use reach::Reach;
-pub use records::SignedIn;
+pub use records::StoredSignIn;
 pub use sign_in::{Redirect, SignIn, SignInRequest};
 pub use store::{CredentialKey, CredentialStore, KeyLock, MemoryCredentials};
 pub use token::Tokens;
@@ -145,7 +145,7 @@ pub enum SignOut {
 
 #[derive(Clone)]
 struct Config {
-    how: How,
+    how: SignInMethod,
     store: Arc<dyn CredentialStore>,
     clock: Arc<dyn Clock>,
     clients: Vec<RegisteredClient>,
@@ -160,7 +160,7 @@ struct Config {
 }
 
 #[derive(Clone)]
-enum How {
+enum SignInMethod {
     Person(Arc<dyn SignIn>),
     Client,
     Company(IdentityProvider, Arc<dyn AssertionSource>),
@@ -171,14 +171,14 @@ impl Authorization {
     /// A person signs in (the authorization code grant with PKCE).
     #[must_use]
     pub fn person(sign_in: impl SignIn) -> Self {
-        Self::new(How::Person(Arc::new(sign_in)), Vec::new())
+        Self::new(SignInMethod::Person(Arc::new(sign_in)), Vec::new())
     }
 
     /// The client acts for itself, with nobody at hand
     /// (the extension `io.modelcontextprotocol/oauth-client-credentials`).
     #[must_use]
     pub fn client_credentials(client: RegisteredClient) -> Self {
-        Self::new(How::Client, vec![client])
+        Self::new(SignInMethod::Client, vec![client])
     }
 
     /// The company a person works for decides: its provider takes `identity`, the identity token it
@@ -191,16 +191,19 @@ impl Authorization {
         identity: impl AssertionSource,
         client: RegisteredClient,
     ) -> Self {
-        Self::new(How::Company(provider, Arc::new(identity)), vec![client])
+        Self::new(
+            SignInMethod::Company(provider, Arc::new(identity)),
+            vec![client],
+        )
     }
 
     /// The platform a program runs on vouches for it with `assertion` (workload identity; RFC 7523).
     #[must_use]
     pub fn vouched(assertion: impl AssertionSource, client: RegisteredClient) -> Self {
-        Self::new(How::Vouched(Arc::new(assertion)), vec![client])
+        Self::new(SignInMethod::Vouched(Arc::new(assertion)), vec![client])
     }
 
-    fn new(how: How, clients: Vec<RegisteredClient>) -> Self {
+    fn new(how: SignInMethod, clients: Vec<RegisteredClient>) -> Self {
         let config = Config {
             how,
             store: Arc::new(MemoryCredentials::new()),
@@ -371,10 +374,10 @@ impl Authorization {
 impl fmt::Debug for Authorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.config.how {
-            How::Person(_) => "a person signs in",
-            How::Client => "the client acts for itself",
-            How::Company(..) => "the company decides",
-            How::Vouched(_) => "somebody vouches for the client",
+            SignInMethod::Person(_) => "a person signs in",
+            SignInMethod::Client => "the client acts for itself",
+            SignInMethod::Company(..) => "the company decides",
+            SignInMethod::Vouched(_) => "somebody vouches for the client",
         };
         f.debug_struct("Authorization")
             .field("how", &how)

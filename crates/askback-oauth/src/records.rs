@@ -20,7 +20,7 @@ pub(super) struct Grant {
     pub(super) token_endpoint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) revocation_endpoint: Option<String>,
-    pub(super) client: KeptClient,
+    pub(super) client: StoredClient,
     /// Whether the client was registered by hand, so that its secret is the host's to give.
     #[serde(default)]
     pub(super) by_hand: bool,
@@ -52,7 +52,7 @@ pub(super) struct Grant {
 
 /// The stored identity of a client at an issuer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct KeptClient {
+pub(super) struct StoredClient {
     pub(super) id: String,
     pub(super) method: Method,
     #[serde(
@@ -67,7 +67,7 @@ pub(super) struct KeptClient {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) issuer: String,
-    pub(super) client: KeptClient,
+    pub(super) client: StoredClient,
     /// The redirect URI that was registered; none for a client that needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect: Option<String>,
@@ -86,7 +86,7 @@ pub(super) struct Registration {
 /// A stored sign-in without its secrets: for a list of the servers a person is signed in to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SignedIn {
+pub struct StoredSignIn {
     /// The URL of the server.
     pub server: String,
     /// The issuer of the tokens.
@@ -101,7 +101,7 @@ pub struct SignedIn {
     pub renewable: bool,
 }
 
-impl SignedIn {
+impl StoredSignIn {
     /// Reads what a [`CredentialStore`](super::CredentialStore) keeps under
     /// [`CredentialKey::Tokens`](super::CredentialKey::Tokens).
     ///
@@ -121,7 +121,7 @@ impl SignedIn {
     }
 }
 
-impl KeptClient {
+impl StoredClient {
     pub(super) fn of(client: &Client) -> Self {
         Self {
             id: client.id.clone(),

@@ -32,7 +32,7 @@ use crate::{NAME, Names, in_full, names::Resolver};
 /// questions stay without an answer before it is dead.
 const PROBES: (Duration, u32) = (Duration::from_secs(15), 3);
 
-type Failed = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes connections.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
 }
 
 impl Inner {
-    async fn connect(&self, server: Uri) -> Result<Wire, Failed> {
+    async fn connect(&self, server: Uri) -> Result<Wire, BoxError> {
         let Some(proxy) = self.proxies.intercept(&server) else {
             // What is no name is not resolved.
             if let Some(address) = literal(&server) {
@@ -130,7 +130,7 @@ impl Inner {
 
 /// Names the proxy, without a name and a password in its URL, in the error of a connection through it: otherwise the
 /// server would seem to be out of order.
-fn behind(proxy: &Uri, why: impl Into<Failed>) -> Failed {
+fn behind(proxy: &Uri, why: impl Into<BoxError>) -> BoxError {
     let host = proxy.authority().map_or("", |authority| {
         let whole = authority.as_str();
         whole.rsplit('@').next().unwrap_or(whole)
@@ -148,10 +148,10 @@ fn literal(server: &Uri) -> Option<IpAddr> {
 
 impl Service<Uri> for Connector {
     type Response = Wire;
-    type Error = Failed;
-    type Future = BoxFuture<'static, Result<Wire, Failed>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Wire, BoxError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 

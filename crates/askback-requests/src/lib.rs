@@ -78,7 +78,7 @@ pub enum Route {
 /// Why a request has no answer, in words for this side's log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unanswered {
+pub enum RequestError {
     /// Nobody was reached, so that nothing was sent.
     #[error("{0}")]
     Unreachable(String),
@@ -126,12 +126,12 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// [`Unanswered`]; an answer with the status of an error is an answer.
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Unanswered> {
+    /// [`RequestError`]; an answer with the status of an error is an answer.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, RequestError> {
         let again = request.method().is_safe().then(|| request.clone());
         let answer = self.client.request(request.map(Full::new)).await;
         match (answer.map_err(unanswered), again) {
-            (Err(Unanswered::Broken(_)), Some(again)) => self.send_alone(again).await,
+            (Err(RequestError::Broken(_)), Some(again)) => self.send_alone(again).await,
             (answer, _) => answer,
         }
     }
@@ -146,7 +146,7 @@ impl Requests {
     pub async fn send_alone(
         &self,
         request: Request<Bytes>,
-    ) -> Result<Response<Incoming>, Unanswered> {
+    ) -> Result<Response<Incoming>, RequestError> {
         let answer = self.once.request(request.map(Full::new)).await;
         answer.map_err(unanswered)
     }
@@ -171,11 +171,11 @@ impl Requests {
     }
 }
 
-fn unanswered(error: legacy::Error) -> Unanswered {
+fn unanswered(error: legacy::Error) -> RequestError {
     let why = in_full(&error);
     match error.is_connect() {
-        true => Unanswered::Unreachable(why),
-        false => Unanswered::Broken(why),
+        true => RequestError::Unreachable(why),
+        false => RequestError::Broken(why),
     }
 }
 
@@ -243,7 +243,7 @@ mod tests {
     };
     use url::Url;
 
-    use super::{Names, Requests, Route, Unanswered};
+    use super::{Names, RequestError, Requests, Route};
 
     /// The head of a request to this server, as a proxy with a password reads it.
     async fn told(server: &str, names: Names) -> String {
@@ -359,7 +359,7 @@ mod tests {
         let requests = Requests::new(&Route::Proxy(proxy), here(), &limits).unwrap();
         for server in ["http://far.example/mcp", "https://far.example/mcp"] {
             let request = Request::get(server).body(Default::default()).unwrap();
-            let Err(Unanswered::Unreachable(why)) = requests.send(request).await else {
+            let Err(RequestError::Unreachable(why)) = requests.send(request).await else {
                 panic!("nothing listens there");
             };
             let named = format!("through the proxy 127.0.0.1:{port}: ");
@@ -409,7 +409,7 @@ mod tests {
                     let request = Request::get(format!("{scheme}://{host}:{port}/"));
                     let sent = requests.send(request.body(Default::default()).unwrap());
                     let refused = sent.await.map(drop).unwrap_err();
-                    let Unanswered::Unreachable(why) = refused else {
+                    let RequestError::Unreachable(why) = refused else {
                         panic!("{scheme}://{host}: {refused:?}");
                     };
                     assert!(why.ends_with("may be reached"), "{why}");

@@ -25,9 +25,9 @@ pub struct Names {
 pub(crate) struct Resolver(pub(crate) Names);
 
 /// Finds the addresses of a name.
-type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
+type Lookup = Arc<dyn Fn(String) -> LookupFuture + Send + Sync>;
 
-type Found = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
+type LookupFuture = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
 
 impl Names {
     /// Names as the system resolves them, to any address.

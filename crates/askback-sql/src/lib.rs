@@ -31,7 +31,7 @@ pub trait Database: Send + Sync + 'static {
     fn lock(&self) -> Option<&'static str>;
 
     /// Does a batch in one transaction.
-    fn change(&self, batch: Batch) -> SqlFuture<'_, Changed>;
+    fn change(&self, batch: Batch) -> SqlFuture<'_, BatchOutcome>;
 
     /// Returns the rows of a statement, which may change them.
     fn rows(&self, statement: Statement) -> SqlFuture<'_, Vec<Vec<Value>>>;
@@ -72,7 +72,7 @@ pub struct Batch {
 
 /// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
+pub enum BatchOutcome {
     /// The deciding statement changed so many rows.
     Rows(u64),
     /// A foreign key was violated, and nothing was changed.

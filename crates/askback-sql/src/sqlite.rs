@@ -15,7 +15,9 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use crate::{Batch, Changed, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value};
+use crate::{
+    Batch, BatchOutcome, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value,
+};
 
 /// A database in an SQLite file, which the processes of one machine share, or in memory.
 ///
@@ -191,10 +193,10 @@ impl Database for SqliteFile {
         None
     }
 
-    fn change(&self, batch: Batch) -> SqlFuture<'_, Changed> {
+    fn change(&self, batch: Batch) -> SqlFuture<'_, BatchOutcome> {
         self.named(move |file| match file.change(&batch) {
-            Ok(rows) => Ok(Changed::Rows(rows)),
-            Err(error) if is_foreign_key(&error) => Ok(Changed::ForeignKey),
+            Ok(rows) => Ok(BatchOutcome::Rows(rows)),
+            Err(error) if is_foreign_key(&error) => Ok(BatchOutcome::ForeignKey),
             Err(error) => Err(error.into()),
         })
     }

@@ -14,12 +14,12 @@ pub(crate) fn entropy<const N: usize>() -> io::Result<[u8; N]> {
 }
 
 /// Random bytes of one draw, which are handed out piece by piece.
-pub(crate) struct Draw<const N: usize> {
+pub(crate) struct RandomBytes<const N: usize> {
     bytes: [u8; N],
     taken: usize,
 }
 
-impl<const N: usize> Draw<N> {
+impl<const N: usize> RandomBytes<N> {
     /// Draws.
     ///
     /// # Errors

@@ -161,7 +161,7 @@ pub use server::middleware;
 #[cfg(feature = "server")]
 #[doc(inline)]
 pub use server::{
-    Changed, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
+    Change, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };
 
 /// The core, for the crates above this one. Not public interface.
@@ -173,10 +173,11 @@ pub mod __private {
     #[cfg(feature = "server")]
     pub use crate::error::Cause;
     #[cfg(all(feature = "schemars", feature = "server"))]
-    pub use crate::handler::{ArgumentReader, Gathered, Nested, ObjectSchema};
+    pub use crate::handler::{ArgumentReader, CallArguments, NestedArguments, ObjectSchema};
     #[cfg(feature = "server")]
     pub use crate::handler::{
-        NoForm, Probe, Worded, Words, handling, handling_result, is_asked, is_parameter,
+        AskMessage, AskWithMessage, NoForm, Probe, handling, handling_result, is_asked,
+        is_parameter,
     };
     pub use askback_core::forms;
 

@@ -10,12 +10,12 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Error, Form, Json, Principal, Result, Server, ServerBuilder, State,
+    Change, Ctx, Error, Form, Json, Principal, Result, Server, ServerBuilder, State,
     ctx::Progress,
     protocol::{ContentBlock, CreateMessageParams, LoggingLevel},
     resource,
     schemars::{self, JsonSchema},
-    server::Completing,
+    server::CompletionRequest,
     tool,
 };
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ async fn sign_in(ctx: Ctx, State(approvers): State<Approvers>) -> Result<&'stati
         return Ok("You are not signed in.");
     }
     approvers.sign_in(caller);
-    ctx.changed_for_caller(Changed::Tools);
+    ctx.changed_for_caller(Change::Tools);
     Ok("You are signed in.")
 }
 
@@ -211,7 +211,7 @@ async fn claim(ctx: Ctx, State(claims): State<Claims>, number: i64) -> Result<St
 }
 
 /// Completes the numbers of the caller's claims.
-async fn numbers(typed: Completing, State(claims): State<Claims>) -> Result<Vec<String>> {
+async fn numbers(typed: CompletionRequest, State(claims): State<Claims>) -> Result<Vec<String>> {
     let claims = claims.find(Some(owner(typed.principal.as_deref()))).await;
     let claims = claims.map_err(Error::internal)?.into_iter();
     let numbers = claims.map(|(number, _)| number.to_string());

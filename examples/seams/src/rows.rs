@@ -9,7 +9,7 @@ use std::{
 use askback::store::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
     lease_end,
-    share::{GivesWay, Held, OVERHEAD, admit_claim, admit_state},
+    share::{Eviction, OVERHEAD, StoredBytes, admit_claim, admit_state},
 };
 
 /// A store of rows.
@@ -122,9 +122,9 @@ impl Store for Rows {
             let size = OVERHEAD + state.bytes.len();
             loop {
                 let owner = match admit_state(held(states, state.owner), size, self.max_bytes)? {
-                    GivesWay::None => break,
-                    GivesWay::OfOwner => state.owner,
-                    GivesWay::OfLargest => largest(states),
+                    Eviction::None => break,
+                    Eviction::OfOwner => state.owner,
+                    Eviction::OfLargest => largest(states),
                 };
                 let theirs = states.iter().filter(|(_, row)| row.owner == owner);
                 let Some(first) = theirs.min_by_key(|(_, row)| row.expires) else {
@@ -164,9 +164,9 @@ fn purge<K: Ord, T>(rows: &mut BTreeMap<K, Row<T>>, now: Millis) -> usize {
 }
 
 /// Counts what a table holds.
-fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> Held {
+fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> StoredBytes {
     let theirs = rows.values().filter(|row| row.owner == owner);
-    Held {
+    StoredBytes {
         in_all: rows.values().map(|row| row.size).sum(),
         by_owner: owner.map(|_| theirs.map(|row| row.size).sum()),
     }

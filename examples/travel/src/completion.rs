@@ -1,6 +1,6 @@
 //! Completion: what an argument can be, while it is typed.
 
-use askback::{Result, State, server::Completing};
+use askback::{Result, State, server::CompletionRequest};
 
 use crate::{
     bookings::{Bookings, Owner},
@@ -8,14 +8,14 @@ use crate::{
 };
 
 /// Completes a destination.
-pub(crate) async fn complete_destination(typed: Completing) -> Result<Vec<String>> {
+pub(crate) async fn complete_destination(typed: CompletionRequest) -> Result<Vec<String>> {
     let names = DESTINATIONS.iter().map(|destination| destination.name);
     Ok(beginning_with(&typed.value, names.map(str::to_owned)))
 }
 
 /// Completes a month: those in which the weather is neither hot nor cold come first, once the
 /// destination is known.
-pub(crate) async fn complete_month(typed: Completing) -> Result<Vec<String>> {
+pub(crate) async fn complete_month(typed: CompletionRequest) -> Result<Vec<String>> {
     let mut months = Month::ALL;
     if let Some(destination) = typed.arguments.get("destination")
         && let Ok(destination) = Destination::named(destination)
@@ -29,7 +29,7 @@ pub(crate) async fn complete_month(typed: Completing) -> Result<Vec<String>> {
 /// Completes the reference of a booking, the latest first.
 pub(crate) async fn complete_reference(
     State(bookings): State<Bookings>,
-    typed: Completing,
+    typed: CompletionRequest,
 ) -> Result<Vec<String>> {
     let owner = Owner::of(typed.principal.as_deref());
     let bookings = bookings.all(&owner).await?.into_iter().rev();

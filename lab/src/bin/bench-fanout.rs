@@ -4,7 +4,7 @@
 
 use std::{env, io, time::Instant};
 
-use askback::{Changed, Ctx, Form, Limits, Resource, Result, Server, Tool};
+use askback::{Change, Ctx, Form, Limits, Resource, Result, Server, Tool};
 use tokio::net::TcpListener;
 
 /// How many sessions it keeps, of whoever opens them.
@@ -17,9 +17,9 @@ struct Echo {
     message: String,
 }
 
-/// What changes.
+/// The change to announce.
 #[derive(Form)]
-struct Change {
+struct ChangeArguments {
     /// The URI of the resource; without one, it is the list of tools.
     uri: Option<String>,
 }
@@ -41,8 +41,8 @@ fn server() -> std::result::Result<Server, askback::server::BuildError> {
     });
     let change = Tool::new(
         "change",
-        async |ctx: Ctx, change: Change| -> Result<String> {
-            let changed = change.uri.map_or(Changed::Tools, Changed::Resource);
+        async |ctx: Ctx, change: ChangeArguments| -> Result<String> {
+            let changed = change.uri.map_or(Change::Tools, Change::Resource);
             let begun = Instant::now();
             ctx.changed(changed);
             Ok(begun.elapsed().as_nanos().to_string())

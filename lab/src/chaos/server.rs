@@ -5,7 +5,7 @@ use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc, 
 
 use askback::{
     Ctx, Fleet, Form, Principal, Result, State,
-    authorization::server::{Access, Protection, Rejected},
+    authorization::server::{Access, Protection, TokenError},
     keys::{Key, KeyRing, KeySource},
     prompt, resource,
     store::SqliteStore,
@@ -149,7 +149,7 @@ pub async fn serve(address: &str, database: &Path) -> Result<(), Box<dyn Error +
     // A token is the name of a person: each call has a person of its own.
     let protection = Protection::verify_with("http://127.0.0.1/mcp", |token| async move {
         let scopes =
-            Scopes::of(["travel:book"]).map_err(|error| Rejected::Invalid(error.to_string()))?;
+            Scopes::of(["travel:book"]).map_err(|error| TokenError::Invalid(error.to_string()))?;
         Ok(Access::new(Principal::new(token), scopes))
     })?;
     let listener = TcpListener::bind(address).await?;

@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout};
 pub(crate) use self::exchange::{End, Fault, ProbeRequest, Wait};
 pub use self::{
     exchange::Reply,
-    patience::{GiveUp, Patience},
+    patience::{GiveUpReason, Patience},
     wire::{Address, Site},
 };
 

@@ -22,12 +22,12 @@ struct State {
     lingers: bool,
     whole: Duration,
     until: Option<Instant>,
-    lost: Option<GiveUp>,
+    lost: Option<GiveUpReason>,
 }
 
 /// Why a server is tried no further.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GiveUp {
+pub enum GiveUpReason {
     /// So many requests in a row were not answered, each within this time.
     Unresponsive(u32, Duration),
     /// The time for all of it is over.
@@ -53,10 +53,10 @@ impl Patience {
     }
 
     /// Why the server is tried no further, if so.
-    pub fn lost(&self) -> Option<GiveUp> {
+    pub fn lost(&self) -> Option<GiveUpReason> {
         let mut state = self.lock();
         if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {
-            state.lost = Some(GiveUp::TimedOut(state.whole));
+            state.lost = Some(GiveUpReason::TimedOut(state.whole));
         }
         state.lost.clone()
     }
@@ -68,7 +68,7 @@ impl Patience {
             End::Silent(time) if !is_first => {
                 state.silent = state.silent.saturating_add(1);
                 if state.silent >= DEAF && state.lost.is_none() {
-                    state.lost = Some(GiveUp::Unresponsive(state.silent, *time));
+                    state.lost = Some(GiveUpReason::Unresponsive(state.silent, *time));
                 }
             }
             _ if reply.answer.is_some() && !is_first => state.silent = 0,
@@ -118,7 +118,10 @@ mod tests {
         silences(DEAF - 1, false);
         assert_eq!(patience.lost(), None);
         silences(1, false);
-        assert_eq!(patience.lost(), Some(GiveUp::Unresponsive(DEAF, SECOND)));
+        assert_eq!(
+            patience.lost(),
+            Some(GiveUpReason::Unresponsive(DEAF, SECOND))
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -126,7 +129,7 @@ mod tests {
         let patience = Patience::new(SECOND);
         assert_eq!(patience.lost(), None);
         tokio::time::advance(SECOND).await;
-        assert_eq!(patience.lost(), Some(GiveUp::TimedOut(SECOND)));
+        assert_eq!(patience.lost(), Some(GiveUpReason::TimedOut(SECOND)));
     }
 
     #[tokio::test]

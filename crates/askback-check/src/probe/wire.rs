@@ -8,7 +8,7 @@ use askback::{
     transport::{ChildLine, Http, OpenChild, WireEvent},
 };
 use askback_oauth::Authorizer;
-use askback_requests::{NAME, Names, Requests, Route, Unanswered, in_full, next_piece};
+use askback_requests::{NAME, Names, RequestError, Requests, Route, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, Uri,
@@ -242,7 +242,7 @@ impl Address {
         bounds.shows(&WireEvent::Sent(&sent.body));
         let response = self.0.requests.send(request).await;
         response.map_err(|why| match why {
-            Unanswered::Unreachable(why) => End::Unreachable(why),
+            RequestError::Unreachable(why) => End::Unreachable(why),
             why => End::Closed(why.to_string()),
         })
     }

@@ -20,7 +20,7 @@ const NAME: &str = "authorization";
 const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
 /// Why a document is of no use, with a detail, and what to do about it.
-type Useless = (Words, String, &'static str);
+type DocumentFault = (Words, String, &'static str);
 
 /// Looks at the documents that lead from a refusal to an authorization server.
 pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, report: &mut Report) {
@@ -71,7 +71,7 @@ async fn documents(
     address: &Address,
     refusal: &Reply,
     bounds: &Bounds,
-) -> Result<(ProtectedResource, AuthorizationServer), Useless> {
+) -> Result<(ProtectedResource, AuthorizationServer), DocumentFault> {
     let server = address.url();
     let useless = |says: &'static str, detail, advice| (says.into(), detail, advice);
     let fetcher = Fetcher::new(Reach::of(server, false), &Route::Direct, &bounds.limits);
@@ -131,7 +131,7 @@ async fn fetch<T: DeserializeOwned>(
     what: &'static str,
     places: Vec<String>,
     advice: &'static str,
-) -> Result<T, Useless> {
+) -> Result<T, DocumentFault> {
     let mut tried = Vec::new();
     for place in places {
         let Some(url) = fetcher.url(&place) else {

@@ -14,7 +14,7 @@ use askback::{
     forms::FormSchema,
     internal::{jsonrpc::INVALID_PARAMS, revision::Era},
     protocol::{
-        CallToolParams, CallToolResult, ElicitParams, InputRequest, Keyed, Outcome as Came,
+        CallToolParams, CallToolResult, ElicitParams, InputRequest, OrderedMap, Outcome as Came,
         RawJson, RawObject, Tool,
     },
 };
@@ -384,14 +384,14 @@ fn show(
 
 /// The schema of a form, in which the fields that seem to ask for a secret say so.
 fn marked(schema: &FormSchema, message: &str) -> serde_json::Result<RawJson> {
-    let mut root: Keyed<RawJson> = serde_json::from_str(&schema.to_json())?;
+    let mut root: OrderedMap<RawJson> = serde_json::from_str(&schema.to_json())?;
     let Some(properties) = root.get("properties") else {
         return RawJson::new(&root);
     };
-    let mut properties: Keyed<RawJson> = properties.decode()?;
+    let mut properties: OrderedMap<RawJson> = properties.decode()?;
     for field in schema.secret_fields(message) {
         if let Some(property) = properties.get(&field.name) {
-            let mut property: Keyed<RawJson> = property.decode()?;
+            let mut property: OrderedMap<RawJson> = property.decode()?;
             property.insert("secret", RawJson::new(&true)?);
             properties.insert(&field.name, RawJson::new(&property)?);
         }

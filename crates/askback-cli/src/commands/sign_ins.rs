@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use askback::authorization::client::{Authorization, SignOut, SignedIn};
+use askback::authorization::client::{Authorization, SignOut, StoredSignIn};
 use askback_host::{
     page::{Page, Style, out},
     text::{PeerText, Words, given},
@@ -81,7 +81,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
     failed
 }
 
-fn put(page: &mut Page, signed_in: &SignedIn, place: &'static str, now: u64) {
+fn put(page: &mut Page, signed_in: &StoredSignIn, place: &'static str, now: u64) {
     let ends: Words = match signed_in.expires_at {
         _ if signed_in.renewable => "renewed by itself".into(),
         Some(end) if end <= now => "ended".into(),

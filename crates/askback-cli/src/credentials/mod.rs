@@ -12,7 +12,7 @@ use askback::{
     BoxFuture,
     authorization::{
         Secret,
-        client::{CredentialKey, CredentialStore, KeyLock, SignedIn},
+        client::{CredentialKey, CredentialStore, KeyLock, StoredSignIn},
     },
     keys::state_dir,
 };
@@ -73,7 +73,7 @@ impl Vault {
         }
     }
 
-    pub fn signed_in(&self) -> io::Result<Vec<(SignedIn, &'static str)>> {
+    pub fn signed_in(&self) -> io::Result<Vec<(StoredSignIn, &'static str)>> {
         let mut all = Vec::new();
         for (key, kept) in self.records.read()? {
             let place = match kept {
@@ -85,7 +85,7 @@ impl Vault {
             }
             let secret = self.load(&key)?;
             // What a later version keeps, this one cannot tell of.
-            let signed_in = secret.and_then(|secret| SignedIn::read(&secret).ok());
+            let signed_in = secret.and_then(|secret| StoredSignIn::read(&secret).ok());
             all.extend(signed_in.map(|signed_in| (signed_in, place)));
         }
         Ok(all)

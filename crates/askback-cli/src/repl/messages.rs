@@ -8,7 +8,7 @@ use std::{
 use askback::{
     forms::{Field, FormSchema, TextField},
     internal::{jsonrpc::INVALID_PARAMS, revision::Era},
-    protocol::{Keyed, RawJson},
+    protocol::{OrderedMap, RawJson},
 };
 use askback_check::probe::{MODERN_CAPABILITIES, Reply as Came, meta};
 use askback_host::{
@@ -292,7 +292,7 @@ fn came(reply: &Came) -> PeerText {
 }
 
 /// The members of an object of JSON in their order, each the text that it is.
-type Members = Keyed<RawJson>;
+type Members = OrderedMap<RawJson>;
 
 fn members(text: &str) -> Result<Members, serde_json::Error> {
     serde_json::from_str(text)

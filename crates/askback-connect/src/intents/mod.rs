@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[derive(Debug, Clone)]
-    enum Do {
+    enum Transition {
         Redirect(&'static str),
         Answer(&'static str),
         AnswerElsewhere(&'static str),
@@ -370,19 +370,19 @@ mod tests {
         Decline,
     }
 
-    fn done(intent: &mut Intent, step: Do) -> bool {
+    fn done(intent: &mut Intent, step: Transition) -> bool {
         match step {
-            Do::Redirect(state) => intent.redirect(state, VISIT),
-            Do::Answer(state) => intent.answered(state, VISIT, NOW),
-            Do::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
-            Do::Exchange(to) => intent.exchanged(to, NOW),
-            Do::Claim => intent.claim(NOW),
-            Do::Decline => intent.decline(),
+            Transition::Redirect(state) => intent.redirect(state, VISIT),
+            Transition::Answer(state) => intent.answered(state, VISIT, NOW),
+            Transition::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
+            Transition::Exchange(to) => intent.exchanged(to, NOW),
+            Transition::Claim => intent.claim(NOW),
+            Transition::Decline => intent.decline(),
         }
     }
 
     #[track_caller]
-    fn check(steps: &[(Do, bool)], is_final: Option<Stage>) {
+    fn check(steps: &[(Transition, bool)], is_final: Option<Stage>) {
         let mut intent = intent();
         for (step, taken) in steps {
             let before = intent.clone();
@@ -399,9 +399,9 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_provider_is_taken_once() {
-        use Do::*;
+        use Transition::*;
         let to_answer = [(Redirect("a"), true), (Answer("a"), true)];
-        let then = |more: &[(Do, bool)]| [&to_answer, more].concat();
+        let then = |more: &[(Transition, bool)]| [&to_answer, more].concat();
         check(&then(&[(Exchange(Stage::Done), true)]), Some(Stage::Done));
         check(
             &then(&[
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn an_end_is_one() {
-        use Do::*;
+        use Transition::*;
         let others = [(Redirect("a"), false), (Claim, false), (Decline, false)];
         check(&[&[(Claim, true)], &others[..]].concat(), None);
         let done = [(Claim, true), (Exchange(Stage::Done), true)];

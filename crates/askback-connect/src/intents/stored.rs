@@ -168,7 +168,7 @@ mod tests {
     use crate::intents::EXCHANGE;
     use crate::vault::{
         Change, Filter, Holder, IntentRoom, LocalKeys, SqliteVault, TenantKey, VaultSettings,
-        VaultStore, Wrapped,
+        VaultStore, WrappedKey,
     };
 
     async fn vault(settings: VaultSettings) -> (Arc<dyn VaultStore>, Vault) {
@@ -226,7 +226,7 @@ mod tests {
             let key = TenantKey {
                 tenant: Some("t".to_owned()),
                 id: askback_core::ask::keys::KeyId([9; 8]),
-                wrapped: Wrapped {
+                wrapped: WrappedKey {
                     kek_id: String::new(),
                     bytes: Vec::new(),
                 },

@@ -32,7 +32,7 @@ pub struct PageClaim {
 /// Why a page of the author's is not to be shown. The page says the same for all: it is not for this visitor.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PageRefused {
+pub enum PageRefusal {
     /// The link is over, or never was one.
     #[error("the link is over: the person goes back to their client and starts again there")]
     Over,
@@ -53,10 +53,10 @@ impl Connections {
     /// [`ConnectionEnds`](askback::http::ConnectionEnds) belong to another user is refused.
     ///
     /// ```
-    /// # use askback_connect::{Connections, PageRefused};
+    /// # use askback_connect::{Connections, PageRefusal};
     /// # async fn page(
     /// #     connections: Connections, parts: http::request::Parts,
-    /// # ) -> Result<(), PageRefused> {
+    /// # ) -> Result<(), PageRefusal> {
     /// // GET: shows a form with the token in it, at the address of the page.
     /// let page = connections.asked(&parts).await?;
     /// let token = page.token().await?;
@@ -71,17 +71,17 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`PageRefused`]. Whichever it is, show the same page, and name nobody.
+    /// [`PageRefusal`]. Whichever it is, show the same page, and name nobody.
     ///
     /// [`ConnectExt::ask_page`]: crate::ConnectExt::ask_page
-    pub async fn asked(&self, parts: &Parts) -> Result<PageVisit, PageRefused> {
+    pub async fn asked(&self, parts: &Parts) -> Result<PageVisit, PageRefusal> {
         let kit = &self.0;
         if kit.admit(parts).await.is_err() {
-            return Err(PageRefused::Wrong);
+            return Err(PageRefusal::Wrong);
         }
-        let (page, asked) = parted(&parts.uri).ok_or(PageRefused::Over)?;
+        let (page, asked) = parted(&parts.uri).ok_or(PageRefusal::Over)?;
         let (id, visit) = asked.split_once('.').unwrap_or((asked, ""));
-        let id = IntentId::read(id).ok_or(PageRefused::Over)?;
+        let id = IntentId::read(id).ok_or(PageRefusal::Over)?;
         let visit = match kit.has_sign_in() {
             true => Visit::of(&kit.vault, &kit.place, &parts.headers).await?,
             false => match opened(kit, id, visit).await {
@@ -89,15 +89,15 @@ impl Connections {
                 None => None,
             },
         };
-        let visit = visit.ok_or(PageRefused::Wrong)?;
+        let visit = visit.ok_or(PageRefusal::Wrong)?;
         let intent = asked_person(kit, id, &visit).await?;
         let is_here = matches!(&intent.purpose, Purpose::Page { path, .. } if *path == page);
         if !is_here {
-            return Err(PageRefused::Over);
+            return Err(PageRefusal::Over);
         }
         // A page may take long; the sign-in was fresh when the person was asked.
         if !visit.is_fresh(&kit.door, intent.asked_at()) {
-            return Err(PageRefused::Wrong);
+            return Err(PageRefusal::Wrong);
         }
         Ok(PageVisit {
             kit: Arc::clone(kit),
@@ -135,22 +135,22 @@ impl PageVisit {
     ///
     /// # Errors
     ///
-    /// [`PageRefused::Wrong`] where the form is not one of the page's, and [`PageRefused::Over`] where it was taken
+    /// [`PageRefusal::Wrong`] where the form is not one of the page's, and [`PageRefusal::Over`] where it was taken
     /// before.
     pub async fn claim(
         mut self,
         headers: &HeaderMap,
         token: &str,
-    ) -> Result<PageClaim, PageRefused> {
+    ) -> Result<PageClaim, PageRefusal> {
         let (kit, about) = (&self.kit, self.intent.id.to_string());
         let is_own = is_own_form(headers, &kit.place);
         if !is_own || !self.visit.has_token(&kit.vault, &about, token).await {
-            return Err(PageRefused::Wrong);
+            return Err(PageRefusal::Wrong);
         }
         let (vault, event) = (&kit.vault, AuditEvent::Consented);
         let claimed = self.intent.step(vault, event, |it| it.claim(vault.now()));
         if !claimed.await? {
-            return Err(PageRefused::Over);
+            return Err(PageRefusal::Over);
         }
         Ok(PageClaim {
             kit: self.kit,
@@ -165,7 +165,7 @@ impl PageClaim {
     /// # Errors
     ///
     /// Those of the vault.
-    pub async fn done(mut self) -> Result<(), PageRefused> {
+    pub async fn done(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
         self.intent.settle(vault, Stage::Done, None, event).await?;
         self.kit.notify();
@@ -177,13 +177,13 @@ impl PageClaim {
     /// # Errors
     ///
     /// Those of the vault.
-    pub async fn release(mut self) -> Result<(), PageRefused> {
+    pub async fn release(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
         Ok(self.intent.settle(vault, Stage::Open, None, event).await?)
     }
 }
 
-impl From<PageError> for PageRefused {
+impl From<PageError> for PageRefusal {
     fn from(refused: PageError) -> Self {
         match refused {
             PageError::Unknown | PageError::Over | PageError::CutOff => Self::Over,
@@ -193,7 +193,7 @@ impl From<PageError> for PageRefused {
     }
 }
 
-impl From<IntentError> for PageRefused {
+impl From<IntentError> for PageRefusal {
     fn from(error: IntentError) -> Self {
         match error {
             IntentError::Changed => Self::Over,

@@ -3,7 +3,7 @@
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Visit};
-use super::html::{Frame, SaidPage, page};
+use super::html::{Frame, MessagePage, page};
 use super::link::PendingConsent;
 use super::{PageError, PageRequest, PageResult};
 use crate::connections::Kit;
@@ -115,7 +115,7 @@ impl PageRequest<'_> {
         ];
         let offers_accounts = self.kit.has_sign_in();
         let form = self.disconnect_form(id, &visit, provider, &account).await?;
-        let said = SaidPage {
+        let said = MessagePage {
             frame: Frame::new(self.kit, Some(&visit)).await?,
             title: &title,
             lines,

@@ -75,7 +75,7 @@ pub(super) struct LeavePage<'a> {
 /// A page that says something, and asks for nothing.
 #[derive(Template)]
 #[template(path = "said.html")]
-pub(super) struct SaidPage<'a> {
+pub(super) struct MessagePage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) title: &'a str,
     pub(super) lines: Vec<&'a str>,

@@ -42,11 +42,11 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use url::form_urlencoded;
 
-pub use author::{PageClaim, PageRefused, PageVisit};
+pub use author::{PageClaim, PageRefusal, PageVisit};
 pub(crate) use browser::Visit;
 
 use self::browser::{Cookie, Next};
-use self::html::{Answer, Frame, SaidPage, page};
+use self::html::{Answer, Frame, MessagePage, page};
 use crate::connections::{Connections, Kit};
 use crate::intents::{IntentError, IntentId};
 use crate::vault::VaultError;
@@ -275,7 +275,7 @@ impl PageRequest<'_> {
 
     /// A page of these words: a line of title, and lines of text.
     async fn say(&self, status: StatusCode, visit: Option<&Visit>, words: &str) -> PageResult {
-        let said = SaidPage {
+        let said = MessagePage {
             frame: Frame::new(self.kit, visit).await?,
             title: words.lines().next().unwrap_or_default(),
             lines: words.lines().skip(1).collect(),

@@ -8,7 +8,7 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{Answer, Frame, LeavePage, leave, see_other};
 use super::{PageError, PageRequest, PageResult};
 use crate::connections::{Door, Kit};
-use crate::sign_in::{PendingSignIn, SignInFailed, SignInRequest, WebSignIn};
+use crate::sign_in::{PendingSignIn, SignInRequest, WebSignIn, WebSignInError};
 use crate::vault::VaultError;
 
 /// A sign-in that has begun, as the browser keeps it.
@@ -80,10 +80,10 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    async fn not_signed_in(&self, error: &SignInFailed, cookie: Cookie<'_>) -> PageResult {
+    async fn not_signed_in(&self, error: &WebSignInError, cookie: Cookie<'_>) -> PageResult {
         tracing::warn!(%error, "a person could not sign in on the pages");
         let words = match error {
-            SignInFailed::Declined => {
+            WebSignInError::Declined => {
                 "You are not signed in\nThe sign-in was declined, so nothing was changed."
             }
             _ => {

@@ -9,7 +9,7 @@ use super::error::ConnectError;
 use super::revocation::is_refusal;
 use super::third_party::{Means, ThirdParty};
 use crate::vault::{
-    AccountKey, Grant, RenewalError, Renewer, RevocationFailed, RevocationOutcome, Revoker,
+    AccountKey, Grant, RenewalError, Renewer, RevocationFailure, RevocationOutcome, Revoker,
     SecondLook, TokenKind,
 };
 
@@ -127,13 +127,13 @@ impl Providers {
         provider: &str,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<RevocationOutcome, RevocationFailed> {
+    ) -> Result<RevocationOutcome, RevocationFailure> {
         let Some(party) = self.get(provider) else {
             tracing::warn!(
                 provider,
                 "a token is to be revoked at a provider that is not there"
             );
-            return Err(RevocationFailed);
+            return Err(RevocationFailure);
         };
         let Means::OAuth(oauth) = &party.inner.means else {
             return Ok(RevocationOutcome::NotTaken);
@@ -142,7 +142,7 @@ impl Providers {
         let revoked = revocation.revoke(&self.fetcher, &oauth.provider, &oauth.client, token, kind);
         revoked.await.map_err(|error| {
             tracing::warn!(provider, %error, "a token could not be revoked");
-            RevocationFailed
+            RevocationFailure
         })
     }
 }
@@ -184,7 +184,7 @@ impl Revoker for Providers {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>> {
         Box::pin(self.revoked(&account.provider, token, kind))
     }
 

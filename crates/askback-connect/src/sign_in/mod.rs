@@ -41,4 +41,4 @@ mod web;
 
 pub use begun::PendingSignIn;
 pub(crate) use begun::SignInRequest;
-pub use web::{SignInFailed, SignedInPerson, WebSignIn};
+pub use web::{SignedInPerson, WebSignIn, WebSignInError};

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use askback::authorization::server::{BadKeys, IdTokenVerifier, Rejected, SignInCheck};
+use askback::authorization::server::{BadKeys, IdTokenVerifier, SignInCheck, TokenError};
 use askback_core::{
     ask::{Millis, Principal},
     auth::{AuthorizationError, Scopes},
@@ -52,7 +52,7 @@ pub struct SignedInPerson {
 /// Why a person is not signed in. No message holds a code or a token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SignInFailed {
+pub enum WebSignInError {
     /// The person said no at the issuer, or did not sign in.
     #[error("the person did not sign in")]
     Declined,
@@ -61,7 +61,7 @@ pub enum SignInFailed {
     NoIdToken,
     /// The identity token is not good for this sign-in.
     #[error("the identity token was not accepted: {0}")]
-    IdToken(#[from] Rejected),
+    IdToken(#[from] TokenError),
     /// The issuer cannot be used as it is described. The operator is to blame.
     #[error("the issuer cannot be used: {0}")]
     Keys(#[from] BadKeys),
@@ -76,13 +76,13 @@ impl WebSignIn {
     ///
     /// # Errors
     ///
-    /// [`SignInFailed::Authorization`] where the document cannot be fetched or used, and [`SignInFailed::Keys`]
+    /// [`WebSignInError::Authorization`] where the document cannot be fetched or used, and [`WebSignInError::Keys`]
     /// where the issuer's name cannot be used.
     pub async fn discover(
         fetcher: &Fetcher,
         issuer: &str,
         client: RegisteredClient,
-    ) -> Result<Self, SignInFailed> {
+    ) -> Result<Self, WebSignInError> {
         let verifier = IdTokenVerifier::discover(fetcher, issuer, client.id())?;
         let provider = Provider::discover(fetcher, issuer).await?;
         Self::new(provider, client, verifier)
@@ -92,14 +92,14 @@ impl WebSignIn {
     ///
     /// # Errors
     ///
-    /// [`SignInFailed::Authorization`] where the verifier is for another issuer than the provider.
+    /// [`WebSignInError::Authorization`] where the verifier is for another issuer than the provider.
     pub fn new(
         provider: Provider,
         client: RegisteredClient,
         verifier: IdTokenVerifier,
-    ) -> Result<Self, SignInFailed> {
+    ) -> Result<Self, WebSignInError> {
         if verifier.issuer() != provider.issuer() {
-            return Err(SignInFailed::Authorization(
+            return Err(WebSignInError::Authorization(
                 AuthorizationError::OtherIssuer {
                     wanted: provider.issuer().to_owned(),
                     found: verifier.issuer().to_owned(),
@@ -163,8 +163,8 @@ impl WebSignIn {
     ///
     /// # Errors
     ///
-    /// [`SignInFailed::Authorization`] where the redirect URI may not be used, or there are no random bytes.
-    pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), SignInFailed> {
+    /// [`WebSignInError::Authorization`] where the redirect URI may not be used, or there are no random bytes.
+    pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), WebSignInError> {
         self.begun(redirect_uri, None)
     }
 
@@ -174,7 +174,7 @@ impl WebSignIn {
     /// # Errors
     ///
     /// As [`WebSignIn::begin`].
-    pub fn begin_anew(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), SignInFailed> {
+    pub fn begin_anew(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), WebSignInError> {
         self.begun(redirect_uri, Some(self.clock.now()))
     }
 
@@ -182,7 +182,7 @@ impl WebSignIn {
         &self,
         redirect_uri: &str,
         anew_since: Option<Millis>,
-    ) -> Result<(Url, PendingSignIn), SignInFailed> {
+    ) -> Result<(Url, PendingSignIn), WebSignInError> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(|error| {
             AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
@@ -210,22 +210,22 @@ impl WebSignIn {
     ///
     /// # Errors
     ///
-    /// [`SignInFailed`]: nobody is signed in then.
+    /// [`WebSignInError`]: nobody is signed in then.
     pub async fn finish(
         &self,
         fetcher: &Fetcher,
         pending: PendingSignIn,
         redirected: &str,
-    ) -> Result<SignedInPerson, SignInFailed> {
+    ) -> Result<SignedInPerson, WebSignInError> {
         let PendingSignIn(pending) = pending;
         let code = pending.pending.accept(redirected);
         let code = code.map_err(|error| match error {
-            AuthorizationError::Refused { code, .. } if is_no(&code) => SignInFailed::Declined,
+            AuthorizationError::Refused { code, .. } if is_no(&code) => WebSignInError::Declined,
             error => error.into(),
         })?;
         let endpoint = TokenEndpoint::new(fetcher, &self.provider, &self.client)?;
         let tokens = endpoint.exchange(code).await?;
-        let token = tokens.id_token.ok_or(SignInFailed::NoIdToken)?;
+        let token = tokens.id_token.ok_or(WebSignInError::NoIdToken)?;
         let now = self.clock.now();
         // An issuer that does not ask anew says so by the time of the sign-in.
         let since_begun = pending.anew_since.map(|since| now.saturating_sub(since));

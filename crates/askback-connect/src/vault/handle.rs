@@ -24,7 +24,7 @@ use super::renewal::{Renewer, Step, decide};
 use super::seal::{Column, Place, open, seal};
 use super::settings::{VaultSettings, after};
 use super::sql::{Change, Filter};
-use super::store::{Revocation, Sealed, TenantKey, VaultRecord, VaultStore, WriteOutcome};
+use super::store::{Revocation, SealedSecrets, TenantKey, VaultRecord, VaultStore, WriteOutcome};
 use crate::clock::SystemClock;
 use crate::debug::debug_only;
 
@@ -439,7 +439,7 @@ impl Inner {
         &self,
         account: &AccountKey,
         granted: &Grant,
-    ) -> Result<Sealed, VaultError> {
+    ) -> Result<SealedSecrets, VaultError> {
         let key = self.keys.newest(account.holder.tenant.as_deref()).await?;
         let seal = |column, secret: &Secret| {
             let place = Place::Column(account, column);
@@ -450,7 +450,7 @@ impl Inner {
             false => Column::Access,
         };
         let refresh = granted.refresh.as_ref();
-        Ok(Sealed {
+        Ok(SealedSecrets {
             key: key.id(),
             access: seal(first, &granted.secret)?,
             refresh: refresh.map(|it| seal(Column::Refresh, it)).transpose()?,
@@ -487,7 +487,7 @@ impl Inner {
     async fn key_of(
         &self,
         account: &AccountKey,
-        sealed: &Sealed,
+        sealed: &SealedSecrets,
     ) -> Result<Option<Arc<Key>>, VaultError> {
         let tenant = account.holder.tenant.as_deref();
         self.keys.find(tenant, sealed.key).await
@@ -517,7 +517,7 @@ impl Inner {
     pub(super) async fn unsealed(
         &self,
         account: &AccountKey,
-        sealed: &Sealed,
+        sealed: &SealedSecrets,
         column: Column,
     ) -> Result<Option<Secret>, VaultError> {
         let Some(key) = self.key_of(account, sealed).await? else {

@@ -24,7 +24,7 @@ use super::error::{VaultError, entropy};
 use super::handle::TRIES;
 use super::seal::{Place, key_of, open, seal};
 use super::sql::{Change, Filter};
-use super::store::{TenantKey, VaultStore, Wrapped};
+use super::store::{TenantKey, VaultStore, WrappedKey};
 
 /// Wraps the tenants' data keys by a key-encryption key: [`LocalKeys`], or a key management service.
 pub trait KeyWrapper: Send + Sync + 'static {
@@ -37,14 +37,14 @@ pub trait KeyWrapper: Send + Sync + 'static {
         tenant: Option<&'a str>,
         id: KeyId,
         key: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Wrapped, VaultError>>;
+    ) -> BoxFuture<'a, Result<WrappedKey, VaultError>>;
 
     /// Decrypts what [`KeyWrapper::wrap`] gave, by whichever key its `kek_id` names.
     fn unwrap<'a>(
         &'a self,
         tenant: Option<&'a str>,
         id: KeyId,
-        wrapped: &'a Wrapped,
+        wrapped: &'a WrappedKey,
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>>;
 }
 
@@ -145,10 +145,10 @@ impl KeyWrapper for LocalKeys {
         tenant: Option<&'a str>,
         id: KeyId,
         key: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Wrapped, VaultError>> {
+    ) -> BoxFuture<'a, Result<WrappedKey, VaultError>> {
         let ring = self.ring();
         let sealed = seal(ring.active(), Place::TenantKey(tenant, id), key);
-        let wrapped = sealed.map(|bytes| Wrapped {
+        let wrapped = sealed.map(|bytes| WrappedKey {
             kek_id: ring.active().id().to_string(),
             bytes,
         });
@@ -159,7 +159,7 @@ impl KeyWrapper for LocalKeys {
         &'a self,
         tenant: Option<&'a str>,
         id: KeyId,
-        wrapped: &'a Wrapped,
+        wrapped: &'a WrappedKey,
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
         let opened = (|| {
             let ring = self.ring();

@@ -103,7 +103,7 @@ pub use handle::{Account, Vault};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use query::AccountQuery;
 pub use renewal::{RenewalError, Renewer, SecondLook};
-pub use revocation::{RevocationFailed, RevocationOutcome, Revoker, TokenKind};
+pub use revocation::{RevocationFailure, RevocationOutcome, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "postgres")]
 pub use sql::PostgresVault;
@@ -113,7 +113,7 @@ pub use sql::SqliteVault;
 pub use sql::{Change, Filter};
 #[doc(hidden)]
 pub use store::{
-    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, TenantKey,
+    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, SealedSecrets, Settlement, TenantKey,
     VaultRecord, WriteOutcome,
 };
-pub use store::{VaultStore, Wrapped};
+pub use store::{VaultStore, WrappedKey};

@@ -32,7 +32,7 @@ pub trait Revoker: Renewer {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>>;
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>>;
 
     /// Whether accounts of different persons at a provider are the same one where they have the same name. They are not where
     /// all are called alike.
@@ -81,7 +81,7 @@ pub enum TokenKind {
 /// The provider could not be told to revoke a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the provider could not be told to revoke a token")]
-pub struct RevocationFailed;
+pub struct RevocationFailure;
 
 impl Vault {
     /// Disconnects an account of a person: its secrets are used no more from now on, and

@@ -12,7 +12,7 @@ use super::error::VaultError;
 use super::handle::{BATCH, TRIES, Vault};
 use super::seal::Column;
 use super::sql::{Change, Filter};
-use super::store::{Revocation, Sealed, TenantKey, VaultRecord, WriteOutcome};
+use super::store::{Revocation, SealedSecrets, TenantKey, VaultRecord, WriteOutcome};
 
 /// Secrets that a sweep seals anew: an account's, or tokens that the provider is still to take back.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ enum SealedItem {
 
 impl SealedItem {
     /// Whose they are, the secrets, and whether these are an API key.
-    fn parts(&self) -> (&AccountKey, &Sealed, bool) {
+    fn parts(&self) -> (&AccountKey, &SealedSecrets, bool) {
         match self {
             Self::Record(it) => (&it.account, &it.sealed, it.is_api_key),
             Self::Owed(it) => (&it.account, &it.sealed, false),

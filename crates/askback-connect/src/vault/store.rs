@@ -41,7 +41,7 @@ pub struct VaultRecord {
     /// Whether its secret is a key, and no tokens.
     pub is_api_key: bool,
     /// The secrets.
-    pub sealed: Sealed,
+    pub sealed: SealedSecrets,
     /// Proves, under the key of the secrets, that all of the above were written together. The lease is not part of it.
     pub proof: Vec<u8>,
     /// The lease of whoever is renewing it, if somebody is.
@@ -50,7 +50,7 @@ pub struct VaultRecord {
 
 /// The secrets of a record, sealed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Sealed {
+pub struct SealedSecrets {
     /// The tenant's key that they are sealed under.
     pub key: KeyId,
     /// The access token, or the key.
@@ -89,7 +89,7 @@ pub struct Revocation {
     /// Its name for persons.
     pub name: String,
     /// The tokens.
-    pub sealed: Sealed,
+    pub sealed: SealedSecrets,
     /// When the access token ends, if that is known.
     pub expires: Option<Millis>,
     /// When the provider is to be told.
@@ -162,7 +162,7 @@ pub struct TenantKey {
     /// Its name, derived from the key.
     pub id: KeyId,
     /// The key.
-    pub wrapped: Wrapped,
+    pub wrapped: WrappedKey,
     /// When it was made: from then on, the key before seals nothing new, and its cookies end after a while. 0 where they end
     /// at once.
     pub made: Millis,
@@ -170,7 +170,7 @@ pub struct TenantKey {
 
 /// A tenant's data key, encrypted by a key-encryption key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Wrapped {
+pub struct WrappedKey {
     /// The name of the key-encryption key.
     pub kek_id: String,
     /// The encrypted key.
@@ -187,8 +187,8 @@ impl WriteOutcome {
 
 debug_only! {
     IntentRow { expires, version }
-    Sealed { key }
-    Wrapped { kek_id }
+    SealedSecrets { key }
+    WrappedKey { kek_id }
     VaultRecord { account, version, state, scopes, expires, sealed, lease }
     Revocation { id, account, sealed, expires, due, attempts, is_spared }
 }

@@ -8,7 +8,7 @@ use askback::{
     Server, Tool,
     authorization::server::{DevelopmentTokens, Protection},
     client::{Client, Event, Protocol},
-    protocol::{AnsweredBy, ElicitResult},
+    protocol::{AnswerSource, ElicitResult},
     transport::{self, Http},
 };
 use askback_connect::{
@@ -136,7 +136,7 @@ fn client(
             async move {
                 Ok(match agrees {
                     true => ElicitResult::agree(),
-                    false => ElicitResult::decline().answered_by(AnsweredBy::Person),
+                    false => ElicitResult::decline().answered_by(AnswerSource::Person),
                 })
             }
         })

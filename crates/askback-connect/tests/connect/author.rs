@@ -1,7 +1,7 @@
 //! Pages of the author's, for persons who sign in.
 
 use askback::{Principal, Revision::V2026_07_28};
-use askback_connect::{PageRefused, vault::AuditEvent};
+use askback_connect::{PageRefusal, vault::AuditEvent};
 use http::Uri;
 
 use crate::asking::{Call, call_as};
@@ -112,7 +112,7 @@ async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
     let mut fresh = asked.scene.signed_in("acme", "ada").await;
     let at = address(&mut fresh, &link).await;
     let refused = asked.scene.kit.asked(&request_to(WEB, &old, &at)).await;
-    assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
+    assert!(matches!(refused, Err(PageRefusal::Wrong)), "{refused:?}");
     let headers = fresh.headers();
     assert!(
         asked
@@ -156,7 +156,7 @@ async fn a_page_is_for_the_person_who_was_asked() {
     let headers = asked.browser.headers();
     for _ in 0..4 {
         let refused = kit.asked(&request_to(WEB, &bob, &asked.at)).await;
-        assert!(matches!(refused, Err(PageRefused::Wrong)), "{refused:?}");
+        assert!(matches!(refused, Err(PageRefusal::Wrong)), "{refused:?}");
     }
     let page = kit
         .asked(&request_to(WEB, &headers, &asked.at))
@@ -169,7 +169,7 @@ async fn a_page_is_for_the_person_who_was_asked() {
     // The fifth ends the link, for everybody.
     assert!(kit.asked(&request_to(WEB, &bob, &asked.at)).await.is_err());
     let over = kit.asked(&request_to(WEB, &headers, &asked.at)).await;
-    assert!(matches!(over, Err(PageRefused::Over)), "{over:?}");
+    assert!(matches!(over, Err(PageRefusal::Over)), "{over:?}");
     let said = asked.call.said.await.unwrap();
     assert!(said.contains("opened by others too often"), "{said}");
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use askback_connect::vault::{
     Change, Filter, KeyWrapper, LocalKeys, SqliteVault, TenantKey, Vault, VaultError,
-    VaultSettings, VaultStore, Wrapped,
+    VaultSettings, VaultStore, WrappedKey,
 };
 use askback_core::{ask::keys::KeyId, future::BoxFuture};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -33,7 +33,7 @@ impl KeyWrapper for Counted {
         tenant: Option<&'a str>,
         id: KeyId,
         key: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Wrapped, VaultError>> {
+    ) -> BoxFuture<'a, Result<WrappedKey, VaultError>> {
         self.keys.wrap(tenant, id, key)
     }
 
@@ -41,7 +41,7 @@ impl KeyWrapper for Counted {
         &'a self,
         tenant: Option<&'a str>,
         id: KeyId,
-        wrapped: &'a Wrapped,
+        wrapped: &'a WrappedKey,
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
         self.unwrapped.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {

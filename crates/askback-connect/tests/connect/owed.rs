@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askback_connect::vault::{
     AccountKey, AuditEvent, Change, Filter, Grant, Holder, IntentRoom, IntentRow, RenewalError,
-    Renewer, Revocation, RevocationFailed, RevocationOutcome, Revoker, TokenKind, Vault,
+    Renewer, Revocation, RevocationFailure, RevocationOutcome, Revoker, TokenKind, Vault,
     VaultError, VaultStore, WriteOutcome,
 };
 use askback_core::{clock::Clock as _, future::BoxFuture};
@@ -356,7 +356,7 @@ impl Revoker for GoesDown {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>> {
         self.0.revoke(account, token, kind)
     }
 }
@@ -405,7 +405,7 @@ impl Revoker for Rotates {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>> {
         Box::pin(async move {
             if kind == REFRESH {
                 let resealed = self.vault.rotate_compromised(Some("acme")).await;
@@ -464,7 +464,7 @@ impl Revoker for RenewsElsewhere {
         account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>> {
         Box::pin(async move {
             let heard = self.rotating.revoke(account, token, kind).await;
             if kind == REFRESH {

@@ -9,7 +9,7 @@ use askback::authorization::server::{
     IdTokenVerifier, JwtVerifier, PresentedToken, TokenVerifier as _,
 };
 use askback_connect::{
-    sign_in::{PendingSignIn, SignInFailed, SignedInPerson, WebSignIn},
+    sign_in::{PendingSignIn, SignedInPerson, WebSignIn, WebSignInError},
     vault::Holder,
 };
 use askback_core::{ask::Millis, clock::Clock};
@@ -76,7 +76,7 @@ impl Oidc {
         &self,
         sign_in: &WebSignIn,
         answer: &str,
-    ) -> Result<SignedInPerson, SignInFailed> {
+    ) -> Result<SignedInPerson, WebSignInError> {
         let (url, pending) = sign_in.begin(REDIRECT).expect("a sign-in");
         let nonce = url.query_pairs().find(|(name, _)| name == "nonce");
         *self.nonce.lock().unwrap() = nonce.expect("a nonce").1.into_owned();
@@ -272,7 +272,7 @@ async fn an_identity_token_is_checked_in_everything() {
         match (fault, came) {
             ("", Ok(_)) => {}
             ("", Err(error)) => panic!("case {at}: {error}"),
-            (fault, Err(SignInFailed::IdToken(why))) => {
+            (fault, Err(WebSignInError::IdToken(why))) => {
                 assert!(why.to_string().contains(fault), "case {at}: {why}");
             }
             (fault, came) => panic!("case {at}: {fault}: {came:?}"),
@@ -338,7 +338,7 @@ async fn a_token_must_be_signed_by_the_issuer() {
     }));
     let oidc = oidc.await;
     let came = oidc.come_back(&oidc.sign_in().await, CODE).await;
-    assert!(matches!(came, Err(SignInFailed::IdToken(_))), "{came:?}");
+    assert!(matches!(came, Err(WebSignInError::IdToken(_))), "{came:?}");
 }
 
 #[tokio::test]
@@ -451,7 +451,7 @@ async fn an_issuer_is_given_by_hand_with_its_own_keys_alone() {
         keys("https://other.example"),
     );
     assert!(
-        matches!(other, Err(SignInFailed::Authorization(_))),
+        matches!(other, Err(WebSignInError::Authorization(_))),
         "{other:?}"
     );
     let sign_in = WebSignIn::new(provider, client, keys(&oidc.issuer.url)).expect("its own keys");

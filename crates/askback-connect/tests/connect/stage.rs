@@ -12,7 +12,7 @@ use std::{
 
 use askback_connect::vault::{
     AccountKey, AccountQuery, Grant, KeyWrapper, LocalKeys, RenewalError, Renewer,
-    RevocationFailed, RevocationOutcome, Revoker, SqliteVault, TokenKind, Vault, VaultSettings,
+    RevocationFailure, RevocationOutcome, Revoker, SqliteVault, TokenKind, Vault, VaultSettings,
     VaultStore,
 };
 use askback_core::{
@@ -263,10 +263,10 @@ impl Revoker for Provider {
         _account: &'a AccountKey,
         token: &'a Secret,
         kind: TokenKind,
-    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailed>> {
+    ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>> {
         Box::pin(async move {
             if *self.is_down.lock().unwrap() {
-                return Err(RevocationFailed);
+                return Err(RevocationFailure);
             }
             let token = token.expose().to_owned();
             if kind == TokenKind::Refresh && *self.takes_access_alone.lock().unwrap() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback_connect::{
     providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
     vault::{
-        AccountKey, Holder, RenewalError, Renewer as _, RevocationFailed, RevocationOutcome,
+        AccountKey, Holder, RenewalError, Renewer as _, RevocationFailure, RevocationOutcome,
         Revoker as _, TokenKind,
     },
 };
@@ -276,7 +276,7 @@ async fn a_set_has_one_of_each_name() {
             if is_done {
                 Ok(RevocationOutcome::NotTaken)
             } else {
-                Err(RevocationFailed)
+                Err(RevocationFailure)
             }
         );
     }

@@ -41,7 +41,7 @@ pub struct CheckedRequest(InputRequest);
 
 /// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unusable {
+pub enum UnusableAnswer {
     /// In a sentence for the person who is asked again.
     Because(String),
     /// A form was accepted without any field, although some are required; with the answer as it is
@@ -49,7 +49,7 @@ pub enum Unusable {
     NoFields(RawJson),
 }
 
-impl From<String> for Unusable {
+impl From<String> for UnusableAnswer {
     fn from(reason: String) -> Self {
         Self::Because(reason)
     }
@@ -117,7 +117,7 @@ impl Question {
     ///
     /// Fails with a sentence for the person who is asked again, or says that the client shows no
     /// fields.
-    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<CheckedAnswer, Unusable> {
+    pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<CheckedAnswer, UnusableAnswer> {
         match &self.request {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
             InputRequest::Sample(_) => {
@@ -254,7 +254,7 @@ fn check_elicit(
     asked: &ElicitParams,
     value: &RawJson,
     limits: &Limits,
-) -> Result<CheckedAnswer, Unusable> {
+) -> Result<CheckedAnswer, UnusableAnswer> {
     let mut result: ElicitResult = read(value)?;
     result.meta = only_of_answer(result.meta, &limits.asking);
     match asked {
@@ -265,8 +265,10 @@ fn check_elicit(
             let content = schema.with_defaults(content);
             if let Err(issues) = schema.check(&content, &limits.forms) {
                 return Err(match is_empty {
-                    true => Unusable::NoFields(RawJson::new(&result).map_err(|e| e.to_string())?),
-                    false => Unusable::Because(schema.say(&issues)),
+                    true => {
+                        UnusableAnswer::NoFields(RawJson::new(&result).map_err(|e| e.to_string())?)
+                    }
+                    false => UnusableAnswer::Because(schema.say(&issues)),
                 });
             }
             result.content = Some(content);

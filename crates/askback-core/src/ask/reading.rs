@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Millis;
 use crate::{
     limits::AskingLimits,
-    protocol::{AnsweredBy, ElicitAction, ElicitResult, Meta, RawJson},
+    protocol::{AnswerSource, ElicitAction, ElicitResult, Meta, RawJson},
     quote::clipped,
 };
 
@@ -67,5 +67,5 @@ pub fn mark_refusal(answer: RawJson, took: Option<Millis>, limits: &AskingLimits
     if result.action == ElicitAction::Accept || result.content.is_some() || is_persons {
         return answer;
     }
-    RawJson::new(&result.answered_by(AnsweredBy::Client)).unwrap_or(answer)
+    RawJson::new(&result.answered_by(AnswerSource::Client)).unwrap_or(answer)
 }

@@ -40,7 +40,7 @@ pub fn read_value<T: FormField>(content: &Content) -> Result<T, Issues> {
 ///
 /// The generated code asks for the trait in one place only, where it makes this, so that a type
 /// that has it not is told of once.
-pub struct FieldOf<T> {
+pub struct DerivedField<T> {
     name: &'static str,
     /// The sort of the field.
     pub sort: Sort,
@@ -51,8 +51,8 @@ pub struct FieldOf<T> {
 }
 
 /// A field of that name and type.
-pub const fn field<T: FormField>(name: &'static str) -> FieldOf<T> {
-    FieldOf {
+pub const fn field<T: FormField>(name: &'static str) -> DerivedField<T> {
+    DerivedField {
         name,
         sort: T::SORT,
         optional: T::OPTIONAL,
@@ -63,11 +63,11 @@ pub const fn field<T: FormField>(name: &'static str) -> FieldOf<T> {
 }
 
 /// Whether a field seems to ask for a secret by its name, title and description.
-pub const fn is_secret<T>(field: &FieldOf<T>, title: &str, description: &str) -> bool {
+pub const fn is_secret<T>(field: &DerivedField<T>, title: &str, description: &str) -> bool {
     is_secret_field(field.sort, [field.name, title], description)
 }
 
-impl<T> FieldOf<T> {
+impl<T> DerivedField<T> {
     /// The schema of the field, to be completed.
     pub fn schema(&self) -> FieldBuilder<T> {
         FieldBuilder {
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a field, or nothing and an issue.
-    pub fn field<T>(&mut self, field: &FieldOf<T>) -> Option<T> {
+    pub fn field<T>(&mut self, field: &DerivedField<T>) -> Option<T> {
         match (field.read)(self.content.get(field.name)) {
             Ok(value) => Some(value),
             Err(message) => {
@@ -242,7 +242,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a field, or its default where it is not given.
-    pub fn field_or<T>(&mut self, field: &FieldOf<T>, default: impl FnOnce() -> T) -> Option<T> {
+    pub fn field_or<T>(
+        &mut self,
+        field: &DerivedField<T>,
+        default: impl FnOnce() -> T,
+    ) -> Option<T> {
         match self.content.get(field.name) {
             None | Some(Value::Null) => Some(default()),
             Some(_) => self.field(field),

@@ -36,7 +36,7 @@ pub struct Dialect {
 
 /// A form as it is asked in a dialect, and the way back from its answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lowered {
+pub struct LoweredForm {
     /// The form to send.
     pub schema: FormSchema,
     flattened: Vec<FlattenedChoice>,
@@ -59,10 +59,10 @@ struct FlattenedChoice {
 /// Writes a form in a dialect: a choice of several as one yes-or-no field for each option, a
 /// number as a text, a pattern that may not stand as a sentence in the description.
 ///
-/// The answer goes through [`Lowered::lift`] and is then checked by the form as it was, which
+/// The answer goes through [`LoweredForm::lift`] and is then checked by the form as it was, which
 /// still knows the bounds and the pattern.
-pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
-    let mut lowered = Lowered {
+pub fn lower(form: &FormSchema, dialect: &Dialect) -> LoweredForm {
+    let mut lowered = LoweredForm {
         schema: FormSchema {
             fields: Vec::with_capacity(form.fields.len()),
             annotations: form.annotations.clone(),
@@ -90,7 +90,7 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> Lowered {
     lowered
 }
 
-impl Lowered {
+impl LoweredForm {
     /// Turns the answer of the lowered form into one of the form it came from.
     ///
     /// Values that the lowered form did not ask for are left where they are, for the check of the

@@ -6,7 +6,7 @@ use alloc::{
 };
 use core::fmt;
 
-use crate::quote::Quoted;
+use crate::quote::QuotedName;
 
 /// One thing that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl fmt::Display for Issue {
         if self.path.is_empty() {
             f.write_str(&self.message)
         } else {
-            write!(f, "{}: {}", Quoted(&self.path), self.message)
+            write!(f, "{}: {}", QuotedName(&self.path), self.message)
         }
     }
 }

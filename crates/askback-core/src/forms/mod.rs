@@ -52,7 +52,7 @@ pub use jiff::{Timestamp, civil::Date};
 
 pub use build::FormValues;
 pub use derive::IntoNumber;
-pub use dialect::{Dialect, Lowered, lower};
+pub use dialect::{Dialect, LoweredForm, lower};
 pub use elicitable::{ANSWER, Elicitable};
 pub use format::TextFormat;
 pub use issue::{Issue, Issues};

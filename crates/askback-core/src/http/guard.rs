@@ -24,7 +24,7 @@ pub struct Guard {
 /// Why a request was refused; it is answered with status 403.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum GuardRefusal {
     /// No host is named, so nothing says that this server was meant.
     #[error("the Host header is missing")]
     HostMissing,
@@ -127,15 +127,15 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`Refused`].
+    /// [`GuardRefusal`].
     pub fn check_request<'a>(
         &self,
         hosts: impl IntoIterator<Item = &'a [u8]>,
         authority: Option<&[u8]>,
         origins: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<(), Refused> {
-        let origin = at_most_one(origins).ok_or(Refused::Origin)?;
-        let host = at_most_one(hosts).ok_or(Refused::Host)?;
+    ) -> Result<(), GuardRefusal> {
+        let origin = at_most_one(origins).ok_or(GuardRefusal::Origin)?;
+        let host = at_most_one(hosts).ok_or(GuardRefusal::Host)?;
         // HTTP/2 names the host in the URI, and HTTP/1 may. If both name one, both must be right.
         if let (Some(host), Some(_)) = (host, authority) {
             self.check(Some(host), origin)?;
@@ -147,16 +147,16 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// [`Refused`].
-    pub fn check(&self, host: Option<&[u8]>, origin: Option<&[u8]>) -> Result<(), Refused> {
+    /// [`GuardRefusal`].
+    pub fn check(&self, host: Option<&[u8]>, origin: Option<&[u8]>) -> Result<(), GuardRefusal> {
         if let Some(hosts) = &self.hosts {
-            let host = host.ok_or(Refused::HostMissing)?;
+            let host = host.ok_or(GuardRefusal::HostMissing)?;
             if !self.is_host_listed(hosts, host) {
-                return Err(Refused::Host);
+                return Err(GuardRefusal::Host);
             }
         }
         match origin {
-            Some(origin) if !self.is_origin_listed(origin) => Err(Refused::Origin),
+            Some(origin) if !self.is_origin_listed(origin) => Err(GuardRefusal::Origin),
             _ => Ok(()),
         }
     }

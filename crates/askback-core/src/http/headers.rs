@@ -23,7 +23,7 @@ pub const PARAM_PREFIX: &str = "mcp-param-";
 
 /// The headers of a request that mirror its body, as they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mirrored<'a> {
+pub struct MirroredHeaders<'a> {
     /// The value of [`PROTOCOL_VERSION`].
     pub version: Option<&'a [u8]>,
     /// The value of [`METHOD`].
@@ -46,9 +46,9 @@ pub struct BodySummary<'a> {
 /// A header value with characters that no header may hold, or with base64 that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header holds invalid characters or invalid base64")]
-pub struct Undecodable;
+pub struct HeaderDecodeError;
 
-impl<'a> Mirrored<'a> {
+impl<'a> MirroredHeaders<'a> {
     /// Picks the headers out of all of a request, in whatever case their names are written.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ pub fn name_member(method: &str) -> Option<&'static str> {
 /// # Errors
 ///
 /// The first [`Mismatch`].
-pub fn check(headers: &Mirrored<'_>, body: BodySummary<'_>) -> Result<(), Mismatch> {
+pub fn check(headers: &MirroredHeaders<'_>, body: BodySummary<'_>) -> Result<(), Mismatch> {
     check_plain(headers.version, body.version, VERSION_SHOWN)?;
     check_plain(headers.method, body.method, METHOD_SHOWN)?;
     if let (Some(header), Some(body)) = (headers.name, body.name)
@@ -102,7 +102,7 @@ pub fn check(headers: &Mirrored<'_>, body: BodySummary<'_>) -> Result<(), Mismat
         return Ok(());
     }
     let name = headers.name.map(decode).transpose();
-    let name = name.map_err(|Undecodable| Mismatch::Invalid(NAME_SHOWN.into()))?;
+    let name = name.map_err(|HeaderDecodeError| Mismatch::Invalid(NAME_SHOWN.into()))?;
     match (name, body.name) {
         (_, None) => Ok(()),
         (None, Some(_)) => Err(Mismatch::Missing(NAME_SHOWN.into())),
@@ -131,9 +131,9 @@ pub fn encode(value: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 ///
-/// [`Undecodable`], also if the base64 holds no UTF-8. A value that only begins or only ends as
+/// [`HeaderDecodeError`], also if the base64 holds no UTF-8. A value that only begins or only ends as
 /// an encoded one does is taken as it stands.
-pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
+pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, HeaderDecodeError> {
     let value = plain(value)?;
     let Some(rest) = value.strip_prefix(ENCODED_START) else {
         return Ok(Cow::Borrowed(value));
@@ -142,9 +142,9 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
         return Ok(Cow::Borrowed(value));
     }
     // In `=?base64?=` the end stands inside the start: a value `encode` does not write.
-    let encoded = rest.strip_suffix(ENCODED_END).ok_or(Undecodable)?;
-    let bytes = STANDARD.decode(encoded).map_err(|_| Undecodable)?;
-    let text = String::from_utf8(bytes).map_err(|_| Undecodable)?;
+    let encoded = rest.strip_suffix(ENCODED_END).ok_or(HeaderDecodeError)?;
+    let bytes = STANDARD.decode(encoded).map_err(|_| HeaderDecodeError)?;
+    let text = String::from_utf8(bytes).map_err(|_| HeaderDecodeError)?;
     Ok(Cow::Owned(text))
 }
 
@@ -163,7 +163,7 @@ fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result
         return Ok(());
     }
     match plain(header) {
-        Err(Undecodable) => Err(Mismatch::Invalid(shown.into())),
+        Err(HeaderDecodeError) => Err(Mismatch::Invalid(shown.into())),
         Ok(header) if header == body => Ok(()),
         Ok(_) => Err(Mismatch::Differs(shown.into())),
     }
@@ -176,7 +176,7 @@ fn is_repeated(header: &[u8], body: &str) -> bool {
 }
 
 /// A value of characters that a header may hold, without the white space around it.
-fn plain(value: &[u8]) -> Result<&str, Undecodable> {
+fn plain(value: &[u8]) -> Result<&str, HeaderDecodeError> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = value.iter().position(|byte| !is_space(byte));
     let end = value.iter().rposition(|byte| !is_space(byte));
@@ -185,7 +185,7 @@ fn plain(value: &[u8]) -> Result<&str, Undecodable> {
         _ => &[],
     };
     if !value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
-        return Err(Undecodable);
+        return Err(HeaderDecodeError);
     }
-    core::str::from_utf8(value).map_err(|_| Undecodable)
+    core::str::from_utf8(value).map_err(|_| HeaderDecodeError)
 }

@@ -19,7 +19,7 @@ pub enum Media {
 
 /// Which kinds of body a client takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedMedia {
     /// Whether it takes [`JSON`].
     pub json: bool,
     /// Whether it takes [`EVENT_STREAM`].
@@ -55,7 +55,7 @@ impl Media {
     }
 }
 
-impl Accepted {
+impl AcceptedMedia {
     /// Reads the `Accept` headers of a request. The most exact range that covers a type decides,
     /// and weight 0 excludes it. A client that sends no such header accepts everything; the server
     /// refuses one that had to list both.

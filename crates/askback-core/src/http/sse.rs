@@ -26,7 +26,7 @@ pub struct SseEvent {
 /// A part of a stream that is longer than the limits allow; the server is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TooLong {
+pub enum SseLimitError {
     /// The data of one event, or a line of it.
     #[error("an event of the stream is longer than the {0} bytes accepted here")]
     Event(usize),
@@ -80,8 +80,8 @@ impl Parser {
     ///
     /// # Errors
     ///
-    /// [`TooLong`]; the stream cannot be read any further.
-    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent>, TooLong> {
+    /// [`SseLimitError`]; the stream cannot be read any further.
+    pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         loop {
             // An empty piece tells nothing of the line feed that may still come.
             if let Some(next) = input.first()
@@ -114,7 +114,7 @@ impl Parser {
     }
 
     /// Keeps the beginning of a line.
-    fn keep(&mut self, piece: &[u8]) -> Result<(), TooLong> {
+    fn keep(&mut self, piece: &[u8]) -> Result<(), SseLimitError> {
         if self.line.is_empty() && piece.first() == Some(&b':') {
             self.in_comment = true;
         }
@@ -127,15 +127,15 @@ impl Parser {
     }
 
     /// Refuses a line that is longer than any that means something.
-    fn bound(&self, length: usize) -> Result<(), TooLong> {
+    fn bound(&self, length: usize) -> Result<(), SseLimitError> {
         if length > self.event_bytes + FIELD_BYTES {
-            return Err(TooLong::Event(self.event_bytes));
+            return Err(SseLimitError::Event(self.event_bytes));
         }
         Ok(())
     }
 
     /// Takes the last piece of a line, whose end has come.
-    fn end_line(&mut self, piece: &[u8]) -> Result<Option<SseEvent>, TooLong> {
+    fn end_line(&mut self, piece: &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         if mem::take(&mut self.in_comment) {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl Parser {
         event
     }
 
-    fn take_line(&mut self, line: &[u8]) -> Result<Option<SseEvent>, TooLong> {
+    fn take_line(&mut self, line: &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         let first = !mem::replace(&mut self.past_first_line, true);
         let line = match line.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) if first => rest,
@@ -179,9 +179,9 @@ impl Parser {
         Ok(None)
     }
 
-    fn take_data(&mut self, value: &[u8]) -> Result<(), TooLong> {
+    fn take_data(&mut self, value: &[u8]) -> Result<(), SseLimitError> {
         if self.data.len() + value.len() > self.event_bytes {
-            return Err(TooLong::Event(self.event_bytes));
+            return Err(SseLimitError::Event(self.event_bytes));
         }
         self.data.reserve_exact(value.len() + 1);
         self.data.extend_from_slice(value);
@@ -189,9 +189,9 @@ impl Parser {
         Ok(())
     }
 
-    fn take_id(&mut self, value: &[u8]) -> Result<(), TooLong> {
+    fn take_id(&mut self, value: &[u8]) -> Result<(), SseLimitError> {
         if value.len() > self.id_bytes {
-            return Err(TooLong::Id(self.id_bytes));
+            return Err(SseLimitError::Id(self.id_bytes));
         }
         if !value.contains(&0) {
             self.event.id = Some(String::from_utf8_lossy(value).into_owned());

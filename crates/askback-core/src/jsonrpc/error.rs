@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestId};
-use crate::quote::{Quoted, clipped};
+use crate::quote::{QuotedName, clipped};
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -55,7 +55,7 @@ impl ErrorObject {
 
     /// [`METHOD_NOT_FOUND`], naming the method.
     pub fn method_not_found(method: &str) -> Self {
-        let method = Quoted(method);
+        let method = QuotedName(method);
         Self::new(
             METHOD_NOT_FOUND,
             format!("there is no method {method} here"),

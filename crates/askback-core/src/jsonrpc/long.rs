@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::{ErrorObject, INVALID_REQUEST, Malformed, RequestId, Walk};
+use super::{ErrorObject, INVALID_REQUEST, MalformedMessage, RequestId, Walk};
 
 /// How many bytes are looked at, at either end of a message that is too long to be read: its id stands in one of them,
 /// as nearly all messages are written. A transport that gives such a message without its middle keeps so much.
@@ -18,7 +18,7 @@ struct MessageHead {
 }
 
 /// The error for a message that has more than so many bytes. All that need be there of it are its ends.
-pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
+pub(super) fn malformed(bytes: &[u8], most: usize) -> MalformedMessage {
     let reason = format!("the message has more than the {most} bytes accepted here");
     // The middle may be cut out: neither end is more than half of it.
     let end = KEPT_ENDS.min(bytes.len() / 2);
@@ -26,14 +26,14 @@ pub(super) fn malformed(bytes: &[u8], most: usize) -> Malformed {
 }
 
 /// The error for a message that is not read, with what so many bytes at either end of it tell.
-pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> Malformed {
+pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> MalformedMessage {
     let beginning = MessageHead::of(&bytes[..end]);
     let id = beginning
         .id
         .or_else(|| last_id(&bytes[bytes.len() - end..]));
     // A line of a log may have a member `error` as well.
     let is_named = beginning.has_version || id.is_some();
-    Malformed {
+    MalformedMessage {
         response: beginning.has_outcome && !beginning.has_method && is_named,
         notification: beginning.has_method && id.is_none(),
         id,

@@ -13,7 +13,7 @@ mod read;
 mod recover;
 mod walk;
 mod write;
-mod written;
+mod written_response;
 
 use alloc::{
     borrow::ToOwned,
@@ -40,7 +40,7 @@ pub(crate) use walk::Walk;
 pub(crate) use write::write_request_of;
 pub(crate) use write::write_result_of;
 pub use write::{write_batch, write_error, write_notification, write_request, write_result};
-pub use written::WrittenResponse;
+pub use written_response::WrittenResponse;
 
 /// The text received is not JSON.
 pub const PARSE_ERROR: i64 = -32700;
@@ -108,13 +108,13 @@ pub enum Payload {
     /// One message.
     Single(Message),
     /// A batch, never empty; whether the revision in use has batches is for the caller to say.
-    Batch(Vec<Result<Message, Malformed>>),
+    Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
 /// A message that could not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
-pub struct Malformed {
+pub struct MalformedMessage {
     /// The id of the message, where it could be read.
     pub id: Option<RequestId>,
     /// The error to answer with.

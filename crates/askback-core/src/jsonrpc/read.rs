@@ -18,8 +18,8 @@ use serde::{
 use serde_json::{error::Category, value::RawValue};
 
 use super::{
-    ErrorObject, INVALID_REQUEST, Malformed, Message, Notification, PARSE_ERROR, Payload, Request,
-    RequestId, Response, VERSION, long,
+    ErrorObject, INVALID_REQUEST, MalformedMessage, Message, Notification, PARSE_ERROR, Payload,
+    Request, RequestId, Response, VERSION, long,
 };
 use crate::{
     json::{explain, has_halves, message_text},
@@ -30,21 +30,22 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Malformed`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
+/// [`MalformedMessage`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
 /// what is JSON but no message, or more than
 /// [`limits.wire.message_bytes`](crate::limits::WireLimits::message_bytes),
 /// [`limits.wire.message_values`](crate::limits::WireLimits::message_values) or
 /// [`limits.wire.batch_messages`](crate::limits::WireLimits::batch_messages) allow, or whose id is
 /// longer than [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes). A bad
 /// message inside a batch costs only itself.
-pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, Malformed> {
+pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, MalformedMessage> {
     if bytes.len() > limits.message_bytes {
         let mut malformed = long::malformed(bytes, limits.message_bytes);
         malformed.id = malformed.id.filter(|id| is_short(id, limits));
         return Err(malformed);
     }
-    let text = message_text(bytes)
-        .map_err(|error| Malformed::unreadable(format!("the message is not UTF-8: {error}")))?;
+    let text = message_text(bytes).map_err(|error| {
+        MalformedMessage::unreadable(format!("the message is not UTF-8: {error}"))
+    })?;
     let text = &*text;
     if text.trim_ascii_start().starts_with('[') {
         return parse_batch(text, limits);
@@ -84,7 +85,7 @@ pub trait ReadParams: Sized {
     fn read_params<'de, D: Deserializer<'de>>(method: &str, params: D) -> Result<Self, D::Error>;
 }
 
-impl Malformed {
+impl MalformedMessage {
     fn unreadable(reason: String) -> Self {
         Self {
             id: None,
@@ -115,9 +116,9 @@ impl Malformed {
     }
 }
 
-pub(super) fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
+pub(super) fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, MalformedMessage> {
     let envelope: Envelope<'_> =
-        serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
+        serde_json::from_str(text).map_err(|error| MalformedMessage::from_json(&error))?;
     envelope.into_message(text, limits)
 }
 
@@ -152,16 +153,18 @@ fn has_more_values(text: &str, most: usize) -> bool {
     false
 }
 
-fn parse_batch(text: &str, limits: &WireLimits) -> Result<Payload, Malformed> {
+fn parse_batch(text: &str, limits: &WireLimits) -> Result<Payload, MalformedMessage> {
     let mut json = serde_json::Deserializer::from_str(text);
     let elements = json
         .deserialize_seq(BatchVisitor {
             limit: limits.batch_messages,
         })
         .and_then(|elements| json.end().map(|()| elements))
-        .map_err(|error| Malformed::from_json(&error))?;
+        .map_err(|error| MalformedMessage::from_json(&error))?;
     if elements.is_empty() {
-        return Err(Malformed::invalid("a batch must not be empty".to_owned()));
+        return Err(MalformedMessage::invalid(
+            "a batch must not be empty".to_owned(),
+        ));
     }
     let messages = elements
         .into_iter()
@@ -197,13 +200,13 @@ enum Member {
 }
 
 impl<'a> Envelope<'a> {
-    fn into_message(self, text: &str, limits: &WireLimits) -> Result<Message, Malformed> {
+    fn into_message(self, text: &str, limits: &WireLimits) -> Result<Message, MalformedMessage> {
         let id = match (self.id, self.twice) {
             (Some(raw), twice) if twice != Some("id") => request_id(raw),
             _ => None,
         };
         if id.as_ref().is_some_and(|id| !is_short(id, limits)) {
-            return Err(Malformed::invalid(format!(
+            return Err(MalformedMessage::invalid(format!(
                 "the id has more than the {} bytes accepted here",
                 limits.request_id_bytes
             )));
@@ -222,7 +225,7 @@ impl<'a> Envelope<'a> {
             )),
             false => self.judge(id.clone()),
         };
-        judged.map_err(|reason| Malformed {
+        judged.map_err(|reason| MalformedMessage {
             id,
             error: ErrorObject::new(INVALID_REQUEST, reason),
             response,

@@ -5,7 +5,7 @@ use alloc::{borrow::ToOwned, format, vec::Vec};
 use serde_json::value::RawValue;
 
 use super::{
-    ErrorObject, KEPT_ENDS, Malformed, Message, PARSE_ERROR, Payload, is_short, long,
+    ErrorObject, KEPT_ENDS, MalformedMessage, Message, PARSE_ERROR, Payload, is_short, long,
     read::parse_single,
 };
 use crate::{json::message_text, limits::WireLimits};
@@ -17,12 +17,12 @@ use crate::{json::message_text, limits::WireLimits};
 ///
 /// # Errors
 ///
-/// [`Malformed`] with what is known of the message. A response without an id may belong to any request.
+/// [`MalformedMessage`] with what is known of the message. A response without an id may belong to any request.
 pub(crate) fn recover(
     bytes: &[u8],
-    malformed: Malformed,
+    malformed: MalformedMessage,
     limits: &WireLimits,
-) -> Result<Payload, Malformed> {
+) -> Result<Payload, MalformedMessage> {
     if malformed.error.code != PARSE_ERROR {
         return Err(malformed);
     }
@@ -32,7 +32,7 @@ pub(crate) fn recover(
     if is_length_header(bytes) {
         let why = "the server writes Content-Length headers, as the Language Server Protocol has them; MCP over \
                    stdio has one message a line, without headers";
-        return Err(Malformed {
+        return Err(MalformedMessage {
             response: true,
             error: ErrorObject::new(PARSE_ERROR, why.to_owned()),
             ..malformed
@@ -63,20 +63,20 @@ fn is_length_header(line: &[u8]) -> bool {
 }
 
 /// The messages of a line of several JSON values, if at least one value is a message. The others may be a log's.
-fn several(bytes: &[u8], limits: &WireLimits) -> Option<Vec<Result<Message, Malformed>>> {
+fn several(bytes: &[u8], limits: &WireLimits) -> Option<Vec<Result<Message, MalformedMessage>>> {
     let text = message_text(bytes).ok()?;
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
     let mut messages: Vec<_> = (&mut values)
         .take(limits.batch_messages)
         .map(|value| match value {
             Ok(value) => parse_single(value.get(), limits),
-            Err(error) => Err(Malformed::from_json(&error)),
+            Err(error) => Err(MalformedMessage::from_json(&error)),
         })
         .collect();
     if values.next().is_some() {
         let most = limits.batch_messages;
         let why = format!("the line has more than {most} messages; the rest is not read");
-        messages.push(Err(Malformed::invalid(why)));
+        messages.push(Err(MalformedMessage::invalid(why)));
     }
     messages.iter().any(Result::is_ok).then_some(messages)
 }

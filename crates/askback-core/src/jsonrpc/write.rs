@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use memchr::memchr2;
 use serde::Serialize;
 
-use super::{ErrorObject, RequestId, VERSION, written::START};
+use super::{ErrorObject, RequestId, VERSION, written_response::START};
 
 /// The text between the id of a response and its result.
 const RESULT: &[u8] = br#","result":"#;

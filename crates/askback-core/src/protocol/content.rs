@@ -19,7 +19,7 @@ use super::{
     meta::has_meta,
     number, raw,
 };
-use crate::quote::Quoted;
+use crate::quote::QuotedName;
 
 /// The speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -411,14 +411,14 @@ impl Blocks {
 
 /// The same for content that has a block with a member that cannot be read at all.
 #[derive(Default)]
-pub(super) struct ForgivenBlocks(pub(super) Blocks);
+pub(super) struct LenientBlocks(pub(super) Blocks);
 
-impl<'de> Deserialize<'de> for ForgivenBlocks {
+impl<'de> Deserialize<'de> for LenientBlocks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut blocks = Blocks::default();
         for block in Vec::<Box<RawValue>>::deserialize(deserializer)? {
             let read = lenient::forgiving(block.get());
-            blocks.take(read.map_or_else(|error| Err(reason(&error)), |ReadBlock(block)| block));
+            blocks.take(read.map_or_else(|error| Err(reason(&error)), |BlockResult(block)| block));
         }
         Ok(Self(blocks))
     }
@@ -477,9 +477,9 @@ impl<'de> DeserializeSeed<'de> for NextBlock<'_> {
 const NO_OBJECT: &str = "expected an object";
 
 /// A block, or the reason why it cannot be used.
-struct ReadBlock(Result<ContentBlock, String>);
+struct BlockResult(Result<ContentBlock, String>);
 
-impl<'de> Deserialize<'de> for ReadBlock {
+impl<'de> Deserialize<'de> for BlockResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         lenient::object_with(deserializer, |block: Block<'de>| block.content())
             .map(|read| Self(read.unwrap_or_else(|| Err(NO_OBJECT.into()))))
@@ -689,6 +689,6 @@ fn need<T>(member: Option<T>, name: &str) -> Result<T, String> {
 fn unknown(kind: &str, known: &str) -> String {
     format!(
         "there is no content of type {} here; the types are {known}",
-        Quoted(kind)
+        QuotedName(kind)
     )
 }

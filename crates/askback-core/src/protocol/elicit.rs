@@ -5,7 +5,7 @@ use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
-use super::{AnsweredBy, Meta, TaskMetadata, messages::messages, meta::has_meta};
+use super::{AnswerSource, Meta, TaskMetadata, messages::messages, meta::has_meta};
 use crate::forms::{Content, Form, FormSchema, SharedForm};
 
 /// The parameters of `elicitation/create`.
@@ -227,7 +227,7 @@ impl ElicitResult {
 
     /// The same, saying who turned the question down.
     #[must_use]
-    pub fn answered_by(mut self, by: AnsweredBy) -> Self {
+    pub fn answered_by(mut self, by: AnswerSource) -> Self {
         self.meta.get_or_insert_default().set_answered_by(by);
         self
     }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
 use super::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Keyed, ListRootsResult,
-    RawJson, RequestParams, messages::messages, meta::has_meta, raw::decode_params,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult,
+    OrderedMap, RawJson, RequestParams, messages::messages, meta::has_meta, raw::decode_params,
 };
 use crate::jsonrpc::ErrorObject;
 
 /// The questions of a round, by the key their answers will have, in the order they were put.
-pub type InputRequests = Keyed<InputRequest>;
+pub type InputRequests = OrderedMap<InputRequest>;
 
 /// A question a server puts to a client.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,13 +14,13 @@ use super::RawJson;
 ///
 /// The order of questions is the order in which a person meets them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Keyed<V>(Vec<(String, V)>);
+pub struct OrderedMap<V>(Vec<(String, V)>);
 
 /// The answers of a round, by the key of their question. What an answer is only its question
 /// tells, so it is kept as it came; [`InputRequest::read_response`](super::InputRequest::read_response) reads it.
-pub type InputResponses = Keyed<RawJson>;
+pub type InputResponses = OrderedMap<RawJson>;
 
-impl<V> Keyed<V> {
+impl<V> OrderedMap<V> {
     /// An empty map.
     pub const fn new() -> Self {
         Self(Vec::new())
@@ -72,13 +72,13 @@ impl<V> Keyed<V> {
     }
 }
 
-impl<V> Default for Keyed<V> {
+impl<V> Default for OrderedMap<V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<V> IntoIterator for Keyed<V> {
+impl<V> IntoIterator for OrderedMap<V> {
     type Item = (String, V);
     type IntoIter = alloc::vec::IntoIter<(String, V)>;
 
@@ -87,7 +87,7 @@ impl<V> IntoIterator for Keyed<V> {
     }
 }
 
-impl<K: Into<String>, V> FromIterator<(K, V)> for Keyed<V> {
+impl<K: Into<String>, V> FromIterator<(K, V)> for OrderedMap<V> {
     /// Of several values of one key the last is kept.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut keyed = Self::new();
@@ -98,13 +98,13 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Keyed<V> {
     }
 }
 
-impl<V: Serialize> Serialize for Keyed<V> {
+impl<V: Serialize> Serialize for OrderedMap<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
     }
 }
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Keyed<V> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for OrderedMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(KeyedVisitor(PhantomData))
     }
@@ -113,7 +113,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Keyed<V> {
 struct KeyedVisitor<V>(PhantomData<V>);
 
 impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
-    type Value = Keyed<V>;
+    type Value = OrderedMap<V>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -134,6 +134,6 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
                 pair[0]
             )));
         }
-        Ok(Keyed(entries))
+        Ok(OrderedMap(entries))
     }
 }

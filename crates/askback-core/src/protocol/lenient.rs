@@ -26,7 +26,7 @@ use super::{CacheScope, IconTheme, Role, TaskSupport};
 use crate::{
     json,
     jsonrpc::whole,
-    quote::{Quoted, clipped},
+    quote::{QuotedName, clipped},
 };
 
 /// A part of a list or result that cannot be used, and the reason.
@@ -71,7 +71,7 @@ impl fmt::Display for LeftOutEntry {
             place, name, why, ..
         } = self;
         match name {
-            Some(name) => write!(f, "{place} ({}): {why}", Quoted(name)),
+            Some(name) => write!(f, "{place} ({}): {why}", QuotedName(name)),
             None => write!(f, "{place}: {why}"),
         }
     }
@@ -333,7 +333,7 @@ macro_rules! with_entries {
 
         impl $crate::protocol::lenient::ResultWithEntries for $result {
             fn from_text(text: &str) -> Result<Self, serde_json::Error> {
-                serde_json::from_str::<$members<$($lifetime,)? $crate::protocol::lenient::RightEntries<$item>>>(text)
+                serde_json::from_str::<$members<$($lifetime,)? $crate::protocol::lenient::StrictEntries<$item>>>(text)
                     .map(Self::from)
                     .or_else(|_| $crate::protocol::lenient::forgiving(text))
             }
@@ -356,9 +356,9 @@ pub(super) struct Entries<T> {
 }
 
 /// Entries without a fault; a fault is an error.
-pub(super) struct RightEntries<T>(Vec<T>);
+pub(super) struct StrictEntries<T>(Vec<T>);
 
-impl<'de, T: ListEntry> Deserialize<'de> for RightEntries<T> {
+impl<'de, T: ListEntry> Deserialize<'de> for StrictEntries<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let items = Vec::<T>::deserialize(deserializer)?;
         if items.iter().any(|item| !item.wrong_hints().is_empty()) {
@@ -368,8 +368,8 @@ impl<'de, T: ListEntry> Deserialize<'de> for RightEntries<T> {
     }
 }
 
-impl<T> From<RightEntries<T>> for Entries<T> {
-    fn from(RightEntries(items): RightEntries<T>) -> Self {
+impl<T> From<StrictEntries<T>> for Entries<T> {
+    fn from(StrictEntries(items): StrictEntries<T>) -> Self {
         Self {
             items,
             left_out: Vec::new(),

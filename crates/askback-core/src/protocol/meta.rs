@@ -120,14 +120,14 @@ pub(super) use has_meta;
 /// Who turned a question down. A client may say so in `_meta`; otherwise the server finds out by the
 /// time that it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AnsweredBy {
+pub enum AnswerSource {
     /// A person, or a rule that a person wrote.
     Person,
     /// The client itself: no person has seen the question.
     Client,
 }
 
-impl AnsweredBy {
+impl AnswerSource {
     fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -196,14 +196,14 @@ impl Meta {
     }
 
     /// Who turned a question down, if the client says so or it was found out.
-    pub fn answered_by(&self) -> Option<AnsweredBy> {
+    pub fn answered_by(&self) -> Option<AnswerSource> {
         let said = self.extra.get(key::ANSWERED_BY)?.as_str()?;
-        let known = [AnsweredBy::Person, AnsweredBy::Client].into_iter();
+        let known = [AnswerSource::Person, AnswerSource::Client].into_iter();
         known.into_iter().find(|by| by.as_str() == said)
     }
 
     /// Sets [`Meta::answered_by`].
-    pub fn set_answered_by(&mut self, by: AnsweredBy) {
+    pub fn set_answered_by(&mut self, by: AnswerSource) {
         let value = Value::String(by.as_str().into());
         self.extra.insert(key::ANSWERED_BY.into(), value);
     }

@@ -61,7 +61,7 @@ pub use elicit::{
 };
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse};
-pub use keyed::{InputResponses, Keyed};
+pub use keyed::{InputResponses, OrderedMap};
 pub use lenient::{LeftOutEntry, ResultWithEntries, reason};
 pub use level::LoggingLevel;
 pub use lifecycle::{
@@ -69,7 +69,7 @@ pub use lifecycle::{
 };
 pub use logging::{LoggingMessageParams, SetLevelParams};
 pub use meta::Signature;
-pub use meta::{AnsweredBy, HasMeta, Meta, ProgressToken, RelatedTask};
+pub use meta::{AnswerSource, HasMeta, Meta, ProgressToken, RelatedTask};
 pub use meta_key::MetaKeyError;
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
 pub use outcome::{COMPLETE, INPUT_REQUIRED, Outcome, TASK};

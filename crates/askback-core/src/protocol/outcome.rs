@@ -82,7 +82,7 @@ impl<T> Outcome<T> {
         done: impl FnOnce(&str) -> Result<T, serde_json::Error>,
     ) -> Result<Self, serde_json::Error> {
         let text = result.get();
-        let peek: Peek<'_> = match Peek::of_plain(result) {
+        let peek: KindMembers<'_> = match KindMembers::of_plain(result) {
             Some(peek) => peek,
             None => serde_json::from_str(text)?,
         };
@@ -116,14 +116,14 @@ impl<T> From<T> for Outcome<T> {
 /// The member that tells the kinds of results apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Peek<'a> {
+struct KindMembers<'a> {
     #[serde(borrow)]
     result_type: Option<Cow<'a, str>>,
     #[serde(borrow)]
     task: Option<&'a RawValue>,
 }
 
-impl<'a> Peek<'a> {
+impl<'a> KindMembers<'a> {
     /// Reads it where the type is a plain text, and no task is there, as in nearly all results. It is then
     /// what serde reads; `None` says nothing about the result.
     fn of_plain(result: &'a RawValue) -> Option<Self> {

@@ -5,7 +5,7 @@ use alloc::{format, string::String, vec::Vec};
 use serde::Deserialize;
 
 use super::messages::messages;
-use crate::quote::Quoted;
+use crate::quote::QuotedName;
 
 messages! {
     /// A place a server may work in.
@@ -42,7 +42,10 @@ impl Root {
     pub(crate) fn check(&self) -> Result<(), String> {
         let uri = &self.uri;
         let Some(rest) = uri.strip_prefix("file://") else {
-            return Err(format!("a root must be a file:// URI, not {}", Quoted(uri)));
+            return Err(format!(
+                "a root must be a file:// URI, not {}",
+                QuotedName(uri)
+            ));
         };
         let is_plain = |segment: &str| {
             let segment = segment.to_ascii_lowercase();
@@ -55,7 +58,7 @@ impl Root {
         }
         Err(format!(
             "a root must be a plain path, without dots or encoded separators, not {}",
-            Quoted(uri)
+            QuotedName(uri)
         ))
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{
     ContentBlock, Icon, InputResponses, LeftOutEntry, Meta, RawJson, RawObject, Schema,
     TaskMetadata,
-    content::{Blocks, ForgivenBlocks, joined},
+    content::{Blocks, LenientBlocks, joined},
     lenient::{self, FromScalar, Scalar},
     messages::messages,
     meta::{self, HasMeta},
@@ -194,12 +194,12 @@ impl<'de> Deserialize<'de> for CallToolResult {
 }
 
 /// The result of a tool in which a block, or a member that only describes, cannot be read at all.
-struct ForgivenResult(CallToolResult);
+struct LenientResult(CallToolResult);
 
-impl<'de> Deserialize<'de> for ForgivenResult {
+impl<'de> Deserialize<'de> for LenientResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let called = CallMembers::<ForgivenBlocks>::deserialize(deserializer)?;
-        CallToolResult::of(called, |ForgivenBlocks(blocks)| blocks).map(Self)
+        let called = CallMembers::<LenientBlocks>::deserialize(deserializer)?;
+        CallToolResult::of(called, |LenientBlocks(blocks)| blocks).map(Self)
     }
 }
 
@@ -212,7 +212,7 @@ impl CallToolResult {
     /// If the text is not such a result, however leniently it is read.
     pub fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).or_else(|_| {
-            let ForgivenResult(result) = lenient::forgiving(text)?;
+            let LenientResult(result) = lenient::forgiving(text)?;
             Ok(result)
         })
     }

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Leaves of each thing what a revision has, and adds what the revision requires.
-pub(super) struct Only(pub(super) Revision);
+pub(super) struct MemberFilter(pub(super) Revision);
 
 /// The revisions that have a member.
 struct Span {
@@ -71,7 +71,7 @@ impl Span {
     }
 }
 
-impl LowerStep for Only {
+impl LowerStep for MemberFilter {
     fn members(&self, thing: &mut dyn Members) {
         thing.keep(self.0);
     }

@@ -26,7 +26,7 @@ use serde_json::value::RawValue;
 
 pub use lower::Lower;
 
-use members::Only;
+use members::MemberFilter;
 use step::LowerStep;
 
 use crate::{
@@ -110,7 +110,7 @@ pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
     for step in steps(revision) {
         message.lower(*step);
     }
-    message.lower(&Only(revision));
+    message.lower(&MemberFilter(revision));
 }
 
 /// Returns the features of forms in a revision.
@@ -228,10 +228,10 @@ impl Method for ServerNotification {
 /// The steps that lead down to a revision: none to the newest, in whose shape the vocabulary is.
 fn steps(revision: Revision) -> &'static [&'static dyn LowerStep] {
     const CHAIN: &[&dyn LowerStep] = &[
-        &v2025_11_25::Down,
-        &v2025_06_18::Down,
-        &v2025_03_26::Down,
-        &v2024_11_05::Down,
+        &v2025_11_25::RevisionStep,
+        &v2025_06_18::RevisionStep,
+        &v2025_03_26::RevisionStep,
+        &v2024_11_05::RevisionStep,
     ];
     match revision {
         Revision::V2026_07_28 => &[],

@@ -3,9 +3,9 @@
 use super::{degrade, step::LowerStep};
 use crate::protocol::{ContentBlock, SamplingBlock};
 
-pub(super) struct Down;
+pub(super) struct RevisionStep;
 
-impl LowerStep for Down {
+impl LowerStep for RevisionStep {
     fn content(&self, block: &mut ContentBlock) {
         if let ContentBlock::Audio(audio) = block {
             *block = ContentBlock::Text(degrade::audio(audio));

@@ -3,9 +3,9 @@
 use super::{degrade, step::LowerStep};
 use crate::protocol::{CallToolResult, ContentBlock, Tool};
 
-pub(super) struct Down;
+pub(super) struct RevisionStep;
 
-impl LowerStep for Down {
+impl LowerStep for RevisionStep {
     /// The annotations of a tool had a title before tools themselves had one.
     fn tool(&self, tool: &mut Tool) {
         if let Some(title) = tool.title.take() {

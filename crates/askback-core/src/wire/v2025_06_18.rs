@@ -6,9 +6,9 @@ use alloc::{boxed::Box, vec::Vec};
 use super::{degrade, step::LowerStep};
 use crate::protocol::{ClientCapabilities, SamplingBlock, SamplingContent, SamplingMessage};
 
-pub(super) struct Down;
+pub(super) struct RevisionStep;
 
-impl LowerStep for Down {
+impl LowerStep for RevisionStep {
     /// A client that takes only links has nothing to declare.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {
         if !capabilities.elicits_form() {

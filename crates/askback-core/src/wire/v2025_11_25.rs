@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::{degrade, step::LowerStep};
 use crate::protocol::{CallToolResult, SamplingBlock, Schema, Tool};
 
-pub(super) struct Down;
+pub(super) struct RevisionStep;
 
-impl LowerStep for Down {
+impl LowerStep for RevisionStep {
     fn tool(&self, tool: &mut Tool) {
         tool.output_schema = tool.output_schema.take().filter(describes_object);
     }

@@ -2,14 +2,15 @@
 
 use askback_core::{
     jsonrpc::{
-        self, ErrorObject, INVALID_REQUEST, Malformed, Message, PARSE_ERROR, Payload, RequestId,
+        self, ErrorObject, INVALID_REQUEST, MalformedMessage, Message, PARSE_ERROR, Payload,
+        RequestId,
     },
     limits::{Limits, WireLimits},
     protocol::ClientRequest,
 };
 use serde_json::{Value, json};
 
-fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
+fn parse(bytes: &[u8]) -> Result<Payload, MalformedMessage> {
     jsonrpc::parse(bytes, &WireLimits::default())
 }
 
@@ -17,7 +18,12 @@ fn number(id: i64) -> Option<RequestId> {
     Some(RequestId::Number(id))
 }
 
-fn refused(name: &str, result: Result<Payload, Malformed>, code: i64, id: Option<RequestId>) {
+fn refused(
+    name: &str,
+    result: Result<Payload, MalformedMessage>,
+    code: i64,
+    id: Option<RequestId>,
+) {
     let bad = result.err().unwrap_or_else(|| panic!("accepted: {name}"));
     assert_eq!(bad.error.code, code, "{name}: {}", bad.error);
     assert_eq!(bad.id, id, "{name}: {}", bad.error);

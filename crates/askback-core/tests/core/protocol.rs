@@ -7,7 +7,7 @@ use askback_core::{
         CallToolParams, CallToolResult, ClientCapabilities, ClientNotification, ClientRequest,
         CompleteParams, ContentBlock, CreateMessageResult, ElicitAction, ElicitParams,
         ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest, InputRequests,
-        InputRequiredResult, Keyed, ListRootsResult, Meta, Outcome, ProgressParams, Prompt,
+        InputRequiredResult, ListRootsResult, Meta, OrderedMap, Outcome, ProgressParams, Prompt,
         RawJson, RawObject, ReadResourceResult, ResourceContents, SamplingBlock, SamplingMessage,
         Schema, ServerNotification, Signature, Tool, UrlElicitationRequired,
     },
@@ -452,7 +452,7 @@ fn an_answer_is_read_as_its_question_says() {
 
 #[test]
 fn a_keyed_map_is_changed_in_place() {
-    let mut keyed: Keyed<i32> = [("a", 1), ("b", 2), ("a", 3)].into_iter().collect();
+    let mut keyed: OrderedMap<i32> = [("a", 1), ("b", 2), ("a", 3)].into_iter().collect();
     assert_eq!(keyed.iter().collect::<Vec<_>>(), [("a", &3), ("b", &2)]);
     assert_eq!(keyed.insert("b", 4), Some(2));
     assert_eq!(keyed.insert("c", 5), None);

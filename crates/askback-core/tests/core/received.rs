@@ -9,7 +9,7 @@ use askback_core::{
         Call, ClientLocation, Connection, KnownClient, Origin, Output, Profile, ReceivedMessage,
         ReceivedRequest, admit,
     },
-    jsonrpc::{self, ErrorObject, Malformed, Payload},
+    jsonrpc::{self, ErrorObject, MalformedMessage, Payload},
     protocol::{Implementation, ServerCapabilities},
     revision::Revision,
 };
@@ -39,7 +39,7 @@ fn call(meta: &str) -> String {
     )
 }
 
-fn read(text: &str, known: &[Arc<KnownClient>]) -> Result<ReceivedMessage, Malformed> {
+fn read(text: &str, known: &[Arc<KnownClient>]) -> Result<ReceivedMessage, MalformedMessage> {
     ReceivedMessage::parse(text.as_bytes(), &PROFILE.limits, known)
 }
 
@@ -59,7 +59,7 @@ fn admitted(request: ReceivedRequest) -> Result<Call, ErrorObject> {
 }
 
 /// Everything that a server can see of a message.
-fn seen(received: Result<ReceivedMessage, Malformed>) -> String {
+fn seen(received: Result<ReceivedMessage, MalformedMessage>) -> String {
     match received {
         Ok(ReceivedMessage::Request(request)) if request.version().is_some() => {
             let (id, version) = (request.id.clone(), request.version().map(str::to_owned));

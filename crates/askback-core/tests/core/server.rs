@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askback_core::{
     ask::CheckedRequest,
-    engine::server::{Changed, Connection, Output, Profile, SessionSeed},
+    engine::server::{Change, Connection, Output, Profile, SessionSeed},
     forms::FormSchema,
     jsonrpc::{self, RequestId},
     limits::{Limits, WireLimits},
@@ -440,14 +440,14 @@ fn a_subscription_tells_what_it_was_asked_to() {
         json!({"toolsListChanged": true, "resourceSubscriptions": ["a://b"]})
     );
     for (changed, told) in [
-        (Changed::Tools, Some("notifications/tools/list_changed")),
-        (Changed::Prompts, None),
-        (Changed::Resources, None),
+        (Change::Tools, Some("notifications/tools/list_changed")),
+        (Change::Prompts, None),
+        (Change::Resources, None),
         (
-            Changed::Resource("a://b".into()),
+            Change::Resource("a://b".into()),
             Some("notifications/resources/updated"),
         ),
-        (Changed::Resource("a://c".into()), None),
+        (Change::Resource("a://c".into()), None),
     ] {
         bench.engine.changed(&changed);
         let seen = bench.drain();
@@ -464,7 +464,7 @@ fn a_subscription_tells_what_it_was_asked_to() {
     );
     let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 5}});
     assert_eq!(bench.say(cancel), []);
-    bench.engine.changed(&Changed::Tools);
+    bench.engine.changed(&Change::Tools);
     assert_eq!(bench.drain(), []);
 
     bench.say(modern(6, "subscriptions/listen", wish));
@@ -490,17 +490,17 @@ fn a_session_tells_of_what_it_watches() {
     let mut bench = Bench::opened("2025-11-25");
     bench.say(json!({"id": 1, "method": "resources/subscribe", "params": {"uri": "a://b"}}));
     for (changed, told) in [
-        (Changed::Tools, true),
-        (Changed::Prompts, false),
-        (Changed::Resources, true),
-        (Changed::Resource("a://b".into()), true),
-        (Changed::Resource("a://c".into()), false),
+        (Change::Tools, true),
+        (Change::Prompts, false),
+        (Change::Resources, true),
+        (Change::Resource("a://b".into()), true),
+        (Change::Resource("a://c".into()), false),
     ] {
         bench.engine.changed(&changed);
         assert_eq!(bench.drain().len(), usize::from(told), "{changed:?}");
     }
     let mut fresh = Bench::new();
-    fresh.engine.changed(&Changed::Tools);
+    fresh.engine.changed(&Change::Tools);
     assert_eq!(fresh.drain(), [], "nobody is there yet");
 }
 
@@ -520,7 +520,7 @@ fn a_change_of_the_prompts_is_told_where_it_was_promised() {
     let wish = json!({"notifications": {"promptsListChanged": true}});
     listening.say(modern(1, "subscriptions/listen", wish));
     for mut bench in [session, listening] {
-        bench.engine.changed(&Changed::Prompts);
+        bench.engine.changed(&Change::Prompts);
         let told = bench.drain();
         assert_eq!(sent(&told)["method"], "notifications/prompts/list_changed");
     }

@@ -4,7 +4,7 @@ use std::{cell::Cell, collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
 
 use askback_core::{
     ask::{CheckedRequest, Principal},
-    engine::server::{Full, Room, Tasks},
+    engine::server::{Room, RoomError, Tasks},
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{ElicitParams, InputResponses, RawJson, TaskStatus},
@@ -38,10 +38,10 @@ impl Shelf {
 }
 
 impl Room for Shelf {
-    fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+    fn resize(&mut self, bytes: usize) -> Result<(), RoomError> {
         let used = self.used.get() - self.own + bytes;
         if used > self.most {
-            return Err(Full);
+            return Err(RoomError);
         }
         self.used.set(used);
         self.own = bytes;

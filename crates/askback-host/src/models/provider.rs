@@ -7,7 +7,7 @@ use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, CreateMessageResult},
 };
-use askback_requests::{NAME, Names, Requests, Route, Unanswered, next_piece};
+use askback_requests::{NAME, Names, RequestError, Requests, Route, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderValue, Request, Uri,
@@ -296,8 +296,8 @@ async fn ask(
     let sent = requests.send(request).await;
     let mut response = sent.map_err(|error| {
         let (words, why) = match error {
-            Unanswered::Unreachable(why) => (words!("{} cannot be reached:", name.clone()), why),
-            Unanswered::Broken(why) => (words!("the connection to {} broke:", name.clone()), why),
+            RequestError::Unreachable(why) => (words!("{} cannot be reached:", name.clone()), why),
+            RequestError::Broken(why) => (words!("the connection to {} broke:", name.clone()), why),
             other => (
                 words!("{} did not answer:", name.clone()),
                 other.to_string(),

@@ -11,7 +11,7 @@ use crate::meta::{named, once, text};
 
 /// The arguments of any attribute.
 #[derive(Default)]
-pub(super) struct Described {
+pub(super) struct CommonArguments {
     krate: Option<Path>,
     name: Option<LitStr>,
     title: Option<LitStr>,
@@ -27,7 +27,7 @@ struct Completer {
     function: Expr,
 }
 
-impl Described {
+impl CommonArguments {
     /// Reads an item, if it is one of these.
     pub(super) fn read(&mut self, item: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
         match item {

@@ -171,7 +171,7 @@ impl Function {
                 } => {
                     let words = words_of(at);
                     declared.push(quote_spanned! {ty.span()=>
-                        #value: #krate::__private::Worded<#words, #ty>
+                        #value: #krate::__private::AskWithMessage<#words, #ty>
                     });
                     passed.push(quote!(#value.parameter));
                 }
@@ -179,7 +179,7 @@ impl Function {
         }
         if self.has_nested() {
             let nested = parameter::nested_name();
-            declared.push(quote!(#arguments: #krate::__private::Gathered<#form, #nested>));
+            declared.push(quote!(#arguments: #krate::__private::CallArguments<#form, #nested>));
         } else if has_arguments {
             declared.push(quote!(#arguments: #form));
         }
@@ -248,7 +248,7 @@ impl Function {
             Some(quote! {
                 struct #words;
 
-                impl #krate::__private::Words for #words {
+                impl #krate::__private::AskMessage for #words {
                     const MESSAGE: &'static str = #message;
                 }
             })

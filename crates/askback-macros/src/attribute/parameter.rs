@@ -105,7 +105,7 @@ impl Parameter {
 }
 
 /// The attributes of an argument.
-struct Said {
+struct ArgumentAttributes {
     /// As attributes of a field of a form.
     attributes: Vec<Attribute>,
     /// One of them, for messages.
@@ -115,7 +115,7 @@ struct Said {
 }
 
 /// Takes `#[arg(…)]` and doc comments from the attributes of a parameter.
-fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<Said>> {
+fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<ArgumentAttributes>> {
     let is_said = |attribute: &Attribute| {
         attribute.path().is_ident("arg") || attribute.path().is_ident("doc")
     };
@@ -143,7 +143,7 @@ fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<Said>> {
         }
         fields.push(attribute);
     }
-    Ok(Some(Said {
+    Ok(Some(ArgumentAttributes {
         attributes: fields,
         at,
         is_json,
@@ -166,7 +166,7 @@ fn take_json(list: &mut MetaList) -> bool {
 }
 
 /// Refuses to make an argument of what is something else already.
-fn refuse_said(said: &Said, ty: &Type, is_asked: bool) -> Result<()> {
+fn refuse_said(said: &ArgumentAttributes, ty: &Type, is_asked: bool) -> Result<()> {
     if is_asked {
         let message = "a parameter is an argument, or it is asked for: `#[arg]` or `#[ask]`";
         return Err(Error::new_spanned(&said.at, message));
@@ -212,7 +212,7 @@ pub(super) fn gathered(
         #[form(crate = #krate_path)]
         struct #name { #(#fields),* }
     };
-    let derived = form::derive(&input, form::FilledBy::Model)?;
+    let derived = form::derive(&input, form::FormFiller::Model)?;
     let fields = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::Argument { ident, ty, .. } => Some(quote!(#ident: #ty)),
         _ => None,
@@ -269,7 +269,7 @@ fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> 
         quote! {
             struct #name { #(#fields),* }
 
-            impl #krate::__private::Nested for #name {
+            impl #krate::__private::NestedArguments for #name {
                 fn describe(schema: &mut #krate::__private::ObjectSchema) {
                     #(#described)*
                 }

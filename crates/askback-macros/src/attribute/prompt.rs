@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Result, meta::ParseNestedMeta};
 
 use super::{
-    arguments::{Completers, Described},
+    arguments::{CommonArguments, Completers},
     function::{Function, ItemFn},
 };
 use crate::meta::unknown;
@@ -13,7 +13,7 @@ use crate::meta::unknown;
 /// The arguments of `#[prompt]`.
 #[derive(Default)]
 pub(crate) struct Prompt {
-    described: Described,
+    described: CommonArguments,
     completers: Completers,
 }
 

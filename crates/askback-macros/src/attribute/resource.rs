@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Error, LitStr, Result, meta::ParseNestedMeta};
 
 use super::{
-    arguments::{Completers, Described},
+    arguments::{CommonArguments, Completers},
     function::{Function, ItemFn},
 };
 use crate::meta::{named, once, text, unknown};
@@ -13,7 +13,7 @@ use crate::meta::{named, once, text, unknown};
 /// The arguments of `#[resource]`.
 #[derive(Default)]
 pub(crate) struct Resource {
-    described: Described,
+    described: CommonArguments,
     completers: Completers,
     uri: Option<LitStr>,
     mime_type: Option<LitStr>,

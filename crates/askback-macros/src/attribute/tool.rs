@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{Error, Expr, LitStr, Result, meta::ParseNestedMeta};
 
 use super::{
-    arguments::{Described, flag},
+    arguments::{CommonArguments, flag},
     function::{Function, ItemFn},
 };
 use crate::meta::{once, unknown};
@@ -13,7 +13,7 @@ use crate::meta::{once, unknown};
 /// The arguments of `#[tool]`.
 #[derive(Default)]
 pub(crate) struct Tool {
-    described: Described,
+    described: CommonArguments,
     read_only: Option<bool>,
     destructive: Option<bool>,
     idempotent: Option<bool>,

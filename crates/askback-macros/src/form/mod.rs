@@ -16,7 +16,7 @@ pub(crate) use self::{
 
 /// The one who fills in a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FilledBy {
+pub(crate) enum FormFiller {
     /// A person, if the author asks one.
     Person,
     /// The model: the form is the arguments of a handler.
@@ -24,7 +24,7 @@ pub(crate) enum FilledBy {
 }
 
 /// The implementation for a struct or an enum.
-pub(crate) fn derive(input: &DeriveInput, by: FilledBy) -> Result<TokenStream> {
+pub(crate) fn derive(input: &DeriveInput, by: FormFiller) -> Result<TokenStream> {
     if !input.generics.params.is_empty() {
         let message = "a form cannot be generic: what is asked must be known when it is written";
         return Err(Error::new_spanned(&input.generics, message));

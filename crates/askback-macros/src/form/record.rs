@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::{
-    FilledBy,
+    FormFiller,
     attributes::{self, Constraint, Container},
     setter,
 };
@@ -33,7 +33,7 @@ pub(super) fn derive(
     input: &DeriveInput,
     data: &DataStruct,
     container: &Container,
-    by: FilledBy,
+    by: FormFiller,
 ) -> Result<TokenStream> {
     if let Some(span) = container.enum_names {
         return Err(Error::new(span, "`enum_names` is for enums and for fields"));
@@ -85,7 +85,7 @@ pub(super) fn derive(
 
 impl Field<'_> {
     /// The constant that stands for the field, and what the compiler checks of its attributes.
-    fn declaration(&self, forms: &TokenStream, by: FilledBy) -> TokenStream {
+    fn declaration(&self, forms: &TokenStream, by: FormFiller) -> TokenStream {
         let Self {
             ty, name, handle, ..
         } = self;
@@ -106,10 +106,10 @@ impl Field<'_> {
                 );
             }
         });
-        let secret = (by == FilledBy::Person).then(|| self.secret_check(forms));
+        let secret = (by == FormFiller::Person).then(|| self.secret_check(forms));
         let secret = secret.flatten();
         quote! {
-            const #handle: #forms::derive::FieldOf<#ty> = #forms::derive::field::<#ty>(#name);
+            const #handle: #forms::derive::DerivedField<#ty> = #forms::derive::field::<#ty>(#name);
             #(#constraints)*
             #secret
         }

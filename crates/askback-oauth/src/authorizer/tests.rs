@@ -18,16 +18,16 @@ use crate::{
     MemoryCredentials, Redirect, Secret, SignIn, SignInError,
     identity::Method as ClientMethod,
     key::SigningKey,
-    records::{Grant, KeptClient, write},
+    records::{Grant, StoredClient, write},
 };
 
 const SERVER: &str = "https://mcp.example.com/mcp";
 
 /// A person who never wants to, and how often they were asked.
 #[derive(Clone, Default)]
-struct Unwilling(Arc<AtomicUsize>);
+struct UnwillingPerson(Arc<AtomicUsize>);
 
-impl SignIn for Unwilling {
+impl SignIn for UnwillingPerson {
     fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Err(SignInError::host("no")) })
@@ -39,7 +39,7 @@ fn url(text: &str) -> Url {
 }
 
 /// An authorizer for a server, with a token kept for `kept` under the server's key.
-async fn authorizer(server: &str, kept: &str, person: &Unwilling) -> Arc<Authorizer> {
+async fn authorizer(server: &str, kept: &str, person: &UnwillingPerson) -> Arc<Authorizer> {
     with_key(None, server, kept, person).await
 }
 
@@ -48,7 +48,7 @@ async fn with_key(
     key: Option<Secret>,
     server: &str,
     kept: &str,
-    person: &Unwilling,
+    person: &UnwillingPerson,
 ) -> Arc<Authorizer> {
     let grant = Grant {
         server: kept.to_owned(),
@@ -56,7 +56,7 @@ async fn with_key(
         issuer: "https://auth.example.com".to_owned(),
         token_endpoint: "https://auth.example.com/token".to_owned(),
         revocation_endpoint: None,
-        client: KeptClient {
+        client: StoredClient {
             id: "c".to_owned(),
             method: ClientMethod::None,
             secret: None,
@@ -86,7 +86,7 @@ fn refusal() -> HeaderMap {
 
 #[tokio::test]
 async fn a_token_is_shown_to_its_origin_alone() {
-    let authorizer = authorizer(SERVER, SERVER, &Unwilling::default()).await;
+    let authorizer = authorizer(SERVER, SERVER, &UnwillingPerson::default()).await;
     let pass = authorizer
         .pass()
         .await
@@ -109,14 +109,14 @@ async fn a_token_is_shown_to_its_origin_alone() {
 #[tokio::test]
 async fn what_is_kept_for_another_server_is_not_used() {
     let other = "https://other.example.com/mcp";
-    let authorizer = authorizer(SERVER, other, &Unwilling::default()).await;
+    let authorizer = authorizer(SERVER, other, &UnwillingPerson::default()).await;
     assert!(authorizer.pass().await.expect("a store").is_none());
 }
 
 // Several that are under way are told of it, and only one is the first to learn.
 #[tokio::test]
 async fn a_nonce_that_another_request_learned_costs_no_token() {
-    let person = Unwilling::default();
+    let person = UnwillingPerson::default();
     let (_, key) = SigningKey::generate().expect("a key");
     let authorizer = with_key(Some(key), SERVER, SERVER, &person).await;
     let pass = authorizer.pass().await.expect("a store");
@@ -161,7 +161,7 @@ async fn a_nonce_that_another_request_learned_costs_no_token() {
 
 #[tokio::test]
 async fn all_who_wait_hear_one_no() {
-    let person = Unwilling::default();
+    let person = UnwillingPerson::default();
     let authorizer = authorizer(SERVER, SERVER, &person).await;
     let pass = authorizer.pass().await.expect("a store");
     for times in 1..3 {
@@ -194,7 +194,7 @@ async fn nobody_signs_in_where_others_can_listen() {
         ("http://localhost:8080/mcp", true),
         (SERVER, true),
     ] {
-        let person = Unwilling::default();
+        let person = UnwillingPerson::default();
         let authorizer = authorizer(server, server, &person).await;
         let pass = authorizer.pass().await.expect("a store");
         assert_eq!(pass.is_some(), may_be, "{server}");
@@ -213,7 +213,7 @@ async fn nobody_signs_in_where_others_can_listen() {
 // Another process has them locked, and does not go on.
 #[tokio::test(start_paused = true)]
 async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
-    let authorizer = authorizer(SERVER, SERVER, &Unwilling::default()).await;
+    let authorizer = authorizer(SERVER, SERVER, &UnwillingPerson::default()).await;
     let pass = authorizer.pass().await.expect("a store");
     let pass = pass.expect("it is kept");
     let (store, most) = (

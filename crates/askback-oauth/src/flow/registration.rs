@@ -10,7 +10,7 @@ use crate::{
     fetch::{Answer, FetchError},
     identity::{Client, Method, Origin, Proof, RegisteredClient},
     reach::is_loopback,
-    records::{KeptClient, Registration},
+    records::{Registration, StoredClient},
     token::refused,
 };
 
@@ -196,7 +196,7 @@ impl Flow {
                 });
             }
         };
-        let client = KeptClient {
+        let client = StoredClient {
             id: registered.client_id,
             method,
             secret: secret.filter(|_| method != Method::None),

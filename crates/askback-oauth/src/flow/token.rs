@@ -8,7 +8,7 @@ use crate::{
     AuthorizationError, Secret,
     fetch::{Answer, FetchError},
     identity::{Client, Origin},
-    records::{Grant, KeptClient, Registration},
+    records::{Grant, Registration, StoredClient},
     shown::shown,
     token::{Form, TokenRequest, given, granted},
 };
@@ -126,7 +126,7 @@ impl Flow {
             issuer: site.issuer.issuer,
             token_endpoint: site.token_endpoint.into(),
             revocation_endpoint,
-            client: KeptClient::of(&client),
+            client: StoredClient::of(&client),
             by_hand: client.is_by_hand(),
             access_token: granted.access_token,
             refresh_token: granted.refresh_token,

@@ -12,7 +12,9 @@ use tokio_postgres::{Error, IsolationLevel, error::SqlState};
 
 pub use settings::PostgresSettings;
 
-use crate::{Batch, Changed, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value};
+use crate::{
+    Batch, BatchOutcome, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value,
+};
 
 /// A database of PostgreSQL (15 or newer), which the processes of many machines share.
 ///
@@ -96,7 +98,7 @@ impl Database for Postgres {
         Some("SELECT pg_advisory_xact_lock(hashtextextended(?, 27410064867783531))")
     }
 
-    fn change(&self, batch: Batch) -> SqlFuture<'_, Changed> {
+    fn change(&self, batch: Batch) -> SqlFuture<'_, BatchOutcome> {
         Box::pin(async move {
             let mut client = self.client().await?;
             let done = timeout(self.wait, changed(&mut client, &batch)).await;
@@ -154,13 +156,13 @@ const IN_THE_WAY: &[SqlState] = &[
     SqlState::T_R_DEADLOCK_DETECTED,
 ];
 
-async fn changed(client: &mut Object, batch: &Batch) -> Result<Changed, Error> {
+async fn changed(client: &mut Object, batch: &Batch) -> Result<BatchOutcome, Error> {
     let mut tries = 1;
     loop {
         match attempt(client, batch).await {
-            Ok(rows) => return Ok(Changed::Rows(rows)),
+            Ok(rows) => return Ok(BatchOutcome::Rows(rows)),
             Err(error) if error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION) => {
-                return Ok(Changed::ForeignKey);
+                return Ok(BatchOutcome::ForeignKey);
             }
             Err(error)
                 if tries < TRIES && error.code().is_some_and(|it| IN_THE_WAY.contains(it)) =>

@@ -10,5 +10,5 @@
 pub use askback_oauth::{
     Algorithm, AssertionSource, Authorization, AuthorizationError, CredentialKey, CredentialStore,
     IdentityProvider, KeyLock, MemoryCredentials, Redirect, RegisteredClient, SignIn, SignInError,
-    SignInRequest, SignOut, SignedIn, SigningKey,
+    SignInRequest, SignOut, SigningKey, StoredSignIn,
 };

@@ -18,7 +18,7 @@ use super::{
     Client, ClientError, Event, HostQuestion, driver,
     driver::Handles,
     host::{Host, answerer},
-    trace::Propagate,
+    trace::Propagator,
 };
 use crate::{
     error::Result,
@@ -53,7 +53,7 @@ pub struct ClientBuilder {
     /// The extensions.
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
-    propagate: Option<Propagate>,
+    propagate: Option<Propagator>,
 }
 
 impl ClientBuilder {

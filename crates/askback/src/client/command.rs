@@ -17,7 +17,7 @@ pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
 /// How a call is made.
 #[derive(Clone, Default)]
-pub(super) enum Manner {
+pub(super) enum CallMode {
     /// With all its rounds.
     #[default]
     Whole,
@@ -33,7 +33,7 @@ pub(super) enum Command {
         id: CallId,
         request: Box<ClientRequest>,
         timeouts: Timeouts,
-        manner: Manner,
+        manner: CallMode,
         reply: Reply,
         /// For a subscription: what was granted, once it begins.
         granted: Option<oneshot::Sender<SubscriptionFilter>>,

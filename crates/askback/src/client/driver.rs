@@ -20,18 +20,18 @@ use tokio::{
 use super::{
     Client, Shared,
     alarm::Alarm,
-    command::{Command, Manner, Reply},
+    command::{CallMode, Command, Reply},
+    connection::{ConnectionEvent, ConnectionState, OpenConnection, Outbox},
     host::Host,
     questions::{HostAnswer, Questions},
-    trace::Propagate,
-    way::{Open, Outbox, Way, WayEvent},
+    trace::Propagator,
 };
 use crate::transport::{Connect, Link, Pause, Report};
 
 /// The values that the handles of a client are given at its start.
 pub(super) struct Handles {
     pub(super) timeouts: Timeouts,
-    pub(super) propagate: Option<Propagate>,
+    pub(super) propagate: Option<Propagator>,
     /// Results are checked by the output schemas of their tools.
     pub(super) checks_results: bool,
 }
@@ -52,7 +52,7 @@ pub(super) async fn start(
         host,
         shared: None,
         checks_results: handles.checks_results,
-        way: Way::Closed(connector),
+        connection: ConnectionState::Closed(connector),
         outbox: Outbox::new(limits.wire.message_bytes),
         calls: HashMap::new(),
         questions: Questions::default(),
@@ -74,7 +74,7 @@ struct Driver {
     shared: Option<Arc<Shared>>,
     checks_results: bool,
     limits: Limits,
-    way: Way,
+    connection: ConnectionState,
     outbox: Outbox,
     calls: HashMap<CallId, PendingReply>,
     questions: Questions,
@@ -101,7 +101,7 @@ const TURN: usize = 64;
 /// The events that a driver waits for.
 enum DriverEvent {
     Command(Option<Command>),
-    Way(WayEvent),
+    Connection(ConnectionEvent),
     Answered(Result<(Id, HostAnswer), JoinError>),
     Timeout,
     /// The clock stands, or goes on.
@@ -142,15 +142,15 @@ impl Driver {
             alarm.set(due, || self.now());
         }
         let Self {
-            way,
+            connection,
             outbox,
             questions,
             pause,
             limits,
             ..
         } = self;
-        if way.is_ending() {
-            return DriverEvent::Way(way.next(outbox, limits).await);
+        if connection.is_ending() {
+            return DriverEvent::Connection(connection.next(outbox, limits).await);
         }
         tokio::select! {
             biased;
@@ -158,7 +158,7 @@ impl Driver {
             () = pause.changed() => DriverEvent::Paused,
             joined = questions.next() => DriverEvent::Answered(joined),
             // What is to be sent is sent before there can be more of it.
-            arrived = way.next(outbox, limits) => DriverEvent::Way(arrived),
+            arrived = connection.next(outbox, limits) => DriverEvent::Connection(arrived),
             command = commands.recv() => DriverEvent::Command(command),
         }
     }
@@ -178,7 +178,7 @@ impl Driver {
                     return ControlFlow::Break(Some(done));
                 }
                 DriverEvent::Command(Some(command)) => self.command(command),
-                DriverEvent::Way(arrived) => self.arrived(arrived),
+                DriverEvent::Connection(arrived) => self.arrived(arrived),
                 DriverEvent::Answered(joined) => self.answered(joined),
                 DriverEvent::Timeout => self.engine.handle_timeout(self.now()),
                 DriverEvent::Paused => {}
@@ -193,15 +193,15 @@ impl Driver {
 
     /// Something that has happened already.
     fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<DriverEvent> {
-        if self.way.is_ending() {
+        if self.connection.is_ending() {
             return None;
         }
         match commands.try_recv() {
             Ok(command) => Some(DriverEvent::Command(Some(command))),
             Err(_) => self
-                .way
+                .connection
                 .ready(&self.outbox, &self.limits)
-                .map(DriverEvent::Way),
+                .map(DriverEvent::Connection),
         }
     }
 
@@ -234,14 +234,16 @@ impl Driver {
                 self.calls.insert(id, PendingReply { reply, granted });
                 match (manner, *request) {
                     (
-                        Manner::Task(task_id),
+                        CallMode::Task(task_id),
                         ClientRequest::CallTool(CallToolParams { name, .. }),
                     ) => {
                         self.engine
                             .resume_task(id, (*task_id).to_owned(), name, timeouts, now);
                     }
-                    (Manner::Round, request) => self.engine.call_round(id, request, timeouts, now),
-                    (Manner::Whole | Manner::Task(_), request) => {
+                    (CallMode::Round, request) => {
+                        self.engine.call_round(id, request, timeouts, now)
+                    }
+                    (CallMode::Whole | CallMode::Task(_), request) => {
                         self.engine.call_within(id, request, timeouts, now);
                     }
                 }
@@ -265,19 +267,21 @@ impl Driver {
         }
     }
 
-    fn arrived(&mut self, arrived: WayEvent) {
+    fn arrived(&mut self, arrived: ConnectionEvent) {
         match arrived {
-            WayEvent::Message(Ok(Some(message))) => {
+            ConnectionEvent::Message(Ok(Some(message))) => {
                 self.engine.handle_received(message, self.now());
             }
-            WayEvent::Room(Ok(())) => {}
-            WayEvent::Message(Ok(None) | Err(_)) | WayEvent::Room(Err(_)) => self.end(true),
-            WayEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-            WayEvent::Stderr(None) => self.way.forget_stderr(),
-            WayEvent::Report(Some(report)) => self.report(report),
-            WayEvent::Report(None) => self.way.forget_reports(),
-            WayEvent::Opened(connector, link) => self.open(connector, link),
-            WayEvent::Ended(connector, why) => self.ended(connector, &why),
+            ConnectionEvent::Room(Ok(())) => {}
+            ConnectionEvent::Message(Ok(None) | Err(_)) | ConnectionEvent::Room(Err(_)) => {
+                self.end(true)
+            }
+            ConnectionEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+            ConnectionEvent::Stderr(None) => self.connection.forget_stderr(),
+            ConnectionEvent::Report(Some(report)) => self.report(report),
+            ConnectionEvent::Report(None) => self.connection.forget_reports(),
+            ConnectionEvent::Opened(connector, link) => self.open(connector, link),
+            ConnectionEvent::Ended(connector, why) => self.ended(connector, &why),
         }
     }
 
@@ -352,15 +356,15 @@ impl Driver {
 
     fn connect(&mut self) {
         self.outbox.clear();
-        self.way = match self.way.take() {
-            Way::Closed(mut connector) => {
+        self.connection = match self.connection.take() {
+            ConnectionState::Closed(mut connector) => {
                 let limits = self.limits.clone();
-                Way::Opening(Box::pin(async move {
+                ConnectionState::Opening(Box::pin(async move {
                     let link = connector.connect(&limits).await;
                     (connector, link)
                 }))
             }
-            way => way,
+            connection => connection,
         };
     }
 
@@ -384,7 +388,7 @@ impl Driver {
                 self.pause = pause;
                 self.authorization = authorization;
                 let now = self.now();
-                let open = Open {
+                let open = OpenConnection {
                     connector,
                     receiver,
                     sender,
@@ -394,7 +398,7 @@ impl Driver {
                     tap,
                     deaf: None,
                 };
-                self.way = Way::Open(Box::new(open));
+                self.connection = ConnectionState::Open(Box::new(open));
                 if let Some(shared) = &self.shared {
                     shared.restarted();
                 }
@@ -402,7 +406,7 @@ impl Driver {
                 self.engine.handle_connected(now);
             }
             Err(error) => {
-                self.way = Way::Closed(connector);
+                self.connection = ConnectionState::Closed(connector);
                 let now = self.now();
                 self.engine
                     .handle_disconnected(&error.to_string().into(), now);
@@ -417,10 +421,10 @@ impl Driver {
         }
     }
 
-    /// The way to the server is no longer one.
+    /// Closes the connection to the server.
     fn end(&mut self, tell: bool) {
-        self.way = match self.way.take() {
-            Way::Open(mut open) => {
+        self.connection = match self.connection.take() {
+            ConnectionState::Open(mut open) => {
                 // What became of single requests was said before the end.
                 while let Some(Ok(report)) = open.reports.as_mut().map(mpsc::Receiver::try_recv) {
                     self.report(report);
@@ -434,20 +438,20 @@ impl Driver {
                     self.outbox.take()
                 };
                 let end = Box::pin(async move { open.end(rest, &limits).await });
-                Way::Ending { end, stderr, tell }
+                ConnectionState::Ending { end, stderr, tell }
             }
-            way => way,
+            connection => connection,
         };
     }
 
     fn ended(&mut self, connector: Box<dyn Connect>, why: &ServerEnd) {
-        let Way::Ending {
+        let ConnectionState::Ending {
             mut stderr, tell, ..
-        } = self.way.take()
+        } = self.connection.take()
         else {
             return;
         };
-        self.way = Way::Closed(connector);
+        self.connection = ConnectionState::Closed(connector);
         // What the server said last may say why it went.
         while let Some(Ok(line)) = stderr.as_mut().map(mpsc::Receiver::try_recv) {
             self.host.event(Event::ServerStderr(line));
@@ -473,16 +477,16 @@ impl Driver {
         self.calls.clear();
         self.questions.end().await;
         loop {
-            match &self.way {
-                Way::Closed(_) | Way::Moving => return,
-                Way::Open(_) => self.end(false),
-                Way::Opening(_) | Way::Ending { .. } => {}
+            match &self.connection {
+                ConnectionState::Closed(_) | ConnectionState::Moving => return,
+                ConnectionState::Open(_) => self.end(false),
+                ConnectionState::Opening(_) | ConnectionState::Ending { .. } => {}
             }
-            match self.way.next(&mut self.outbox, &self.limits).await {
-                WayEvent::Opened(connector, link) => self.open(connector, link),
-                WayEvent::Ended(connector, why) => self.ended(connector, &why),
-                WayEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
-                WayEvent::Stderr(None) => self.way.forget_stderr(),
+            match self.connection.next(&mut self.outbox, &self.limits).await {
+                ConnectionEvent::Opened(connector, link) => self.open(connector, link),
+                ConnectionEvent::Ended(connector, why) => self.ended(connector, &why),
+                ConnectionEvent::Stderr(Some(line)) => self.host.event(Event::ServerStderr(line)),
+                ConnectionEvent::Stderr(None) => self.connection.forget_stderr(),
                 _ => {}
             }
         }

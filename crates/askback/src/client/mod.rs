@@ -42,6 +42,7 @@ mod builder;
 mod call;
 mod clients;
 mod command;
+mod connection;
 mod driver;
 mod host;
 #[cfg(feature = "json-schema")]
@@ -53,7 +54,6 @@ mod servers;
 mod subscription;
 mod task;
 mod trace;
-mod way;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -97,7 +97,7 @@ pub use subscription::Subscription;
 
 use self::{
     call::CancelGuard,
-    command::{Command, Manner, Reply},
+    command::{CallMode, Command, Reply},
     driver::Handles,
     received::read,
 };
@@ -114,7 +114,7 @@ pub struct Client {
     /// Those of this handle.
     timeouts: Timeouts,
     /// How its calls are made.
-    manner: Manner,
+    manner: CallMode,
     /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,
 }
@@ -125,7 +125,7 @@ struct Inner {
     limits: Limits,
     last_id: AtomicU64,
     /// Gives each request its place in a trace.
-    propagate: Option<trace::Propagate>,
+    propagate: Option<trace::Propagator>,
     /// The open subscriptions of [`Client::subscribe`], where watching is a subscription of its
     /// own.
     watched: Mutex<HashMap<String, Subscription>>,
@@ -452,7 +452,7 @@ impl Client {
         params: CallToolParams,
     ) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
         let mut client = self.clone();
-        client.manner = Manner::Round;
+        client.manner = CallMode::Round;
         let request = ClientRequest::CallTool(params);
         PendingCall::new(&client, Ok(request)).round().await
     }
@@ -584,7 +584,7 @@ impl Client {
                 watched: Mutex::default(),
             }),
             timeouts: handles.timeouts,
-            manner: Manner::Whole,
+            manner: CallMode::Whole,
             meta: None,
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use askback_core::{
     limits::Limits,
     protocol::{CallToolResult, ClientRequest, Schema, Tool},
-    quote::Quoted,
+    quote::QuotedName,
 };
 
 use super::{Client, ClientError, command::Command};
@@ -152,7 +152,7 @@ impl Client {
         outputs.get(tool, self.limits()).unwrap_or_else(|why| {
             let note = format!(
                 "the results of the tool {} are not checked, because of its output schema: {why}",
-                Quoted(tool)
+                QuotedName(tool)
             );
             let _ = self.inner.commands.send(Command::Note(note));
             None

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     Client,
-    command::{Command, Manner},
+    command::{CallMode, Command},
 };
 
 /// Changes the server tells of, until this is dropped. They come to the host as events; after a
@@ -229,7 +229,7 @@ impl Drop for Subscription {
                         id,
                         request: Box::new(request),
                         timeouts: Timeouts::default(),
-                        manner: Manner::Whole,
+                        manner: CallMode::Whole,
                         reply,
                         granted: None,
                     });

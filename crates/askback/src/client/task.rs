@@ -2,7 +2,7 @@
 
 use askback_core::protocol::{CallToolParams, CallToolResult, ClientRequest};
 
-use super::{Client, PendingCall, command::Manner};
+use super::{Client, PendingCall, command::CallMode};
 
 impl Client {
     /// Follows a task that a call of this tool became before, also one of another process that has
@@ -34,7 +34,7 @@ impl Client {
     /// one of the sides has no tasks or the id is too long; else as [`Client::call_tool`].
     pub fn resume_task(&self, task_id: &str, tool: &str) -> PendingCall<CallToolResult> {
         let mut client = self.clone();
-        client.manner = Manner::Task(task_id.into());
+        client.manner = CallMode::Task(task_id.into());
         let request = ClientRequest::CallTool(CallToolParams::new(tool));
         PendingCall::new(&client, Ok(request))
     }

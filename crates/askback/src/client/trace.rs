@@ -15,7 +15,7 @@ use super::{Client, command::CallOutcome};
 use crate::span::{record_failure, record_target};
 
 /// Says where the span of a request stands in its trace.
-pub(super) type Propagate = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
+pub(super) type Propagator = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
 
 /// The span of a request that was sent.
 pub(super) struct SentSpan {
@@ -76,7 +76,7 @@ fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
     /// The part of a tool's result that tells of a failure.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Failed {
+    struct ToolFailure {
         #[serde(default)]
         is_error: bool,
     }
@@ -85,7 +85,7 @@ fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
     }
     let (kind, code) = match ended {
         Ok(result) if is_call => {
-            let result = serde_json::from_str::<Failed>(result.get());
+            let result = serde_json::from_str::<ToolFailure>(result.get());
             if !result.is_ok_and(|result| result.is_error) {
                 return;
             }

@@ -18,7 +18,7 @@ use askback_core::{
 use super::{
     CompletionNotice, Confirm, Ctx, Elicit, ElicitUrl, ListRoots, Questions, Sample, elicitation_id,
 };
-use crate::{error::Result, flow::Asking};
+use crate::{error::Result, flow::QuestionFuture};
 
 /// The key of a yes or no, and the name of its one field.
 const CONFIRM: &str = "confirm";
@@ -220,8 +220,8 @@ impl Ctx {
         Elicit::new(self.asking(key, request), read)
     }
 
-    fn asking(&self, key: &'static str, request: InputRequest) -> Asking {
+    fn asking(&self, key: &'static str, request: InputRequest) -> QuestionFuture {
         let missing = self.incoming().missing_for(&request);
-        Asking::new(&self.0.cell, Cow::Borrowed(key), request, missing)
+        QuestionFuture::new(&self.0.cell, Cow::Borrowed(key), request, missing)
     }
 }

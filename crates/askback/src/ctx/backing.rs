@@ -26,7 +26,7 @@ use super::{
 use crate::{
     clock::{Clock, millis},
     entropy::entropy,
-    error::{CommitPlace, Error, Recorded, Result, read_commit},
+    error::{CommitPlace, Error, Result, StepResult, read_commit},
     flow::{Cell, Course},
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
@@ -208,7 +208,7 @@ impl Backing {
             Effect::Panicked(panic) => (Err(Error::commit_not_finished(name)), Some(panic)),
             Effect::TookTooLong => (Err(Error::step_took_too_long(name, claim.lease)), None),
         };
-        let value = Recorded::from(value).to_json()?;
+        let value = StepResult::from(value).to_json()?;
         let value = self.within_bounds(of, name, value)?;
         let kept = self.store.finish(flow, name, value.as_str().as_bytes());
         if let Err(error) = kept.await {
@@ -219,7 +219,7 @@ impl Backing {
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
-        Ok(Attempt::Over(value.decode::<Recorded<T>>()?.into()))
+        Ok(Attempt::Over(value.decode::<StepResult<T>>()?.into()))
     }
 
     /// Waits for the value of a commit that another attempt has begun. It takes no slot, and ends with its call.
@@ -264,6 +264,6 @@ impl Backing {
             "`{name}` was done and is not done again, but its result is larger than the {most} \
              bytes that are kept of one"
         );
-        Recorded::<()>::from(Err(Error::new(why))).to_json()
+        StepResult::<()>::from(Err(Error::new(why))).to_json()
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use askback_core::{ask::Principal, engine::server::Changed};
+use askback_core::{ask::Principal, engine::server::Change};
 use tokio::{
     runtime::Handle,
     task::yield_now,
@@ -43,7 +43,7 @@ const WATCHED_BYTES: usize = 512;
 /// Somebody with clients to tell.
 pub(crate) trait Observer: Send + Sync {
     /// Something has changed for these. This must not wait: it may run where the change was made.
-    fn changed(&self, changed: &Changed, to: &Audience);
+    fn changed(&self, changed: &Change, to: &Audience);
 }
 
 /// Whom a change concerns.
@@ -57,10 +57,10 @@ pub(crate) enum Audience {
     #[cfg(feature = "http-server")]
     Owner(Owner),
     /// The callers for whom this is true.
-    Those(Arc<AreThey>),
+    Those(Arc<PrincipalFilter>),
 }
 
-type AreThey = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
+type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Audience {
     /// One principal, or all who are not known.
@@ -99,14 +99,14 @@ impl Audience {
 /// The server that handles a call, as far as the call needs it.
 pub(crate) trait CallServer: Any + Send + Sync {
     /// Tells of a change of what it offers.
-    fn changed(&self, changed: &Changed, to: Audience);
+    fn changed(&self, changed: &Change, to: Audience);
 }
 
 /// All who are told of changes, by what they watch. Clones tell the same.
 #[derive(Clone)]
-pub(crate) struct Changes(Arc<Telling>);
+pub(crate) struct Changes(Arc<Notifier>);
 
-struct Telling {
+struct Notifier {
     observers: Mutex<Observers>,
     /// How long changes gather that many are told of.
     gather: Duration,
@@ -115,22 +115,22 @@ struct Telling {
 #[derive(Default)]
 struct Observers {
     /// Those who are told of everything, and choose themselves.
-    of_all: Numbered,
+    of_all: ObserverMap,
     /// Those who are told of every list.
-    of_lists: Numbered,
-    by_name: HashMap<Changed, Numbered>,
+    of_lists: ObserverMap,
+    by_name: HashMap<Change, ObserverMap>,
     last: u64,
     /// The changes that gather, with their audiences.
-    gathered: BTreeMap<Changed, Vec<Audience>>,
+    gathered: BTreeMap<Change, Vec<Audience>>,
     /// Whether somebody is to tell them.
     telling: bool,
     /// The runtime that serves the last observer.
     runtime: Option<Handle>,
 }
 
-type Numbered = BTreeMap<u64, Weak<dyn Observer>>;
+type ObserverMap = BTreeMap<u64, Weak<dyn Observer>>;
 
-/// The changes an observer is told of beside what it [watches](Observing::watch).
+/// The changes an observer is told of beside what it [watches](ObserverGuard::watch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Everything: it chooses itself.
@@ -144,24 +144,24 @@ pub(crate) enum Interest {
 }
 
 /// An observer is told until this is dropped.
-pub(crate) struct Observing {
+pub(crate) struct ObserverGuard {
     among: Changes,
     number: u64,
     observer: Weak<dyn Observer>,
-    watched: BTreeSet<Changed>,
+    watched: BTreeSet<Change>,
 }
 
 impl Changes {
     /// Nobody yet. Changes that many are told of gather for so long.
     pub(crate) fn new(gather: Duration) -> Self {
-        Self(Arc::new(Telling {
+        Self(Arc::new(Notifier {
             observers: Mutex::default(),
             gather,
         }))
     }
 
     /// Tells everybody whom it concerns: at once where these are few, else soon.
-    pub(crate) fn tell(&self, changed: &Changed, to: Audience) {
+    pub(crate) fn tell(&self, changed: &Change, to: Audience) {
         let mut observers = self.lock();
         if observers.count(changed) <= SLICE || !observers.gather(changed, &to) {
             let concerned = observers.of(changed);
@@ -175,7 +175,7 @@ impl Changes {
         if !begins {
             return;
         }
-        let telling = runtime.map(|runtime| runtime.spawn(tell_gathered(Gathered(self.clone()))));
+        let telling = runtime.map(|runtime| runtime.spawn(tell_gathered(GatherTask(self.clone()))));
         if telling.is_none_or(|telling| telling.is_finished()) {
             for (changed, audiences) in self.take_gathered().unwrap_or_default() {
                 let concerned = self.lock().of(&changed);
@@ -187,16 +187,16 @@ impl Changes {
 
     /// Tells everybody that all they watch may have changed, if `tells` says that they are told of it at all.
     #[cfg(feature = "http-server")]
-    pub(crate) fn tell_all(&self, tells: impl Fn(&Changed) -> bool) {
+    pub(crate) fn tell_all(&self, tells: impl Fn(&Change) -> bool) {
         let watched: Vec<_> = self.lock().by_name.keys().cloned().collect();
-        let lists = [Changed::Tools, Changed::Prompts, Changed::Resources];
+        let lists = [Change::Tools, Change::Prompts, Change::Resources];
         for changed in lists.iter().chain(&watched).filter(|it| tells(it)) {
             self.tell(changed, Audience::All);
         }
     }
 
     /// The changes that have gathered; none where nobody is to tell any more.
-    fn take_gathered(&self) -> Option<BTreeMap<Changed, Vec<Audience>>> {
+    fn take_gathered(&self) -> Option<BTreeMap<Change, Vec<Audience>>> {
         let mut observers = self.lock();
         let gathered = mem::take(&mut observers.gathered);
         observers.telling = !gathered.is_empty();
@@ -210,7 +210,7 @@ impl Changes {
 }
 
 /// Tells observers of a change, for each of its audiences.
-fn tell_each(observers: &[Weak<dyn Observer>], changed: &Changed, audiences: &[Audience]) {
+fn tell_each(observers: &[Weak<dyn Observer>], changed: &Change, audiences: &[Audience]) {
     for observer in observers.iter().filter_map(Weak::upgrade) {
         for to in audiences {
             observer.changed(changed, to);
@@ -219,8 +219,8 @@ fn tell_each(observers: &[Weak<dyn Observer>], changed: &Changed, audiences: &[A
 }
 
 /// Tells what has gathered, until nothing more has.
-async fn tell_gathered(gathered: Gathered) {
-    let Gathered(changes) = &gathered;
+async fn tell_gathered(gathered: GatherTask) {
+    let GatherTask(changes) = &gathered;
     let mut told = 0;
     loop {
         sleep(changes.0.gather).await;
@@ -255,9 +255,9 @@ async fn pause_after(begun: Instant) -> Duration {
 
 /// The task that tells what has gathered. Where its runtime ends before, so do those whom that serves, and
 /// the next change is told by another task.
-struct Gathered(Changes);
+struct GatherTask(Changes);
 
-impl Drop for Gathered {
+impl Drop for GatherTask {
     fn drop(&mut self) {
         self.0.lock().telling = false;
     }
@@ -265,23 +265,23 @@ impl Drop for Gathered {
 
 impl Observers {
     /// All who may be concerned.
-    fn groups(&self, changed: &Changed) -> impl Iterator<Item = &Numbered> {
+    fn groups(&self, changed: &Change) -> impl Iterator<Item = &ObserverMap> {
         let of_lists = is_list(changed).then_some(&self.of_lists);
         let by_name = self.by_name.get(changed);
         [&self.of_all].into_iter().chain(of_lists).chain(by_name)
     }
 
-    fn count(&self, changed: &Changed) -> usize {
+    fn count(&self, changed: &Change) -> usize {
         self.groups(changed).map(BTreeMap::len).sum()
     }
 
-    fn of(&self, changed: &Changed) -> Vec<Weak<dyn Observer>> {
+    fn of(&self, changed: &Change) -> Vec<Weak<dyn Observer>> {
         let groups = self.groups(changed);
         groups.flat_map(BTreeMap::values).cloned().collect()
     }
 
     /// Lets a change gather with others; says whether it could.
-    fn gather(&mut self, changed: &Changed, to: &Audience) -> bool {
+    fn gather(&mut self, changed: &Change, to: &Audience) -> bool {
         if self.gathered.len() >= NAMES && !self.gathered.contains_key(changed) {
             return false;
         }
@@ -298,7 +298,7 @@ impl Observers {
     }
 
     /// One of those who watch this does so no longer.
-    fn forget(&mut self, number: u64, changed: &Changed) {
+    fn forget(&mut self, number: u64, changed: &Change) {
         if let Some(watchers) = self.by_name.get_mut(changed) {
             watchers.remove(&number);
             if watchers.is_empty() {
@@ -308,7 +308,7 @@ impl Observers {
     }
 }
 
-impl Observing {
+impl ObserverGuard {
     pub(crate) fn new(among: &Changes, observer: Weak<dyn Observer>, interest: Interest) -> Self {
         let mut observers = among.lock();
         observers.runtime = Handle::try_current().ok().or(observers.runtime.take());
@@ -330,7 +330,7 @@ impl Observing {
 
     /// Tells it of these changes, and no longer of others that it watched.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
-    pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Changed>) {
+    pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Change>) {
         let watched: BTreeSet<_> = watched.into_iter().collect();
         let mut observers = self.among.lock();
         for gone in self.watched.difference(&watched) {
@@ -352,21 +352,18 @@ impl Observing {
 }
 
 /// How many bytes it takes to watch a name, which is kept twice.
-pub(crate) fn bytes_of(changed: &Changed) -> usize {
+pub(crate) fn bytes_of(changed: &Change) -> usize {
     match changed {
-        Changed::Resource(name) | Changed::Task(name) => WATCHED_BYTES + 2 * name.len(),
+        Change::Resource(name) | Change::Task(name) => WATCHED_BYTES + 2 * name.len(),
         _ => 0,
     }
 }
 
-fn is_list(changed: &Changed) -> bool {
-    matches!(
-        changed,
-        Changed::Tools | Changed::Prompts | Changed::Resources
-    )
+fn is_list(changed: &Change) -> bool {
+    matches!(changed, Change::Tools | Change::Prompts | Change::Resources)
 }
 
-impl Drop for Observing {
+impl Drop for ObserverGuard {
     fn drop(&mut self) {
         let mut observers = self.among.lock();
         observers.of_all.remove(&self.number);
@@ -388,10 +385,10 @@ mod tests {
 
     /// How often it was told of something.
     #[derive(Default)]
-    struct Told(Mutex<Vec<Changed>>);
+    struct ChangeRecorder(Mutex<Vec<Change>>);
 
-    impl Observer for Told {
-        fn changed(&self, changed: &Changed, to: &Audience) {
+    impl Observer for ChangeRecorder {
+        fn changed(&self, changed: &Change, to: &Audience) {
             if to.has(None) {
                 self.0.lock().unwrap().push(changed.clone());
             }
@@ -400,18 +397,18 @@ mod tests {
 
     const GATHER: Duration = Duration::from_millis(50);
 
-    fn observe(changes: &Changes, interest: Interest) -> (Arc<Told>, Observing) {
-        let told = Arc::new(Told::default());
+    fn observe(changes: &Changes, interest: Interest) -> (Arc<ChangeRecorder>, ObserverGuard) {
+        let told = Arc::new(ChangeRecorder::default());
         let observer: Weak<dyn Observer> = Arc::downgrade(&told) as _;
-        (told, Observing::new(changes, observer, interest))
+        (told, ObserverGuard::new(changes, observer, interest))
     }
 
-    fn take(told: &Told) -> Vec<Changed> {
+    fn take(told: &ChangeRecorder) -> Vec<Change> {
         mem::take(&mut told.0.lock().unwrap())
     }
 
-    fn page(name: &str) -> Changed {
-        Changed::Resource(name.to_owned())
+    fn page(name: &str) -> Change {
+        Change::Resource(name.to_owned())
     }
 
     #[test]
@@ -422,11 +419,11 @@ mod tests {
         let (watcher, mut watching) = observe(&changes, Interest::None);
         watching.watch([page("c"), page("a")]);
         watching.watch([page("a")]);
-        for changed in [page("a"), page("c"), Changed::Tools] {
+        for changed in [page("a"), page("c"), Change::Tools] {
             changes.tell(&changed, Audience::All);
         }
-        assert_eq!(take(&all), [page("a"), page("c"), Changed::Tools]);
-        assert_eq!(take(&lists), [Changed::Tools]);
+        assert_eq!(take(&all), [page("a"), page("c"), Change::Tools]);
+        assert_eq!(take(&lists), [Change::Tools]);
         assert_eq!(take(&watcher), [page("a")]);
         assert!(watching.kept_bytes() > 0);
 
@@ -453,11 +450,11 @@ mod tests {
             told[0]
         };
         for _ in 0..100 {
-            changes.tell(&Changed::Tools, Audience::All);
-            changes.tell(&Changed::Tools, Audience::Only(None));
+            changes.tell(&Change::Tools, Audience::All);
+            changes.tell(&Change::Tools, Audience::Only(None));
         }
         let somebody = Principal::new("ada");
-        changes.tell(&Changed::Prompts, Audience::Only(Some(Arc::new(somebody))));
+        changes.tell(&Change::Prompts, Audience::Only(Some(Arc::new(somebody))));
         assert_eq!([told(0), told(1), told(2)], [0; 3]);
         sleep(GATHER + PAUSE / 2).await;
         assert_eq!([told(0), told(1), told(2)], [1, 0, 0]);
@@ -472,10 +469,10 @@ mod tests {
     }
 
     /// Takes a while to be told of something.
-    struct Slow(Told, Duration);
+    struct SlowObserver(ChangeRecorder, Duration);
 
-    impl Observer for Slow {
-        fn changed(&self, changed: &Changed, to: &Audience) {
+    impl Observer for SlowObserver {
+        fn changed(&self, changed: &Change, to: &Audience) {
             let passing = pin!(tokio::time::advance(self.1));
             let _ = passing.poll(&mut Context::from_waker(Waker::noop()));
             self.0.changed(changed, to);
@@ -488,14 +485,15 @@ mod tests {
             let changes = Changes::new(GATHER);
             let slow: Vec<_> = (0..2 * SLICE)
                 .map(|_| {
-                    let slow = Slow(Told::default(), Duration::from_micros(micros));
+                    let slow =
+                        SlowObserver(ChangeRecorder::default(), Duration::from_micros(micros));
                     let slow = Arc::new(slow);
                     let observer: Weak<dyn Observer> = Arc::downgrade(&slow) as _;
-                    let observing = Observing::new(&changes, observer, Interest::Lists);
+                    let observing = ObserverGuard::new(&changes, observer, Interest::Lists);
                     (slow, observing)
                 })
                 .collect();
-            changes.tell(&Changed::Tools, Audience::All);
+            changes.tell(&Change::Tools, Audience::All);
             let told = async |slice: usize| {
                 while take(&slow[(slice + 1) * SLICE - 1].0.0).is_empty() {
                     sleep(Duration::from_millis(1)).await;
@@ -517,12 +515,12 @@ mod tests {
             .map(|_| observe(&changes, Interest::Lists))
             .collect();
         for _ in 0..2 * AUDIENCES {
-            changes.tell(&Changed::Tools, Audience::Those(Arc::new(|_| true)));
+            changes.tell(&Change::Tools, Audience::Those(Arc::new(|_| true)));
         }
         assert_eq!(take(&many[0].0).len(), AUDIENCES);
-        assert_eq!(changes.lock().gathered[&Changed::Tools].len(), AUDIENCES);
-        changes.tell(&Changed::Tools, Audience::All);
-        assert_eq!(changes.lock().gathered[&Changed::Tools].len(), 1);
+        assert_eq!(changes.lock().gathered[&Change::Tools].len(), AUDIENCES);
+        changes.tell(&Change::Tools, Audience::All);
+        assert_eq!(changes.lock().gathered[&Change::Tools].len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -544,11 +542,11 @@ mod tests {
     }
 
     /// Tells of a change when it is dropped.
-    struct Last(Changes);
+    struct LastChange(Changes);
 
-    impl Drop for Last {
+    impl Drop for LastChange {
         fn drop(&mut self) {
-            self.0.tell(&Changed::Tools, Audience::All);
+            self.0.tell(&Change::Tools, Audience::All);
         }
     }
 
@@ -560,15 +558,15 @@ mod tests {
             let observers = (0..=SLICE).map(|_| observe(&changes, Interest::Lists));
             observers.collect()
         });
-        let last = Last(changes.clone());
+        let last = LastChange(changes.clone());
         runtime.spawn(async move {
             let _last = last;
             std::future::pending::<()>().await;
         });
         drop(runtime);
-        assert_eq!(take(&many[SLICE].0), [Changed::Tools]);
-        changes.tell(&Changed::Prompts, Audience::All);
-        assert_eq!(take(&many[SLICE].0), [Changed::Prompts]);
+        assert_eq!(take(&many[SLICE].0), [Change::Tools]);
+        changes.tell(&Change::Prompts, Audience::All);
+        assert_eq!(take(&many[SLICE].0), [Change::Prompts]);
         assert!(!changes.lock().telling);
     }
 }

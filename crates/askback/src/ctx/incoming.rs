@@ -38,7 +38,7 @@ pub struct Incoming {
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
     /// Whether a handler has looked at who asks.
-    pub(crate) principal_read: Seen,
+    pub(crate) principal_read: ReadFlag,
     /// The bounds of the server whose handler this is for.
     pub(crate) limits: Arc<Limits>,
 }
@@ -52,9 +52,9 @@ pub(crate) struct RequestMeta {
 
 /// Whether something was looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(AtomicBool);
+pub(crate) struct ReadFlag(AtomicBool);
 
-impl Seen {
+impl ReadFlag {
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -64,7 +64,7 @@ impl Seen {
     }
 }
 
-impl Clone for Seen {
+impl Clone for ReadFlag {
     fn clone(&self) -> Self {
         Self(AtomicBool::new(self.get()))
     }

@@ -18,7 +18,7 @@ use std::{borrow::Cow, future::Future, pin::Pin, sync::Arc, task::Poll, time::Du
 pub use askback_core::ask::AskError;
 use askback_core::{
     ask::{FlowId, Identity, Millis, Principal},
-    engine::server::Changed,
+    engine::server::Change,
     limits::Limits,
     protocol::{
         ClientCapabilities, Implementation, JsonObject, LoggingLevel, LoggingMessageParams,
@@ -29,12 +29,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-pub use self::question::{Ask, Confirm, Elicit, ElicitUrl, LinkDone, ListRoots, Questions, Sample};
+pub use self::question::{
+    Ask, Confirm, Elicit, ElicitUrl, LinkCompletion, ListRoots, Questions, Sample,
+};
 pub(crate) use self::{
     backing::Backing,
-    changes::{Audience, CallServer, Changes, Interest, Observer, Observing},
+    changes::{Audience, CallServer, Changes, Interest, Observer, ObserverGuard},
     commits::RunningCommits,
-    incoming::{RequestMeta, Seen, responses_bytes},
+    incoming::{ReadFlag, RequestMeta, responses_bytes},
     notice::elicitation_id,
     parameters::{StateType, States},
     peer::{AskingPeer, CallPeer, FlowPause, Peer},
@@ -51,7 +53,7 @@ pub use self::{
 use crate::clock::Clock;
 use crate::{
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Naming, Scope, Timer, course_of_step},
+    flow::{BoxFuture, Cell, NamePolicy, Scope, Timer, course_of_step},
 };
 pub use crate::{
     flow::Step,
@@ -171,7 +173,12 @@ impl Ctx {
                 ended.unwrap_or_else(|_| Err(Error::step_took_too_long(&name, limit)))
             })
         };
-        Step::new(&self.0.cell, name.into(), Naming::Ordinal, Box::new(start))
+        Step::new(
+            &self.0.cell,
+            name.into(),
+            NamePolicy::Ordinal,
+            Box::new(start),
+        )
     }
 
     /// Does something at most once in this flow, even if the retry that reaches it is sent twice,
@@ -215,7 +222,12 @@ impl Ctx {
             let place = (cell, course_of_step(name));
             Box::pin(backing.commit(place, incoming, (name.to_owned(), limit), effect))
         };
-        Step::new(&self.0.cell, name.into(), Naming::Unique, Box::new(start))
+        Step::new(
+            &self.0.cell,
+            name.into(),
+            NamePolicy::Unique,
+            Box::new(start),
+        )
     }
 
     /// Returns the name of this flow: the same for every execution of it, and no other flow's. It is
@@ -558,18 +570,18 @@ impl Ctx {
 
     /// Tells the clients that care that something the server offers has changed, those of every
     /// principal; not again when the handler is run again.
-    pub fn changed(&self, changed: Changed) {
+    pub fn changed(&self, changed: Change) {
         self.tell_changed(&changed, Audience::All);
     }
 
     /// Tells of a change that concerns this caller alone: the clients of the same
     /// [principal](Ctx::principal) are told, and no others. Unknown callers count as one principal:
     /// on a server of one machine, without a sign-in, all are told.
-    pub fn changed_for_caller(&self, changed: Changed) {
+    pub fn changed_for_caller(&self, changed: Change) {
         self.tell_changed(&changed, Audience::only(self.principal()));
     }
 
-    fn tell_changed(&self, changed: &Changed, to: Audience) {
+    fn tell_changed(&self, changed: &Change, to: Audience) {
         if self.0.cell.flow().is_live() {
             self.0.server.changed(changed, to);
         }

@@ -12,7 +12,7 @@ use askback_core::{
     ask::{AskError, CheckedAnswer},
     engine::server::ClientLocation,
     forms::{ChoiceField, Content, Issues, Opt},
-    protocol::{AnsweredBy, CreateMessageResult, ElicitAction, ElicitResult},
+    protocol::{AnswerSource, CreateMessageResult, ElicitAction, ElicitResult},
 };
 
 #[cfg(doc)]
@@ -20,7 +20,7 @@ use super::Ctx;
 use crate::{
     answer::Answer,
     error::Error,
-    flow::{Asking, Page},
+    flow::{Page, QuestionFuture},
     roots::Roots,
 };
 #[cfg(doc)]
@@ -29,7 +29,7 @@ use askback_core::forms::Elicitable;
 /// A form for the person, on its way: see [`Ctx::elicit`], [`Ctx::choose`] and [`Ctx::elicit_form`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Elicit<T> {
-    asking: Asking,
+    asking: QuestionFuture,
     /// Reads the answer; taken when it has come.
     read: Option<Read<T>>,
     /// Why it cannot be asked.
@@ -45,20 +45,20 @@ pub struct Confirm(pub(super) Elicit<bool>);
 
 /// A link for the person, on its way: see [`Ctx::elicit_url`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
-pub struct ElicitUrl(pub(super) Asking);
+pub struct ElicitUrl(pub(super) QuestionFuture);
 
 /// A link for the person and what is behind it, on its way: see [`ElicitUrl::until`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
-pub struct LinkDone(Page);
+pub struct LinkCompletion(Page);
 
 /// A completion by the client's model, on its way: see [`Ctx::sample`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
-pub struct Sample(pub(super) Asking);
+pub struct Sample(pub(super) QuestionFuture);
 
 /// The client's roots, on their way: see [`Ctx::roots`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ListRoots {
-    pub(super) asking: Asking,
+    pub(super) asking: QuestionFuture,
     pub(super) place: ClientLocation,
 }
 
@@ -82,7 +82,7 @@ pub struct Ask<T>(pub T);
 
 impl<T> Elicit<T> {
     pub(super) fn new(
-        asking: Asking,
+        asking: QuestionFuture,
         read: impl FnOnce(&Content) -> Result<T, Issues> + Send + 'static,
     ) -> Self {
         Self {
@@ -236,19 +236,19 @@ impl ElicitUrl {
     ///     Ok("Thank you.".into())
     /// }
     /// ```
-    pub fn until<F, Fut>(self, mut wait: F) -> LinkDone
+    pub fn until<F, Fut>(self, mut wait: F) -> LinkCompletion
     where
         F: FnMut(Duration) -> Fut + Send + 'static,
         Fut: Future<Output = Result<bool, Error>> + Send + 'static,
     {
-        LinkDone(Page::new(
+        LinkCompletion(Page::new(
             self.0,
             Box::new(move |longest| Box::pin(wait(longest))),
         ))
     }
 }
 
-impl Future for LinkDone {
+impl Future for LinkCompletion {
     type Output = Result<Answer<()>, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -367,7 +367,7 @@ fn read_form<T>(checked: CheckedAnswer, read: Read<T>) -> Result<Answer<T>, AskE
 pub(crate) fn by_action(result: ElicitResult) -> Answer<Content> {
     let by = result.meta.as_ref().and_then(|meta| meta.answered_by());
     match result.action {
-        ElicitAction::Decline | ElicitAction::Cancel if by == Some(AnsweredBy::Client) => {
+        ElicitAction::Decline | ElicitAction::Cancel if by == Some(AnswerSource::Client) => {
             Answer::DeclinedByClient
         }
         ElicitAction::Accept => Answer::Accepted(result.content.unwrap_or_default()),

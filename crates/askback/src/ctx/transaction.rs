@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::Ctx;
 use crate::{
-    error::{CommitPlace, Error, Recorded, Result, read_commit},
+    error::{CommitPlace, Error, Result, StepResult, read_commit},
     store::{Claim, SqliteStore},
 };
 
@@ -110,7 +110,7 @@ impl Ctx {
                     )));
                 }
                 let value = value?;
-                let recorded = RawJson::new(&Recorded::InTransaction(value))?;
+                let recorded = RawJson::new(&StepResult::InTransaction(value))?;
                 let (bytes, most) = (recorded.as_str().len(), limits.asking.commit_bytes);
                 if bytes > most {
                     return Err(Error::new(format!(
@@ -120,7 +120,7 @@ impl Ctx {
                 }
                 SqliteStore::finish_in(transaction, flow.flow, name, recorded.as_str().as_bytes())?;
                 self.0.cell.note_commit(name, CommitPlace::Transaction);
-                recorded.decode::<Recorded<T>>()?.into()
+                recorded.decode::<StepResult<T>>()?.into()
             }
             // What was dropped with its transaction may be done again, what was kept is another commit.
             Claim::Done(_) if before.is_some() => Err(Error::commit_name_used(name)),

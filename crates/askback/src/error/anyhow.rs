@@ -8,19 +8,19 @@ use super::{Cause, Error, Kind, chain, told};
 
 /// An [`Error`] on its way through `anyhow`, which takes only what implements `std::error::Error`.
 #[derive(Debug)]
-struct Carried(Error);
+struct AnyhowError(Error);
 
-impl fmt::Display for Carried {
+impl fmt::Display for AnyhowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl StdError for Carried {}
+impl StdError for AnyhowError {}
 
 impl From<Error> for anyhow::Error {
     fn from(error: Error) -> Self {
-        Self::new(Carried(error))
+        Self::new(AnyhowError(error))
     }
 }
 
@@ -40,7 +40,7 @@ impl<E: Into<Box<dyn StdError + Send + Sync>> + 'static> Cause for E {
 
 /// The client reads the outermost words alone; all that is below them is logged.
 fn from_anyhow(error: anyhow::Error) -> Error {
-    let error = match error.downcast::<Carried>() {
+    let error = match error.downcast::<AnyhowError>() {
         Ok(carried) => return carried.0,
         Err(error) => error,
     };

@@ -5,7 +5,7 @@ mod anyhow;
 #[cfg(feature = "server")]
 mod handled;
 #[cfg(feature = "server")]
-mod recorded;
+mod step_result;
 
 use std::{error::Error as StdError, fmt, io};
 
@@ -19,7 +19,7 @@ use askback_core::{
 };
 
 #[cfg(feature = "server")]
-pub(crate) use self::recorded::{CommitPlace, Recorded, read_commit};
+pub(crate) use self::step_result::{CommitPlace, StepResult, read_commit};
 #[cfg(feature = "server")]
 use crate::{keys::KeyError, store::StoreError};
 

@@ -4,13 +4,13 @@
 //! its [`Cell`] and stay pending; the drive polls the handler until it is quiescent (pending, with
 //! no wake since that poll began) and then does what [`Flow::verdict`] says.
 
-mod becoming;
 mod drive;
 mod page;
 mod progress;
 mod question;
 mod scope;
 mod step;
+mod task_stage;
 mod timer;
 
 use std::{
@@ -31,20 +31,20 @@ use askback_core::{
 };
 
 pub(crate) use askback_core::future::BoxFuture;
-pub(crate) use becoming::TaskStage;
 pub(crate) use drive::{Drive, Turn};
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 #[cfg(feature = "http-server")]
 pub(crate) use progress::ProgressState;
-pub(crate) use question::Asking;
+pub(crate) use question::QuestionFuture;
 pub(crate) use scope::{Course, Scope, course_of_step};
-pub(crate) use step::Naming;
+pub(crate) use step::NamePolicy;
 pub use step::Step;
+pub(crate) use task_stage::TaskStage;
 pub(crate) use timer::Timer;
 
-use self::{becoming::NotDeclared, drive::Signal};
-use crate::{clock::Clock, entropy::Draw, error::CommitPlace};
+use self::{drive::Signal, task_stage::NoTaskSupport};
+use crate::{clock::Clock, entropy::RandomBytes, error::CommitPlace};
 
 /// How many random bytes an identity takes.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
@@ -54,7 +54,7 @@ const BEGUN: &str = "a flow that is looked at has begun";
 
 /// A flow, shared between the drive and the futures of its handler.
 pub(crate) struct Cell {
-    held: Mutex<Held>,
+    held: Mutex<CellState>,
     clock: Arc<dyn Clock>,
     limits: Arc<Limits>,
     /// Where the flow's random values come from, in tests.
@@ -62,28 +62,28 @@ pub(crate) struct Cell {
     signal: Arc<Signal>,
     suspending: AtomicBool,
     progress: Progress,
-    rounds: Rounding,
+    rounds: RoundMode,
 }
 
 /// Whether the questions of a call are results, which a retry answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
+pub(crate) enum RoundMode {
     Never,
     UntilTask,
     Always,
 }
 
 /// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
-struct Held {
+struct CellState {
     /// Begins when somebody first looks at it: most handlers end before that.
-    going: Option<Box<Going>>,
+    going: Option<Box<StartedFlow>>,
     stage: TaskStage,
     /// Children the drive has not taken yet; none any more once the handler has ended.
     spawned: Option<Vec<BoxFuture<'static, ()>>>,
 }
 
 /// A flow that has begun, and what this execution has done in it.
-struct Going {
+struct StartedFlow {
     flow: Flow,
     /// The keys of questions that were sent and are no longer waited for.
     withdrawn: Vec<String>,
@@ -92,7 +92,7 @@ struct Going {
 }
 
 /// The flow of a cell, which has begun, locked.
-pub(crate) struct FlowGuard<'a>(MutexGuard<'a, Held>);
+pub(crate) struct FlowGuard<'a>(MutexGuard<'a, CellState>);
 
 impl Cell {
     /// The cell of a flow that goes on, else of one that begins when it is first looked at.
@@ -102,11 +102,11 @@ impl Cell {
         limits: Arc<Limits>,
         seed: Option<[u8; 32]>,
         stage: TaskStage,
-        rounds: Rounding,
+        rounds: RoundMode,
     ) -> Arc<Self> {
         Arc::new(Self {
-            held: Mutex::new(Held {
-                going: flow.map(Going::new),
+            held: Mutex::new(CellState {
+                going: flow.map(StartedFlow::new),
                 stage,
                 spawned: Some(Vec::new()),
             }),
@@ -125,20 +125,20 @@ impl Cell {
         let mut held = lock(&self.held);
         if held.going.is_none() {
             let flow = Flow::start(self.clock.now(), Arc::clone(&self.limits));
-            held.going = Some(Going::new(flow));
+            held.going = Some(StartedFlow::new(flow));
         }
         FlowGuard(held)
     }
 
     /// Returns the identity of the flow, drawn on first use.
     pub(crate) fn identity(&self) -> io::Result<Identity> {
-        self.identity_from(Draw::<IDENTITY_BYTES>::new)
+        self.identity_from(RandomBytes::<IDENTITY_BYTES>::new)
     }
 
     /// The same, drawn with other random bytes: [`IDENTITY_BYTES`] must be left.
     pub(crate) fn identity_from<const N: usize>(
         &self,
-        draw: impl FnOnce() -> io::Result<Draw<N>>,
+        draw: impl FnOnce() -> io::Result<RandomBytes<N>>,
     ) -> io::Result<Identity> {
         let mut flow = self.flow();
         let identity = flow.identity(|| {
@@ -162,7 +162,7 @@ impl Cell {
     }
 
     /// Ready once the call is a task, and at once where it never will be one.
-    pub(crate) fn poll_task(&self, waker: &Waker) -> Poll<Result<(), NotDeclared>> {
+    pub(crate) fn poll_task(&self, waker: &Waker) -> Poll<Result<(), NoTaskSupport>> {
         lock(&self.held).stage.poll(waker)
     }
 
@@ -175,9 +175,9 @@ impl Cell {
     /// are waited for before.
     pub(crate) fn patience(&self) -> (bool, Duration) {
         let is_in_rounds = match self.rounds {
-            Rounding::Never => false,
-            Rounding::UntilTask => !self.is_task(),
-            Rounding::Always => true,
+            RoundMode::Never => false,
+            RoundMode::UntilTask => !self.is_task(),
+            RoundMode::Always => true,
         };
         match is_in_rounds {
             true => (true, self.limits.asking.page),
@@ -251,7 +251,7 @@ impl Cell {
     }
 }
 
-impl Going {
+impl StartedFlow {
     fn new(flow: Flow) -> Box<Self> {
         Box::new(Self {
             flow,
@@ -262,11 +262,11 @@ impl Going {
 }
 
 impl FlowGuard<'_> {
-    fn going(&self) -> &Going {
+    fn going(&self) -> &StartedFlow {
         self.0.going.as_ref().expect(BEGUN)
     }
 
-    fn going_mut(&mut self) -> &mut Going {
+    fn going_mut(&mut self) -> &mut StartedFlow {
         self.0.going.as_mut().expect(BEGUN)
     }
 

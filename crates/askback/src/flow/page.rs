@@ -9,7 +9,7 @@ use std::{
 
 use askback_core::ask::{CheckedAnswer, Release};
 
-use super::{Asking, BoxFuture, Scope, scope::COURSE_OF_PAGES};
+use super::{BoxFuture, QuestionFuture, Scope, scope::COURSE_OF_PAGES};
 use crate::error::Result;
 
 /// Waits for what is behind a link, up to the time given, and says whether it is done.
@@ -17,7 +17,7 @@ type Wait = Box<dyn FnMut(Duration) -> BoxFuture<'static, Result<bool>> + Send>;
 
 /// A link on its way, and what is behind it.
 pub(crate) struct Page {
-    asking: Asking,
+    asking: QuestionFuture,
     wait: Wait,
     /// While the answer is held.
     waiting: Option<BoxFuture<'static, Result<bool>>>,
@@ -25,7 +25,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// A link that is asked once it is polled.
-    pub(crate) fn new(mut asking: Asking, wait: Wait) -> Self {
+    pub(crate) fn new(mut asking: QuestionFuture, wait: Wait) -> Self {
         asking.hold();
         Self {
             asking,

@@ -17,18 +17,18 @@ use askback_core::{
 use super::{Cell, Scope, Slot};
 
 /// A question: pending until its answer is delivered.
-pub(crate) struct Asking {
+pub(crate) struct QuestionFuture {
     cell: Arc<Cell>,
     state: State,
 }
 
 enum State {
-    New(Box<New>),
+    New(Box<NewQuestion>),
     Waiting(Slot),
     Over,
 }
 
-struct New {
+struct NewQuestion {
     key: Cow<'static, str>,
     request: InputRequest,
     missing: Option<Capability>,
@@ -36,7 +36,7 @@ struct New {
     holds: bool,
 }
 
-impl Asking {
+impl QuestionFuture {
     /// A question that is asked once it is polled. `missing` is what the client would have to
     /// support and does not: such a question is answered only from the record.
     pub(crate) fn new(
@@ -45,7 +45,7 @@ impl Asking {
         request: InputRequest,
         missing: Option<Capability>,
     ) -> Self {
-        let new = New {
+        let new = NewQuestion {
             key,
             request,
             missing,
@@ -127,7 +127,7 @@ impl Asking {
         &self.cell
     }
 
-    fn register(&self, new: New) -> Result<Slot, AskError> {
+    fn register(&self, new: NewQuestion) -> Result<Slot, AskError> {
         if !Scope::may_ask(&self.cell) {
             return Err(AskError::Misplaced);
         }
@@ -141,7 +141,7 @@ impl Asking {
     }
 }
 
-impl Future for Asking {
+impl Future for QuestionFuture {
     type Output = Result<CheckedAnswer, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

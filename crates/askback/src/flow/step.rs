@@ -13,7 +13,7 @@ use askback_core::protocol::RawJson;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
-use crate::error::{CommitPlace, Error, Recorded};
+use crate::error::{CommitPlace, Error, StepResult};
 
 /// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
 #[must_use = "nothing is done until it is awaited: add `.await?`"]
@@ -24,7 +24,7 @@ pub struct Step<'a, T> {
 }
 
 enum State<'a, T> {
-    New(Cow<'static, str>, Start<'a, T>, Naming),
+    New(Cow<'static, str>, Start<'a, T>, NamePolicy),
     Begun(Slot, Start<'a, T>),
     Running(Slot, Course, BoxFuture<'a, Result<T, Error>>),
     Waiting(Slot),
@@ -33,7 +33,7 @@ enum State<'a, T> {
 
 /// The treatment of a name that was used before.
 #[derive(Clone, Copy)]
-pub(crate) enum Naming {
+pub(crate) enum NamePolicy {
     /// An ordinal tells the steps apart.
     Ordinal,
     /// It is refused. Which of two branches comes first may differ from one execution to the next
@@ -49,7 +49,7 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
     pub(crate) fn new(
         cell: &Arc<Cell>,
         name: Cow<'static, str>,
-        naming: Naming,
+        naming: NamePolicy,
         start: Start<'a, T>,
     ) -> Self {
         Self {
@@ -69,11 +69,11 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
         self
     }
 
-    fn begin(&self, name: &str, naming: Naming) -> Result<Slot, Error> {
+    fn begin(&self, name: &str, naming: NamePolicy) -> Result<Slot, Error> {
         if !Scope::may_ask(&self.cell) {
             return Err(Error::misplaced_step(name));
         }
-        if matches!(naming, Naming::Unique) {
+        if matches!(naming, NamePolicy::Unique) {
             if self.cell.flow().has_step(name) {
                 return Err(Error::new(format!(
                     "a step named `{name}` was begun before in this call, and a commit needs a name \
@@ -95,7 +95,7 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
     }
 
     fn record(&self, slot: &Slot, result: Result<T, Error>) -> Result<(), Error> {
-        let value = Recorded::from(result).to_json()?;
+        let value = StepResult::from(result).to_json()?;
         let now = self.cell.clock().now();
         self.cell.flow().finish_step(slot.id, value, now);
         Ok(())
@@ -149,7 +149,7 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Future for Step<'_, T> {
 }
 
 fn read<T: DeserializeOwned>(value: &RawJson) -> Result<T, Error> {
-    match value.decode::<Recorded<T>>() {
+    match value.decode::<StepResult<T>>() {
         Ok(recorded) => recorded.into(),
         Err(error) => Err(Error::new(format!(
             "a recorded step no longer fits its type: {error}"

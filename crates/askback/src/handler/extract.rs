@@ -62,13 +62,13 @@ pub trait Askable: Sized + Send + 'static {
 
 /// The message of one parameter, as a type: the parameters of a handler are known by their types
 /// alone.
-pub trait Words: 'static {
+pub trait AskMessage: 'static {
     /// The message.
     const MESSAGE: &'static str;
 }
 
 /// A parameter that is asked for with words of its own: what `#[ask("…")]` makes of an [`Ask`].
-pub struct Worded<W, A> {
+pub struct AskWithMessage<W, A> {
     /// The parameter.
     pub parameter: A,
     words: PhantomData<fn() -> W>,
@@ -115,7 +115,7 @@ impl<T: Elicitable> Extract for Ask<Answer<T>> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<W: Words, A: Askable> Extract for Worded<W, A> {
+impl<W: AskMessage, A: Askable> Extract for AskWithMessage<W, A> {
     fn describe(parameters: &mut Parameters) {
         parameters.ask(A::form(), W::MESSAGE);
     }

@@ -68,10 +68,10 @@ pub struct Json<T>(pub T);
 /// of the type.
 ///
 /// ```
-/// use askback::{PlainJson, Result, handler::WithText};
+/// use askback::{PlainJson, Result, handler::JsonWithText};
 /// use serde_json::{Value, json};
 ///
-/// async fn weather() -> Result<WithText<PlainJson<Value>>> {
+/// async fn weather() -> Result<JsonWithText<PlainJson<Value>>> {
 ///     Ok(PlainJson(json!({"celsius": 21})).with_text("21 °C"))
 /// }
 /// ```
@@ -85,8 +85,8 @@ macro_rules! structured {
     ($name:ident) => {
         impl<T> $name<T> {
             /// Sets the text for clients that read no structured results.
-            pub fn with_text(self, text: impl Into<String>) -> WithText<Self> {
-                WithText {
+            pub fn with_text(self, text: impl Into<String>) -> JsonWithText<Self> {
+                JsonWithText {
                     value: self,
                     text: text.into(),
                 }
@@ -117,7 +117,7 @@ macro_rules! structured {
 /// A structured result with a text of its own: see [`Json::with_text`] and [`PlainJson::with_text`].
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct WithText<J> {
+pub struct JsonWithText<J> {
     value: J,
     text: String,
 }
@@ -199,7 +199,7 @@ fn misfit(why: String) -> Error {
 
 #[diagnostic::do_not_recommend]
 #[cfg(feature = "schemars")]
-impl<T: Serialize + JsonSchema> IntoToolResult for WithText<Json<T>> {
+impl<T: Serialize + JsonSchema> IntoToolResult for JsonWithText<Json<T>> {
     fn output_schema() -> Option<Schema> {
         Json::<T>::output_schema()
     }
@@ -210,7 +210,7 @@ impl<T: Serialize + JsonSchema> IntoToolResult for WithText<Json<T>> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize> IntoToolResult for WithText<PlainJson<T>> {
+impl<T: Serialize> IntoToolResult for JsonWithText<PlainJson<T>> {
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
         structured(self.value.write()?, Some(self.text))
     }

@@ -18,15 +18,15 @@ use std::{future::Future, pin::Pin, sync::Arc, task::Poll};
 
 #[cfg(feature = "http-server")]
 pub use extension::Extension;
-pub use extract::{Extract, Extraction};
 #[doc(hidden)]
-pub use extract::{NoForm, Probe, Worded, Words, is_asked, is_parameter};
+pub use extract::{AskMessage, AskWithMessage, NoForm, Probe, is_asked, is_parameter};
+pub use extract::{Extract, Extraction};
 #[cfg(feature = "schemars")]
 pub use json::Json;
-pub use json::{PlainJson, WithText};
+pub use json::{JsonWithText, PlainJson};
 #[cfg(feature = "schemars")]
 #[doc(hidden)]
-pub use nested::{ArgumentReader, Gathered, Nested, ObjectSchema};
+pub use nested::{ArgumentReader, CallArguments, NestedArguments, ObjectSchema};
 pub use output::{IntoPromptResult, IntoReadResult, IntoToolResult};
 pub use state::State;
 
@@ -110,14 +110,14 @@ impl<E: Into<Error> + 'static> HandlerError for E {
 }
 
 /// A handler with its types forgotten.
-pub(crate) struct Erased<T> {
+pub(crate) struct ErasedHandler<T> {
     run: Run<T>,
     parameters: Arc<Parameters>,
 }
 
 type Run<T> = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<T>> + Send + Sync>;
 
-impl<T> Erased<T> {
+impl<T> ErasedHandler<T> {
     pub(crate) fn call(&self, ctx: Ctx) -> BoxFuture<'static, Result<T>> {
         (self.run)(ctx)
     }
@@ -128,7 +128,7 @@ impl<T> Erased<T> {
     }
 }
 
-impl<T> Clone for Erased<T> {
+impl<T> Clone for ErasedHandler<T> {
     fn clone(&self) -> Self {
         Self {
             run: Arc::clone(&self.run),
@@ -138,14 +138,14 @@ impl<T> Clone for Erased<T> {
 }
 
 /// Forgets the types of a handler.
-pub(crate) fn erase<M, H, T>(handler: H, convert: fn(H::Output) -> Result<T>) -> Erased<T>
+pub(crate) fn erase<M, H, T>(handler: H, convert: fn(H::Output) -> Result<T>) -> ErasedHandler<T>
 where
     H: Handler<M>,
     T: 'static,
 {
     #[cfg(debug_assertions)]
     let watch = BlockingWatch::default();
-    Erased {
+    ErasedHandler {
         run: Arc::new(move |ctx| {
             // In other builds, the clock is not looked at for this.
             #[cfg(debug_assertions)]

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The arguments that serde reads; the macros implement it.
-pub trait Nested: Sized + Send + 'static {
+pub trait NestedArguments: Sized + Send + 'static {
     /// Adds their properties to the schema of the arguments.
     fn describe(schema: &mut ObjectSchema);
 
@@ -32,7 +32,7 @@ pub trait Nested: Sized + Send + 'static {
 }
 
 /// All arguments of a call: a form, and what no form can ask for.
-pub struct Gathered<F, N> {
+pub struct CallArguments<F, N> {
     /// The arguments of plain types.
     pub form: F,
     /// The others.
@@ -85,7 +85,7 @@ impl ArgumentReader {
 }
 
 #[diagnostic::do_not_recommend]
-impl<F: Form, N: Nested> Extract for Gathered<F, N> {
+impl<F: Form, N: NestedArguments> Extract for CallArguments<F, N> {
     fn describe(parameters: &mut Parameters) {
         let form = serde_json::from_str(&F::schema().to_json()).unwrap_or_default();
         let mut schema = ObjectSchema {
@@ -110,7 +110,7 @@ impl<F: Form, N: Nested> Extract for Gathered<F, N> {
     }
 }
 
-fn read<F: Form, N: Nested>(ctx: &Ctx) -> Result<Gathered<F, N>> {
+fn read<F: Form, N: NestedArguments>(ctx: &Ctx) -> Result<CallArguments<F, N>> {
     let Arguments::Object(object) = ctx.incoming().arguments() else {
         return Err(Error::invalid_params("the arguments are no object"));
     };
@@ -118,7 +118,7 @@ fn read<F: Form, N: Nested>(ctx: &Ctx) -> Result<Gathered<F, N>> {
         .decode()
         .map_err(|error| Error::invalid_params(format!("the arguments cannot be read: {error}")))?;
     let mut members = ArgumentReader(members);
-    Ok(Gathered {
+    Ok(CallArguments {
         nested: N::read(&mut members)?,
         form: read_content(ctx, &F::schema(), members.0)?,
     })

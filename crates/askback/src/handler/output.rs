@@ -278,7 +278,7 @@ impl<T> Answer<T> {
     /// output schema, whose clients want a value of it also where the person declined or cancelled.
     ///
     /// ```
-    /// # use askback::{Ctx, Form, PlainJson, Result, handler::WithText};
+    /// # use askback::{Ctx, Form, PlainJson, Result, handler::JsonWithText};
     /// # use serde_json::{Value, json};
     /// #[derive(Form)]
     /// struct Confirm {
@@ -286,7 +286,7 @@ impl<T> Answer<T> {
     ///     book: bool,
     /// }
     ///
-    /// async fn book(ctx: Ctx) -> Result<WithText<PlainJson<Value>>> {
+    /// async fn book(ctx: Ctx) -> Result<JsonWithText<PlainJson<Value>>> {
     ///     let nothing = || PlainJson(json!({"reference": null})).with_text("Nothing was booked.");
     ///     let confirm: Confirm = ctx.elicit("Book?").await?.accepted_or(nothing())?;
     ///     # let _ = confirm;

@@ -13,7 +13,7 @@ use super::{
     Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
     SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
 };
-use crate::store::share::{self, GivesWay, Held, OVERHEAD};
+use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
 
 /// A journal in memory: for tests, and for a fleet of servers in one process.
 pub struct MemoryJournal {
@@ -166,13 +166,13 @@ impl Call {
 }
 
 impl Entries {
-    fn held(&self, owner: Option<Owner>) -> Held {
+    fn held(&self, owner: Option<Owner>) -> StoredBytes {
         let of = |owner: Option<Owner>| {
             let calls = self.calls.values();
             let calls = calls.filter(|call| owner.is_none() || call.owner == owner);
             calls.map(Call::size).sum()
         };
-        Held {
+        StoredBytes {
             in_all: of(None),
             by_owner: owner.map(|owner| of(Some(owner))),
         }
@@ -187,14 +187,14 @@ impl Entries {
                 let sessions = sessions.filter(|it| owner.is_none() || it.owner == owner);
                 sessions.map(Session::size).sum()
             };
-            let held = Held {
+            let held = StoredBytes {
                 in_all: of(None),
                 by_owner: session.owner.map(|owner| of(Some(owner))),
             };
             let is_of_owner = match share::admit_state(held, session.size(), self.max_bytes)? {
-                GivesWay::None => break,
-                GivesWay::OfOwner => true,
-                GivesWay::OfLargest => false,
+                Eviction::None => break,
+                Eviction::OfOwner => true,
+                Eviction::OfLargest => false,
             };
             let sessions = self.sessions.iter();
             let others = sessions.filter(|(_, it)| !is_of_owner || it.owner == session.owner);

@@ -10,7 +10,7 @@ use super::{
 use crate::store::{
     SqliteStore,
     rusqlite::{self, Connection, OptionalExtension, Row, Transaction, named_params, params},
-    share::{self, GivesWay, OVERHEAD},
+    share::{self, Eviction, OVERHEAD},
     sqlite::{Table, blob, count, integer},
 };
 
@@ -308,13 +308,13 @@ fn keep(
     loop {
         let held = Table::Sessions.held(transaction, session.owner)?;
         let gone = match share::admit_state(held, size, max_bytes)? {
-            GivesWay::None => break,
-            GivesWay::OfOwner => transaction.execute(
+            Eviction::None => break,
+            Eviction::OfOwner => transaction.execute(
                 "DELETE FROM askback_sessions WHERE id =
                      (SELECT id FROM askback_sessions WHERE owner = ?1 ORDER BY expires LIMIT 1)",
                 [blob(session.owner.as_ref())],
             )?,
-            GivesWay::OfLargest => transaction.execute(
+            Eviction::OfLargest => transaction.execute(
                 "DELETE FROM askback_sessions WHERE id =
                      (SELECT id FROM askback_sessions ORDER BY expires LIMIT 1)",
                 [],

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use askback_core::quote::{Quoted, excerpt};
+use askback_core::quote::{QuotedName, excerpt};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind},
@@ -110,12 +110,12 @@ fn expected(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Type { kind } => format!("expected {}", types(kind)),
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            format!("{} is missing", Quoted(name))
+            format!("{} is missing", QuotedName(name))
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let name = unexpected.first().map_or("", String::as_str);
-            format!("{} is not known", Quoted(name))
+            format!("{} is not known", QuotedName(name))
         }
         ValidationErrorKind::Enum { options } => choices(options),
         ValidationErrorKind::OneOfMultipleValid { .. } => {

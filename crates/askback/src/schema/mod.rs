@@ -15,7 +15,7 @@ mod unique;
 
 use std::fmt;
 
-use askback_core::{limits::Limits, protocol::Schema, quote::Quoted};
+use askback_core::{limits::Limits, protocol::Schema, quote::QuotedName};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 
@@ -50,13 +50,13 @@ pub(crate) enum SchemaError {
     #[error("it is too large to be checked once its references are followed")]
     TooLarge,
     /// Another dialect than those that are interpreted.
-    #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", Quoted(.0))]
+    #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", QuotedName(.0))]
     Dialect(String),
     /// A reference to what does not stand in it.
-    #[error("it refers to {}, which does not stand in it and is not fetched", Quoted(.0))]
+    #[error("it refers to {}, which does not stand in it and is not fetched", QuotedName(.0))]
     Reference(String),
     /// A part of it has a name of its own, so that references mean something else there.
-    #[error("a part of it has an `$id` of its own, {}", Quoted(.0))]
+    #[error("a part of it has an `$id` of its own, {}", QuotedName(.0))]
     Identified(String),
     /// It breaks the rules of its dialect, or holds a pattern that is not supported.
     #[error("it is not valid: {0}")]

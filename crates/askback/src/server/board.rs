@@ -7,7 +7,7 @@ use std::{
 
 use askback_core::{
     auth::Scopes,
-    engine::server::{Full, Room, Tasks},
+    engine::server::{Room, RoomError, Tasks},
     limits::Limits,
 };
 use tokio::task::AbortHandle;
@@ -67,7 +67,7 @@ impl Board {
 }
 
 impl Room for TaskRoom {
-    fn resize(&mut self, bytes: usize) -> Result<(), Full> {
+    fn resize(&mut self, bytes: usize) -> Result<(), RoomError> {
         self.bytes.resize(bytes)
     }
 }

@@ -322,8 +322,8 @@ impl Drop for Account {
 }
 
 impl server::Room for Charge {
-    fn resize(&mut self, bytes: usize) -> Result<(), server::Full> {
-        self.cover(bytes).map_err(|_| server::Full)
+    fn resize(&mut self, bytes: usize) -> Result<(), server::RoomError> {
+        self.cover(bytes).map_err(|_| server::RoomError)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One call of a handler, from its request to its result. Most end with their first poll; the others have one of three
 //! drivers, by how their questions travel.
 
-mod held;
+mod held_driver;
 mod round;
 mod task;
 
@@ -22,24 +22,24 @@ use askback_core::{
 use tokio::time::{Instant, Sleep, sleep};
 
 #[cfg(feature = "http-server")]
-pub(super) use self::held::waiting_for;
+pub(super) use self::held_driver::waiting_for;
 pub(super) use self::task::TaskTerms;
-use self::{held::HeldDriver, task::TaskRole};
+use self::{held_driver::HeldDriver, task::TaskRole};
 use super::{
     Shared,
     answer::Answer,
     budget::{Charge, NoRoom},
     checks::{InputCheck, OutputCheck},
     middleware,
-    registry::Home,
+    registry::ScopeId,
     rounds::Rounds,
     trace,
 };
 use crate::{
     ctx::{self, CallPeer, Ctx, FlowPause, Incoming, Peer},
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Drive, Rounding, Turn},
-    handler::Erased,
+    flow::{BoxFuture, Cell, Drive, RoundMode, Turn},
+    handler::ErasedHandler,
 };
 
 /// Parameters larger than this count against the quota as soon as the call starts. Smaller ones are
@@ -49,10 +49,10 @@ const WORTH_COUNTING: usize = 4 << 10;
 /// One call of a handler.
 pub(super) struct HandlerCall<T> {
     pub(super) shared: Arc<Shared>,
-    home: Home,
+    scope_id: ScopeId,
     peer: CallPeer,
     pub(super) incoming: Arc<Incoming>,
-    handler: Erased<Outcome<T>>,
+    handler: ErasedHandler<Outcome<T>>,
     task: TaskRole,
     /// The schema that its arguments must fit.
     input: Option<Arc<InputCheck>>,
@@ -69,15 +69,15 @@ pub(super) struct HandlerCall<T> {
 impl<T: Answer> HandlerCall<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        home: Home,
+        scope_id: ScopeId,
         peer: &CallPeer,
         incoming: Incoming,
         rounds: Rounds,
-        handler: Erased<Outcome<T>>,
+        handler: ErasedHandler<Outcome<T>>,
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
-            home,
+            scope_id,
             peer: peer.clone(),
             incoming: Arc::new(incoming),
             handler,
@@ -107,7 +107,7 @@ impl<T: Answer> HandlerCall<T> {
             self.take_room(bytes)?;
         }
         let asked = self.rounds.continue_a_call();
-        let ended = if self.shared.household(self.home).layers.is_empty() {
+        let ended = if self.shared.handler_scope(self.scope_id).layers.is_empty() {
             self.handle().await
         } else {
             // Apart, as it would make every call larger.
@@ -145,7 +145,7 @@ impl<T: Answer> HandlerCall<T> {
 
     async fn handle_inside_middleware(&mut self) -> Result<Outcome<T>> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
-        let layers = &shared.household(self.home).layers;
+        let layers = &shared.handler_scope(self.scope_id).layers;
         let ended = middleware::around(layers, &call, self.handle()).await;
         // The handler may have been given another copy of the request.
         if call.principal_read.get() {
@@ -207,7 +207,7 @@ impl<T: Answer> HandlerCall<T> {
 
     /// The bounds of the server whose handler it is, also if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
-        &self.shared.household(self.home).backing.limits
+        &self.shared.handler_scope(self.scope_id).backing.limits
     }
 
     fn open_room(&self) -> Charge {
@@ -247,10 +247,10 @@ impl<T: Answer> HandlerCall<T> {
     pub(super) fn drive(&self, flow: Option<Flow>, peer: Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let rounds = match self.peer {
             // Any process goes on with it, also if it becomes a task.
-            CallPeer::Rounds(_) if self.shared.is_in_fleet() => Rounding::Always,
-            CallPeer::Rounds(_) => Rounding::UntilTask,
-            CallPeer::Journal(_) => Rounding::Always,
-            CallPeer::Held(_) => Rounding::Never,
+            CallPeer::Rounds(_) if self.shared.is_in_fleet() => RoundMode::Always,
+            CallPeer::Rounds(_) => RoundMode::UntilTask,
+            CallPeer::Journal(_) => RoundMode::Always,
+            CallPeer::Held(_) => RoundMode::Never,
         };
         let cell = Cell::new(
             flow,
@@ -265,7 +265,7 @@ impl<T: Answer> HandlerCall<T> {
             incoming: Arc::clone(&self.incoming),
             peer,
             server: Arc::clone(&self.shared) as _,
-            backing: Arc::clone(&self.shared.household(self.home).backing),
+            backing: Arc::clone(&self.shared.handler_scope(self.scope_id).backing),
             parameters: Arc::clone(self.handler.parameters()),
         });
         Drive::new(cell, self.handler.call(ctx))

@@ -15,12 +15,11 @@ use percent_encoding::percent_decode_str;
 
 use super::{
     Prompt, Resource, ResourceTemplate, Tool,
-    changing::Changing,
-    offered::Offered,
-    registry::{Entry, Home, Registry},
-    written::WrittenPages,
+    offer::{ChangeableLists, OfferDetails},
+    page_cache::WrittenPages,
+    registry::{Entry, Registry, ScopeId},
 };
-use crate::{error::Result, flow::BoxFuture, handler::Erased};
+use crate::{error::Result, flow::BoxFuture, handler::ErasedHandler};
 
 /// Lists resources that come and go, for whoever asks.
 pub(super) type Lister = Arc<
@@ -50,30 +49,30 @@ pub(super) struct Catalog {
 }
 
 /// A resource at its URI.
-enum Found<'a> {
+enum ResourceMatch<'a> {
     Resource(&'a Entry<Resource>),
     /// With the values that the template takes out of the URI.
     OfTemplate(&'a Entry<ResourceTemplate>, BTreeMap<String, String>),
 }
 
 /// How a URI is read.
-pub(super) struct Reading {
-    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+pub(super) struct ResourceReader {
+    pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) mime_type: Option<String>,
     /// Whether it is not for everybody.
     pub(super) private: bool,
-    pub(super) home: Home,
+    pub(super) scope_id: ScopeId,
 }
 
 impl Catalog {
-    /// All things of all kinds, with the households they belong to.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&dyn Offered, Home)> {
-        fn of<T: Offered + 'static>(
+    /// All things of all kinds, with the handler scopes they belong to.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
+        fn of<T: OfferDetails + 'static>(
             registry: &Registry<T>,
-        ) -> impl Iterator<Item = (&dyn Offered, Home)> {
+        ) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
             let entries = registry.entries().iter();
-            entries.map(|entry| (&*entry.item as &dyn Offered, entry.home))
+            entries.map(|entry| (&*entry.item as &dyn OfferDetails, entry.scope_id))
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
@@ -83,13 +82,13 @@ impl Catalog {
     /// that come later are declared before.
     pub(super) fn capabilities(
         &self,
-        changing: Changing,
+        changing: ChangeableLists,
         logs: bool,
         declared: ServerCapabilities,
     ) -> ServerCapabilities {
         let has = |there: bool| there.then(JsonObject::new);
         let list_changed = |changes: bool| changes.then_some(true);
-        let Changing {
+        let ChangeableLists {
             tools,
             prompts,
             resources,
@@ -122,20 +121,20 @@ impl Catalog {
     }
 
     /// How a URI is read.
-    pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<Reading> {
+    pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<ResourceReader> {
         let found = self.resource_at(uri, caller)?;
         let offered = found.offered();
         let private = offered.needs().are_some() || offered.visibility().differs();
         Some(match found {
-            Found::Resource(Entry { item, home, .. }) => Reading {
-                home: *home,
+            ResourceMatch::Resource(Entry { item, scope_id, .. }) => ResourceReader {
+                scope_id: *scope_id,
                 handler: item.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: item.description.mime_type.clone(),
                 private,
             },
-            Found::OfTemplate(Entry { item, home, .. }, variables) => Reading {
-                home: *home,
+            ResourceMatch::OfTemplate(Entry { item, scope_id, .. }, variables) => ResourceReader {
+                scope_id: *scope_id,
                 handler: item.handler.clone(),
                 variables,
                 mime_type: item.description.mime_type.clone(),
@@ -162,22 +161,22 @@ impl Catalog {
 
     /// Finds what is at a URI for this caller. What is hidden from the caller does not give way to
     /// what stands behind it: the URI would be found by another rule than its author's.
-    fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<Found<'_>> {
+    fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<ResourceMatch<'_>> {
         self.first_at(uri).filter(|first| first.is_for(caller))
     }
 
     /// Finds what stands at a URI, whoever finds it: a resource of its own, else one of the first
     /// template it fits. At a resource's own URI that is encoded in another way there is nothing.
-    fn first_at(&self, uri: &str) -> Option<Found<'_>> {
+    fn first_at(&self, uri: &str) -> Option<ResourceMatch<'_>> {
         if let Some(resource) = self.resources.get(uri) {
-            return Some(Found::Resource(resource));
+            return Some(ResourceMatch::Resource(resource));
         }
         if self.is_alias(uri) {
             return None;
         }
         self.templates.entries().iter().find_map(|entry| {
             let variables = entry.item.matches(uri)?;
-            Some(Found::OfTemplate(entry, variables))
+            Some(ResourceMatch::OfTemplate(entry, variables))
         })
     }
 
@@ -191,7 +190,7 @@ impl Catalog {
     }
 }
 
-impl Found<'_> {
+impl ResourceMatch<'_> {
     fn is_for(&self, caller: Option<&Principal>) -> bool {
         match self {
             Self::Resource(entry) => entry.is_for(caller),
@@ -199,7 +198,7 @@ impl Found<'_> {
         }
     }
 
-    fn offered(&self) -> &dyn Offered {
+    fn offered(&self) -> &dyn OfferDetails {
         match self {
             Self::Resource(entry) => &*entry.item,
             Self::OfTemplate(entry, _) => &*entry.item,

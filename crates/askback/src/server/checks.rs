@@ -41,7 +41,7 @@ pub(super) struct OutputCheck {
 }
 
 /// The schemas of a tool.
-pub(super) struct Described<'a> {
+pub(super) struct ToolSchemas<'a> {
     pub(super) name: &'a str,
     pub(super) unchecked: bool,
     pub(super) limits: &'a Limits,
@@ -54,7 +54,7 @@ impl InputCheck {
     ///
     /// Fails where the schema is none of an object, or cannot be checked.
     pub(super) fn new(
-        tool: &Described<'_>,
+        tool: &ToolSchemas<'_>,
         schema: &Schema,
         origin: Origin,
     ) -> Result<Self, BuildError> {
@@ -104,7 +104,7 @@ impl OutputCheck {
     /// # Errors
     ///
     /// Fails where the schema cannot be checked.
-    pub(super) fn new(tool: &Described<'_>, schema: &Schema) -> Result<Self, BuildError> {
+    pub(super) fn new(tool: &ToolSchemas<'_>, schema: &Schema) -> Result<Self, BuildError> {
         #[cfg(feature = "json-schema")]
         let schema = tool.compile(schema, "output")?;
         #[cfg(not(feature = "json-schema"))]
@@ -154,7 +154,7 @@ impl OutputCheck {
     }
 }
 
-impl Described<'_> {
+impl ToolSchemas<'_> {
     #[cfg(feature = "json-schema")]
     fn compile(
         &self,

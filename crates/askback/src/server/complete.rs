@@ -22,7 +22,7 @@ use crate::{
 
 /// An argument to complete.
 #[derive(Debug, Clone)]
-pub struct Completing {
+pub struct CompletionRequest {
     /// The text typed so far.
     pub value: String,
     /// The other arguments, as far as they are known.
@@ -32,21 +32,21 @@ pub struct Completing {
     pub principal: Option<Arc<Principal>>,
 }
 
-/// An async function that completes an argument. It takes the [`Completing`], any number of
+/// An async function that completes an argument. It takes the [`CompletionRequest`], any number of
 /// [`State`]s, or both in any order.
 ///
 /// `Marker` tells functions of different parameters apart and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not complete an argument",
     note = "a completer is an `async fn` that returns `askback::Result<Vec<String>>`; its parameters \
-            are `Completing` or `State<_>`, of types that are written out"
+            are `CompletionRequest` or `State<_>`, of types that are written out"
 )]
 pub trait Completer<Marker>: Clone + Send + Sync + 'static {
     /// Declares the state that its parameters need.
     fn parameters() -> Parameters;
 
     /// Completes.
-    fn complete(&self, typed: &Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>>;
+    fn complete(&self, typed: &CompletionContext<'_>) -> BoxFuture<'static, Result<Vec<String>>>;
 }
 
 /// A parameter of a [`Completer`].
@@ -61,17 +61,17 @@ pub trait CompleterParameter: Sized + Send + 'static {
     /// # Errors
     ///
     /// Fails where the server does not have it.
-    fn extract(typed: &Typed<'_>) -> Result<Self>;
+    fn extract(typed: &CompletionContext<'_>) -> Result<Self>;
 }
 
 /// The source of a completer's parameters.
-pub struct Typed<'a> {
-    completing: Completing,
+pub struct CompletionContext<'a> {
+    completing: CompletionRequest,
     states: &'a States,
 }
 
-impl CompleterParameter for Completing {
-    fn extract(typed: &Typed<'_>) -> Result<Self> {
+impl CompleterParameter for CompletionRequest {
+    fn extract(typed: &CompletionContext<'_>) -> Result<Self> {
         Ok(typed.completing.clone())
     }
 }
@@ -81,7 +81,7 @@ impl<T: Clone + Send + Sync + 'static> CompleterParameter for State<T> {
         <Self as Extract>::describe(parameters);
     }
 
-    fn extract(typed: &Typed<'_>) -> Result<Self> {
+    fn extract(typed: &CompletionContext<'_>) -> Result<Self> {
         Self::among(typed.states)
     }
 }
@@ -102,7 +102,7 @@ macro_rules! completer {
             }
 
             #[allow(unused_variables, reason = "a completer without parameters takes nothing")]
-            fn complete(&self, typed: &Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> {
+            fn complete(&self, typed: &CompletionContext<'_>) -> BoxFuture<'static, Result<Vec<String>>> {
                 let begin = || -> Result<Fut> { Ok(self($($parameter::extract(typed)?),*)) };
                 match begin() {
                     Ok(completing) => Box::pin(completing),
@@ -119,19 +119,20 @@ completer!(A, B);
 completer!(A, B, C);
 completer!(A, B, C, D);
 
-type Run = dyn Fn(&Typed<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync;
+type CompleteFn =
+    dyn Fn(&CompletionContext<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync;
 
 /// A completer with its type forgotten.
 #[derive(Clone)]
-struct Given {
-    run: Arc<Run>,
+struct ErasedCompleter {
+    run: Arc<CompleteFn>,
     parameters: Arc<Parameters>,
 }
 
 /// The completers of a prompt or a resource template, by argument.
 #[derive(Clone, Default)]
 pub(super) struct Completers {
-    given: HashMap<String, Given>,
+    given: HashMap<String, ErasedCompleter>,
     /// The options of choices complete themselves.
     options: HashMap<String, Vec<String>>,
 }
@@ -154,7 +155,7 @@ impl Completers {
     }
 
     pub(super) fn add<M, C: Completer<M>>(&mut self, argument: String, completer: C) {
-        let given = Given {
+        let given = ErasedCompleter {
             run: Arc::new(move |typed| completer.complete(typed)),
             parameters: Arc::new(C::parameters()),
         };
@@ -189,12 +190,12 @@ impl Completers {
     pub(super) async fn complete(
         &self,
         argument: &str,
-        completing: Completing,
+        completing: CompletionRequest,
         states: &States,
         most: usize,
     ) -> Result<Completion> {
         let mut values = if let Some(given) = self.given.get(argument) {
-            (given.run)(&Typed { completing, states }).await?
+            (given.run)(&CompletionContext { completing, states }).await?
         } else {
             let options = self.options.get(argument).into_iter().flatten();
             let typed = completing.value.to_lowercase();

@@ -28,10 +28,10 @@ use self::{
 };
 use super::{
     Shared,
-    dispatch::{self, Answered},
+    dispatch::{self, CallResponse},
 };
 use crate::{
-    ctx::{CallPeer, Interest, Observer, Observing},
+    ctx::{CallPeer, Interest, Observer, ObserverGuard},
     error::Error,
     transport::{Channel, DirectReceiver, DirectSender},
 };
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     let principal = channel.take_principal();
     let link = Arc::new(Link::new(&shared, channel.place(), principal));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
-    let observing = Observing::new(&shared.changes, observer, Interest::All);
+    let observing = ObserverGuard::new(&shared.changes, observer, Interest::All);
     let (receiver, sender) = channel.into_direct();
     let mut worker = Worker {
         running: Running(Arc::clone(&link)),
@@ -141,7 +141,7 @@ struct Running(Arc<Link>);
 
 impl<F> Worker<F>
 where
-    F: Future<Output = Answered> + Send + 'static,
+    F: Future<Output = CallResponse> + Send + 'static,
 {
     /// Works until the channel ends, or the server stops.
     fn poll(
@@ -315,7 +315,7 @@ impl Running {
     /// Goes on with a call as a task.
     fn spawn<F>(&self, id: RequestId, mut answering: Slot<F>)
     where
-        F: Future<Output = Answered> + Send + 'static,
+        F: Future<Output = CallResponse> + Send + 'static,
     {
         let (link, key) = (Arc::clone(&self.0), id.clone());
         // It cannot end before it is known.
@@ -341,7 +341,7 @@ impl Drop for Running {
 /// Polls for the response to a call. What panics outside of its handler costs this call only, too.
 fn poll_answer<F>(answering: &mut Slot<F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
 where
-    F: Future<Output = Answered>,
+    F: Future<Output = CallResponse>,
 {
     match catch_unwind(AssertUnwindSafe(|| answering.poll(cx))) {
         Ok(polled) => polled.map(|answered| answered.message.into_vec()),

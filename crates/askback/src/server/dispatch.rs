@@ -22,7 +22,7 @@ use askback_core::{
         GetPromptParams, HasMeta, InputResponses, Outcome, ReadResourceParams, ReadResourceResult,
         Reference,
     },
-    quote::Quoted,
+    quote::QuotedName,
     wire,
 };
 use serde::Serialize;
@@ -32,25 +32,24 @@ use super::{
     Prompt, ResourceTemplate, Shared, Tool,
     answer::{Answer, error_object, is_modern, tool_result},
     call::{HandlerCall, TaskTerms},
-    complete::Completing,
-    household::Household,
+    complete::CompletionRequest,
+    handler_scope::HandlerScope,
     middleware,
-    offer::Offer,
-    offered::Offered,
-    rate::Thing,
-    registry::Home,
+    offer::{Offer, OfferDetails},
+    page_cache::Message,
+    rate::ThingHash,
+    registry::ScopeId,
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
-    written::Message,
 };
 use crate::{
-    ctx::{Arguments, CallPeer, Incoming, RequestMeta, Seen},
+    ctx::{Arguments, CallPeer, Incoming, ReadFlag, RequestMeta},
     error::{Error, Kind, Result},
 };
 
 /// The response to a request.
-pub(crate) struct Answered {
+pub(crate) struct CallResponse {
     /// It is written whole.
     pub(crate) message: Message,
     /// The code of the error it carries; HTTP has statuses for some.
@@ -63,12 +62,12 @@ pub(crate) fn answer(
     shared: Arc<Shared>,
     call: Call,
     peer: CallPeer,
-) -> impl Future<Output = Answered> + Send + 'static {
+) -> impl Future<Output = CallResponse> + Send + 'static {
     let id = call.id.clone();
-    let answered = answer_with(shared, call, peer, Again::default());
+    let answered = answer_with(shared, call, peer, ParkedState::default());
     async move {
         match answered.await {
-            Some(answered) => Answered::of(&id, answered),
+            Some(answered) => CallResponse::of(&id, answered),
             // Its work ends with its place in the session.
             None => std::future::pending().await,
         }
@@ -83,14 +82,14 @@ pub(crate) fn answer_again(
     call: Call,
     peer: CallPeer,
     errors: BTreeMap<String, Reply>,
-) -> impl Future<Output = Option<Answered>> + Send + 'static {
+) -> impl Future<Output = Option<CallResponse>> + Send + 'static {
     let id = call.id.clone();
-    let again = Again {
+    let again = ParkedState {
         errors: Some(errors),
         task: None,
     };
     let answered = answer_with(shared, call, peer, again);
-    async move { Some(Answered::of(&id, answered.await?)) }
+    async move { Some(CallResponse::of(&id, answered.await?)) }
 }
 
 /// Goes on with a task that was parked or whose process is gone. `None` if it is parked again.
@@ -102,7 +101,7 @@ pub(crate) fn work_again(
     errors: BTreeMap<String, Reply>,
     at_once: bool,
 ) -> impl Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static {
-    let again = Again {
+    let again = ParkedState {
         errors: Some(errors),
         task: Some(at_once),
     };
@@ -117,7 +116,7 @@ pub(crate) fn work_again(
 
 /// How a call goes on that was parked.
 #[derive(Default)]
-struct Again {
+struct ParkedState {
     /// The questions that the client answered with an error, if it was parked.
     errors: Option<BTreeMap<String, Reply>>,
     /// If it is a task: whether it is one from its beginning.
@@ -128,7 +127,7 @@ fn answer_with(
     shared: Arc<Shared>,
     call: Call,
     peer: CallPeer,
-    again: Again,
+    again: ParkedState,
 ) -> impl Future<Output = Option<Result<Message, ErrorObject>>> + Send + 'static {
     let meta_bytes = call.meta_bytes();
     // Taken apart before it is taken along, so that it is there once.
@@ -144,7 +143,7 @@ fn answer_with(
     };
     async move {
         let trace = Trace::begin(&shared, &request, &id, &origin);
-        let answering = Answering {
+        let answering = CallContext {
             shared,
             peer,
             origin,
@@ -169,7 +168,7 @@ fn answer_with(
     }
 }
 
-impl Answered {
+impl CallResponse {
     fn of(id: &jsonrpc::RequestId, answered: Result<Message, ErrorObject>) -> Self {
         match answered {
             Ok(message) => Self {
@@ -184,15 +183,15 @@ impl Answered {
     }
 }
 
-struct Answering {
+struct CallContext {
     shared: Arc<Shared>,
     peer: CallPeer,
     origin: Arc<Origin>,
     trace: Trace,
-    again: Again,
+    again: ParkedState,
 }
 
-impl Answering {
+impl CallContext {
     /// The rounds before this one.
     fn rounds(&self, state: Option<String>, responses: Option<InputResponses>) -> Rounds {
         let rounds = Rounds::new(state, responses);
@@ -337,14 +336,14 @@ impl Answering {
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
-        let (tool, home, thing) = self.find::<Tool>(&params.name)?;
+        let (tool, scope_id, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
         let incoming = self.incoming(
-            home,
+            scope_id,
             "tools/call",
             params.name,
             Arguments::Object(params.arguments.unwrap_or_default()),
@@ -353,8 +352,15 @@ impl Answering {
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = tool.handler.clone();
-        let mut call = HandlerCall::new(&self.shared, home, &self.peer, incoming, rounds, handler)
-            .checks(Arc::clone(&tool.input), tool.output.clone());
+        let mut call = HandlerCall::new(
+            &self.shared,
+            scope_id,
+            &self.peer,
+            incoming,
+            rounds,
+            handler,
+        )
+        .checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(at_once) = self.again.task {
             call = call.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
@@ -381,10 +387,10 @@ impl Answering {
         params: GetPromptParams,
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let (prompt, home, thing) = self.find::<Prompt>(&params.name)?;
+        let (prompt, scope_id, thing) = self.find::<Prompt>(&params.name)?;
         self.take_call(thing, "prompts/get", &params.name)?;
         let incoming = self.incoming(
-            home,
+            scope_id,
             "prompts/get",
             params.name,
             Arguments::Texts(params.arguments.unwrap_or_default()),
@@ -392,7 +398,14 @@ impl Answering {
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
         let handler = prompt.handler.clone();
-        let mut call = HandlerCall::new(&self.shared, home, &self.peer, incoming, rounds, handler);
+        let mut call = HandlerCall::new(
+            &self.shared,
+            scope_id,
+            &self.peer,
+            incoming,
+            rounds,
+            handler,
+        );
         let mut outcome = call.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
@@ -415,9 +428,9 @@ impl Answering {
             .load()
             .reading(&params.uri, self.caller());
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
-        self.take_call(Thing::new("resources", ""), "resources/read", "")?;
+        self.take_call(ThingHash::new("resources", ""), "resources/read", "")?;
         let incoming = self.incoming(
-            reading.home,
+            reading.scope_id,
             "resources/read",
             params.uri.clone(),
             Arguments::Texts(reading.variables),
@@ -426,7 +439,7 @@ impl Answering {
         let rounds = self.rounds(params.request_state, params.input_responses);
         let mut call = HandlerCall::new(
             &self.shared,
-            reading.home,
+            reading.scope_id,
             &self.peer,
             incoming,
             rounds,
@@ -455,32 +468,32 @@ impl Answering {
 
     async fn complete(&self, params: CompleteParams, meta: RequestMeta) -> Result<CompleteResult> {
         let argument = params.argument.name;
-        let (completed, home) = match &params.reference {
+        let (completed, scope_id) = match &params.reference {
             Reference::Prompt(reference) => {
-                let (prompt, home, _) = self.find::<Prompt>(&reference.name)?;
+                let (prompt, scope_id, _) = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
-                (prompt as Arc<dyn Offered>, home)
+                (prompt as Arc<dyn OfferDetails>, scope_id)
             }
             Reference::Resource(reference) => {
-                let (template, home, _) = self.find::<ResourceTemplate>(&reference.uri)?;
+                let (template, scope_id, _) = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
-                (template as Arc<dyn Offered>, home)
+                (template as Arc<dyn OfferDetails>, scope_id)
             }
         };
-        self.take_call(Thing::new("completions", ""), "completion/complete", "")?;
+        self.take_call(ThingHash::new("completions", ""), "completion/complete", "")?;
         let Some(completers) = completed.completers() else {
             return Ok(CompleteResult::default());
         };
         let context = params.context.and_then(|context| context.arguments);
-        let completing = Completing {
+        let completing = CompletionRequest {
             value: params.argument.value,
             arguments: context.unwrap_or_default(),
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().server.completion_values;
-        let Household { layers, backing } = self.shared.household(home);
+        let HandlerScope { layers, backing } = self.shared.handler_scope(scope_id);
         let call = (!layers.is_empty())
-            .then(|| self.completion(home, completed.name(), &argument, &completing, meta));
+            .then(|| self.completion(scope_id, completed.name(), &argument, &completing, meta));
         let complete = async {
             let completion = completers.complete(&argument, completing, &backing.states, most);
             Ok(CompleteResult {
@@ -497,16 +510,16 @@ impl Answering {
     /// A completion, as middleware sees it: what was typed is an argument among the others.
     fn completion(
         &self,
-        home: Home,
+        scope_id: ScopeId,
         target: &str,
         argument: &str,
-        completing: &Completing,
+        completing: &CompletionRequest,
         meta: RequestMeta,
     ) -> Incoming {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
         self.incoming(
-            home,
+            scope_id,
             "completion/complete",
             target.to_owned(),
             Arguments::Texts(arguments),
@@ -517,7 +530,7 @@ impl Answering {
     /// A request, as its handler and middleware look at it.
     fn incoming(
         &self,
-        home: Home,
+        scope_id: ScopeId,
         method: &'static str,
         target: String,
         arguments: Arguments,
@@ -531,8 +544,8 @@ impl Answering {
             meta,
             input_responses: Default::default(),
             request_state: None,
-            principal_read: Seen::default(),
-            limits: Arc::clone(&self.shared.household(home).backing.limits),
+            principal_read: ReadFlag::default(),
+            limits: Arc::clone(&self.shared.handler_scope(scope_id).backing.limits),
         }
     }
 
@@ -542,7 +555,7 @@ impl Answering {
     }
 
     /// Takes one call of a thing, which may be one too many.
-    fn take_call(&self, thing: Thing, method: &str, name: &str) -> Result<()> {
+    fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
         if self.again.errors.is_some() {
             // It was counted when it began.
             return Ok(());
@@ -551,11 +564,11 @@ impl Answering {
     }
 
     /// The thing of this name, if the caller finds it.
-    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, Home, Thing)> {
+    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ScopeId, ThingHash)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
         if let Some(entry) = registry.find(name, self.caller()) {
-            return Ok((Arc::clone(&entry.item), entry.home, entry.thing));
+            return Ok((Arc::clone(&entry.item), entry.scope_id, entry.thing));
         }
         let known = registry.list(self.caller());
         let known = known.map(|entry| entry.item.name());
@@ -563,13 +576,13 @@ impl Answering {
         Err(Error::protocol(ErrorObject::invalid_params(format!(
             "there is no {} {}; there are: {known}",
             T::ONE,
-            Quoted(name)
+            QuotedName(name)
         ))))
     }
 
     fn not_found(&self, uri: &str) -> Error {
         let code = self.origin.revision.facts().resource_not_found;
-        let why = format!("there is no resource {}", Quoted(uri));
+        let why = format!("there is no resource {}", QuotedName(uri));
         let mut error = ErrorObject::new(code, why);
         // The beginning of one would be another.
         if uri.len() <= ErrorObject::MESSAGE_BYTES {
@@ -591,6 +604,6 @@ fn known_argument(known: bool, argument: &str, of: &str) -> Result<()> {
     }
     Err(Error::invalid_params(format!(
         "`{of}` has no argument {}",
-        Quoted(argument)
+        QuotedName(argument)
     )))
 }

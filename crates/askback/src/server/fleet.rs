@@ -307,7 +307,7 @@ struct LeaseGuard {
 }
 
 impl LeaseGuard {
-    fn new(node: &Arc<Node>, standing: &Standing) -> Self {
+    fn new(node: &Arc<Node>, standing: &CallRecord) -> Self {
         let stop = Arc::new(Notify::new());
         let task = standing.task.clone();
         node.leased().push(LeasedCall {
@@ -345,7 +345,7 @@ impl LeaseGuard {
 
 /// The state of a call in the journal, as this process knows it.
 #[derive(Clone)]
-pub(crate) struct Standing {
+pub(crate) struct CallRecord {
     pub(crate) call: CallId,
     pub(crate) session: SessionId,
     /// The id of its request.
@@ -364,7 +364,7 @@ pub(crate) struct Standing {
     progress: ProgressState,
 }
 
-impl Standing {
+impl CallRecord {
     /// A call that is not in the journal yet, and whose next message has this number.
     pub(crate) fn new(call: CallId, session: SessionId, id: RequestId, next_event: u64) -> Self {
         Self {
@@ -454,7 +454,7 @@ impl Standing {
 pub(crate) async fn park(
     shared: &Arc<Shared>,
     node: &Node,
-    mut standing: Standing,
+    mut standing: CallRecord,
     incoming: &Incoming,
     round: InputRequiredResult,
     pause: FlowPause,
@@ -566,7 +566,7 @@ fn cannot_ask(error: StoreError) -> Error {
 
 /// The fate of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
+pub(crate) enum DeliveryOutcome {
     /// It counts, or it is one more answer to a question that is answered.
     Accepted,
     /// There is no such question (any more).
@@ -576,7 +576,7 @@ pub(crate) enum Fate {
 }
 
 /// The sender of the message for which a call goes on: who that is, and what its transport hands to handlers.
-pub(crate) type Cause<'a> = (
+pub(crate) type MessageSender<'a> = (
     Option<&'a Arc<Principal>>,
     Option<&'a Arc<dyn Any + Send + Sync>>,
 );
@@ -585,15 +585,15 @@ pub(crate) type Cause<'a> = (
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     session: SessionId,
-    cause: Cause<'_>,
+    cause: MessageSender<'_>,
     name: &str,
     outcome: Result<RawJson, ErrorObject>,
-) -> Fate {
+) -> DeliveryOutcome {
     let Some(node) = &shared.fleet else {
-        return Fate::Unknown;
+        return DeliveryOutcome::Unknown;
     };
     let Some(name) = AskName::read(shared, session, name) else {
-        return Fate::Unknown;
+        return DeliveryOutcome::Unknown;
     };
     answer_to(shared, node, (session, name), cause, outcome).await
 }
@@ -603,12 +603,12 @@ async fn answer_to(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
     (session, AskName { call, number }): (SessionId, AskName),
-    cause: Cause<'_>,
+    cause: MessageSender<'_>,
     outcome: Result<RawJson, ErrorObject>,
-) -> Fate {
+) -> DeliveryOutcome {
     let place = place_in((session, call), format_args!("answer.{number}"));
     let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
-        return Fate::Unavailable;
+        return DeliveryOutcome::Unavailable;
     };
     let answer = || {
         let now = shared.clock().now();
@@ -632,21 +632,26 @@ async fn answer_to(
         }
     }
     match answered {
-        Ok(AnswerOutcome::Unknown) => Fate::Unknown,
-        Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => Fate::Accepted,
+        Ok(AnswerOutcome::Unknown) => DeliveryOutcome::Unknown,
+        Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => DeliveryOutcome::Accepted,
         Ok(AnswerOutcome::Taken(taken)) => {
             go_on(shared, node, taken, Some(cause));
-            Fate::Accepted
+            DeliveryOutcome::Accepted
         }
         Err(error) => {
             tracing::error!(%error, "an answer could not be written down");
-            Fate::Unavailable
+            DeliveryOutcome::Unavailable
         }
     }
 }
 
 /// Continues a call that this process has taken, in a task of the runtime.
-fn go_on(shared: &Arc<Shared>, node: &Arc<Node>, taken: TakenCall, cause: Option<Cause<'_>>) {
+fn go_on(
+    shared: &Arc<Shared>,
+    node: &Arc<Node>,
+    taken: TakenCall,
+    cause: Option<MessageSender<'_>>,
+) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
     let mut continuation = Continuation::read(shared, taken);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
@@ -784,7 +789,7 @@ pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
 /// A call, ready to go on.
 struct Continuation {
     call: Call,
-    standing: Standing,
+    standing: CallRecord,
     /// The questions that the client answered with an error.
     errors: BTreeMap<String, Reply>,
 }
@@ -863,7 +868,7 @@ impl Continuation {
             meta: record.meta,
             origin: Arc::new(origin),
         };
-        let standing = Standing {
+        let standing = CallRecord {
             call: taken.call,
             session: taken.session,
             id: record.id,
@@ -894,7 +899,7 @@ impl Continuation {
 struct JournalPeer {
     shared: Arc<Shared>,
     node: Arc<Node>,
-    standing: Standing,
+    standing: CallRecord,
 }
 
 impl Peer for JournalPeer {

@@ -35,10 +35,10 @@ pub(super) struct Keys {
     directory: Option<PathBuf>,
     /// Whether a client outside of this process is served.
     serves_others: AtomicBool,
-    chosen: OnceLock<Chosen>,
+    chosen: OnceLock<KeyChoice>,
 }
 
-struct Chosen {
+struct KeyChoice {
     ring: Result<KeyRing, KeyError>,
     store: Arc<dyn Store>,
 }
@@ -106,12 +106,12 @@ impl Keys {
         self.chosen().ring.as_ref().map_err(Error::no_keys)
     }
 
-    fn chosen(&self) -> &Chosen {
+    fn chosen(&self) -> &KeyChoice {
         self.chosen.get_or_init(|| {
             let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
             let source = source.take().unwrap_or_default();
             match &self.given {
-                Some(store) => Chosen {
+                Some(store) => KeyChoice {
                     ring: if self.is_configured || store.outlives_process() {
                         self.load(source)
                     } else {
@@ -125,10 +125,10 @@ impl Keys {
     }
 
     /// Chooses for a server that was given no store.
-    fn choose(&self, source: KeySource) -> Chosen {
+    fn choose(&self, source: KeySource) -> KeyChoice {
         let memory = || Arc::new(MemoryStore::new(self.store_bytes)) as Arc<dyn Store>;
         if !self.serves_others.load(Ordering::Relaxed) {
-            return Chosen {
+            return KeyChoice {
                 ring: self.load(source),
                 store: memory(),
             };
@@ -139,20 +139,20 @@ impl Keys {
                 tracing::warn!(
                     "{warning}: a commit can happen again after a restart; give the server a store"
                 );
-                return Chosen {
+                return KeyChoice {
                     ring: self.load(source),
                     store: memory(),
                 };
             }
             Err(warning) => {
                 tracing::warn!("{warning}");
-                return Chosen {
+                return KeyChoice {
                     ring: keys::process_ring(),
                     store: memory(),
                 };
             }
         };
-        Chosen {
+        KeyChoice {
             ring: self.load(source),
             store: Arc::new(files),
         }

@@ -7,13 +7,13 @@
 //! ```
 //! use std::time::Instant;
 //!
-//! use askback::{Error, Result, Server, Tool, middleware::{Handled, Middleware, Next}, ctx::Incoming};
+//! use askback::{Error, Result, Server, Tool, middleware::{HandledCall, Middleware, Next}, ctx::Incoming};
 //!
 //! /// Says how long each call took.
 //! struct Timing;
 //!
 //! impl Middleware for Timing {
-//!     async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<Handled> {
+//!     async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<HandledCall> {
 //!         let begun = Instant::now();
 //!         let handled = next.run().await;
 //!         eprintln!("{} {}: {:?}", call.method(), call.target(), begun.elapsed());
@@ -25,7 +25,7 @@
 //! struct Known;
 //!
 //! impl Middleware for Known {
-//!     async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<Handled> {
+//!     async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<HandledCall> {
 //!         match call.principal() {
 //!             Some(_) => next.run().await,
 //!             None => Err(Error::new("Sign in first.")),
@@ -73,7 +73,7 @@ pub trait Middleware: Send + Sync + 'static {
         &self,
         call: &Incoming,
         next: Next<'_>,
-    ) -> impl Future<Output = Result<Handled>> + Send;
+    ) -> impl Future<Output = Result<HandledCall>> + Send;
 }
 
 /// The rest of what handles a call: other middleware, and then the handler.
@@ -81,15 +81,15 @@ pub trait Middleware: Send + Sync + 'static {
 pub struct Next<'a> {
     rest: &'a [Layer],
     call: &'a Incoming,
-    handler: BoxFuture<'a, Result<Handled>>,
+    handler: BoxFuture<'a, Result<HandledCall>>,
 }
 
 /// A call that was handled, by its own handler. Its result is not changed on the way.
 #[derive(Debug)]
-pub struct Handled(How);
+pub struct HandledCall(CallEnding);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum CallEnding {
     Done,
     /// It is a tool's result that is an error.
     Failed,
@@ -101,11 +101,19 @@ enum How {
 pub(super) type Layer = Arc<dyn ErasedMiddleware>;
 
 pub(super) trait ErasedMiddleware: Send + Sync {
-    fn around<'a>(&'a self, call: &'a Incoming, next: Next<'a>) -> BoxFuture<'a, Result<Handled>>;
+    fn around<'a>(
+        &'a self,
+        call: &'a Incoming,
+        next: Next<'a>,
+    ) -> BoxFuture<'a, Result<HandledCall>>;
 }
 
 impl<M: Middleware> ErasedMiddleware for M {
-    fn around<'a>(&'a self, call: &'a Incoming, next: Next<'a>) -> BoxFuture<'a, Result<Handled>> {
+    fn around<'a>(
+        &'a self,
+        call: &'a Incoming,
+        next: Next<'a>,
+    ) -> BoxFuture<'a, Result<HandledCall>> {
         Box::pin(Middleware::around(self, call, next))
     }
 }
@@ -116,7 +124,7 @@ impl Next<'_> {
     /// # Errors
     ///
     /// Fails with the refusal of the rest of the middleware, or the handler's error.
-    pub async fn run(self) -> Result<Handled> {
+    pub async fn run(self) -> Result<HandledCall> {
         match self.rest.split_first() {
             None => self.handler.await,
             Some((first, rest)) => first.around(self.call, Next { rest, ..self }).await,
@@ -124,50 +132,50 @@ impl Next<'_> {
     }
 }
 
-impl Handled {
+impl HandledCall {
     /// Returns whether a tool answered with a result that is an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.0 == How::Failed
+        self.0 == CallEnding::Failed
     }
 
     /// Returns whether the call asks something first: it ends here, and comes again with the answer.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.0 == How::Asking
+        self.0 == CallEnding::Asking
     }
 
     /// Returns whether the call became a task.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0 == How::Task
+        self.0 == CallEnding::Task
     }
 }
 
 /// The result of a handler.
-pub(super) trait Answered: Send {
-    fn handled(&self) -> Handled;
+pub(super) trait HandlerResult: Send {
+    fn handled(&self) -> HandledCall;
 }
 
-impl<T: Answer> Answered for Outcome<T> {
-    fn handled(&self) -> Handled {
-        Handled(match self {
-            Self::Done(result) if result.is_error() => How::Failed,
-            Self::Done(_) => How::Done,
-            Self::NeedInput(_) => How::Asking,
-            Self::Task(_) | Self::CoreTask(_) => How::Task,
+impl<T: Answer> HandlerResult for Outcome<T> {
+    fn handled(&self) -> HandledCall {
+        HandledCall(match self {
+            Self::Done(result) if result.is_error() => CallEnding::Failed,
+            Self::Done(_) => CallEnding::Done,
+            Self::NeedInput(_) => CallEnding::Asking,
+            Self::Task(_) | Self::CoreTask(_) => CallEnding::Task,
         })
     }
 }
 
-impl Answered for CompleteResult {
-    fn handled(&self) -> Handled {
-        Handled(How::Done)
+impl HandlerResult for CompleteResult {
+    fn handled(&self) -> HandledCall {
+        HandledCall(CallEnding::Done)
     }
 }
 
 /// Runs a handler with middleware around it.
-pub(super) async fn around<T: Answered>(
+pub(super) async fn around<T: HandlerResult>(
     layers: &[Layer],
     call: &Incoming,
     handler: impl Future<Output = Result<T>> + Send,

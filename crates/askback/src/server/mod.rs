@@ -7,7 +7,6 @@ mod budget;
 mod cache;
 mod call;
 mod catalog;
-mod changing;
 mod checks;
 mod complete;
 mod connection;
@@ -17,7 +16,7 @@ mod error;
 mod extensions;
 #[cfg(feature = "http-server")]
 pub(crate) mod fleet;
-mod household;
+mod handler_scope;
 #[cfg(feature = "http-server")]
 pub mod http;
 mod keys;
@@ -27,9 +26,9 @@ pub mod middleware;
 mod mount;
 mod needs;
 mod offer;
-mod offered;
 mod offers;
 mod page;
+mod page_cache;
 mod prompt;
 mod rate;
 mod registry;
@@ -46,7 +45,6 @@ mod tasks;
 mod tool;
 mod trace;
 mod visibility;
-mod written;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -58,8 +56,8 @@ use askback_core::{
     revision::Revision,
 };
 
-pub use askback_core::engine::server::Changed;
-pub use complete::{Completer, CompleterParameter, Completing, Typed};
+pub use askback_core::engine::server::Change;
+pub use complete::{Completer, CompleterParameter, CompletionContext, CompletionRequest};
 pub use error::BuildError;
 pub use offers::Offers;
 pub use prompt::Prompt;
@@ -76,16 +74,15 @@ use self::{
     budget::Budget,
     cache::Cache,
     catalog::Catalog,
-    changing::Changing,
     described::described,
-    household::{Household, Parts},
+    handler_scope::{HandlerScope, ScopeParts},
     keys::{DefaultStore, Keys},
     live::LiveCatalog,
     middleware::Middleware,
-    offer::Offer,
+    offer::{ChangeableLists, Offer},
     page::Pages,
     rate::RateLimit,
-    registry::Home,
+    registry::ScopeId,
     shared::TraceParent,
 };
 use crate::{
@@ -127,9 +124,9 @@ pub struct ServerBuilder {
     info: Implementation,
     instructions: Option<String>,
     catalog: Catalog,
-    changing: Changing,
-    own: Parts,
-    mounted: Vec<Parts>,
+    changing: ChangeableLists,
+    own: ScopeParts,
+    mounted: Vec<ScopeParts>,
     unlimited: bool,
     revisions: Vec<Revision>,
     pages: Pages,
@@ -165,8 +162,8 @@ impl Server {
             info: Implementation::new(name, version),
             instructions: None,
             catalog: Catalog::default(),
-            changing: Changing::default(),
-            own: Parts::default(),
+            changing: ChangeableLists::default(),
+            own: ScopeParts::default(),
             mounted: Vec::new(),
             unlimited: false,
             revisions: Revision::ALL.into_iter().rev().collect(),
@@ -250,7 +247,7 @@ impl Server {
     ///
     /// Changes through [`Offers`] are told by themselves. No client is told that a list changed which
     /// was not declared to change ([`ServerBuilder::changing_tools`] and its like).
-    pub fn changed(&self, changed: Changed) {
+    pub fn changed(&self, changed: Change) {
         self.0.changed(&changed, Audience::All);
     }
 
@@ -260,12 +257,12 @@ impl Server {
     /// all clients that act for it are told.
     ///
     /// ```
-    /// # use askback::{Changed, Principal, Server};
+    /// # use askback::{Change, Principal, Server};
     /// fn mail_came(server: &Server, to: &Principal) {
-    ///     server.changed_for(to, Changed::Resource("mail://inbox".to_owned()));
+    ///     server.changed_for(to, Change::Resource("mail://inbox".to_owned()));
     /// }
     /// ```
-    pub fn changed_for(&self, principal: &Principal, changed: Changed) {
+    pub fn changed_for(&self, principal: &Principal, changed: Change) {
         self.0.changed(&changed, Audience::only(Some(principal)));
     }
 
@@ -312,7 +309,7 @@ impl ServerBuilder {
     }
 
     fn offer<T: Offer>(mut self, item: T) -> Self {
-        let added = self.catalog.add(item, Home::default());
+        let added = self.catalog.add(item, ScopeId::default());
         self.note(added);
         self
     }
@@ -563,9 +560,9 @@ impl ServerBuilder {
             .unwrap_or_else(|| Arc::new(DefaultStore(Arc::clone(&keys))));
         let clock = self.clock;
         let commits = RunningCommits::default();
-        let households = parts.into_iter();
-        let households: Vec<_> = households
-            .map(|parts| Household::new(parts, &clock, &store, &commits, logs))
+        let handler_scopes = parts.into_iter();
+        let handler_scopes: Vec<_> = handler_scopes
+            .map(|parts| HandlerScope::new(parts, &clock, &store, &commits, logs))
             .collect();
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
@@ -583,8 +580,8 @@ impl ServerBuilder {
             checks_replay: self.checks_replay,
             trace_parent: self.trace_parent,
             roots_changed: self.roots_changed,
-            backing: Arc::clone(&households[0].backing),
-            households,
+            backing: Arc::clone(&handler_scopes[0].backing),
+            handler_scopes,
             rate: (!self.unlimited).then(|| RateLimit::new(&limits)),
             tasks: Board::new(&limits),
             kept: Budget::of_bytes(&limits),

@@ -4,7 +4,7 @@ use super::{
     Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
     catalog::Catalog,
     offer::Offer,
-    registry::{Home, Registry},
+    registry::{Registry, ScopeId},
     roots,
 };
 
@@ -75,7 +75,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Takes what another server offers of a kind. Its households come after those that are there.
+    /// Takes what another server offers of a kind. Its handler scopes come after those that are there.
     fn take<T: Offer>(&mut self, catalog: &Catalog, prefix: &str, first: usize) {
         let registry: &Registry<T> = T::registry(catalog);
         for entry in registry.entries() {
@@ -83,7 +83,7 @@ impl ServerBuilder {
             if !prefix.is_empty() {
                 item.prefix(prefix);
             }
-            let added = self.catalog.add(item, Home(first + entry.home.0));
+            let added = self.catalog.add(item, ScopeId(first + entry.scope_id.0));
             self.note(added);
         }
     }

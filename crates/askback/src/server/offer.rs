@@ -12,14 +12,55 @@ use askback_core::{
 use serde::Serialize;
 
 use super::{
-    BuildError, Changed, Prompt, Resource, ResourceTemplate, Tool, cache::Cache, catalog::Catalog,
-    changing::Changing, complete::Completers, needs::Needs, offered::Offered, registry::Registry,
-    visibility::Visibility,
+    BuildError, Change, Prompt, Resource, ResourceTemplate, Tool, cache::Cache, catalog::Catalog,
+    complete::Completers, needs::Needs, registry::Registry, visibility::Visibility,
 };
 use crate::{clock::millis, ctx::Parameters};
 
+/// Which lists of a server may change while it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ChangeableLists {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+}
+
+impl ChangeableLists {
+    /// Returns the lists that may change where both are one server.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
+    }
+}
+
+/// One thing that a server offers, of whatever kind.
+pub(super) trait OfferDetails: Send + Sync {
+    /// The name or URI by which clients ask for it.
+    fn name(&self) -> &str;
+
+    /// Returns the needs of its handler's parameters.
+    fn parameters(&self) -> &Parameters;
+
+    fn needs(&self) -> &Needs;
+
+    fn visibility(&self) -> &Visibility;
+
+    /// The completers of its arguments, for kinds whose arguments are completed.
+    fn completers(&self) -> Option<&Completers> {
+        None
+    }
+
+    /// Whether calls of it become tasks.
+    fn becomes_task(&self) -> bool {
+        false
+    }
+}
+
 /// A kind of thing that a server offers: each has a registry of its own, and a list.
-pub(super) trait Offer: Offered + Clone + 'static {
+pub(super) trait Offer: OfferDetails + Clone + 'static {
     /// The words for one and for several.
     const ONE: &'static str;
     const KIND: &'static str;
@@ -46,10 +87,10 @@ pub(super) trait Offer: Offered + Clone + 'static {
     fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self>;
 
     /// Returns the notification of a changed list.
-    fn changed() -> Changed;
+    fn changed() -> Change;
 
     /// Whether the list may change.
-    fn changes(changing: Changing) -> bool;
+    fn changes(changing: ChangeableLists) -> bool;
 
     /// Whether the server offers things of this kind at all.
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
@@ -81,7 +122,7 @@ macro_rules! offer {
         list: $list:ident.$member:ident,
         $($special:item)*
     }) => {
-        impl Offered for $type {
+        impl OfferDetails for $type {
             fn name(&self) -> &str {
                 Self::name_of(&self.description)
             }
@@ -133,11 +174,11 @@ macro_rules! offer {
                 &mut catalog.$registry
             }
 
-            fn changed() -> Changed {
-                Changed::$told
+            fn changed() -> Change {
+                Change::$told
             }
 
-            fn changes(changing: Changing) -> bool {
+            fn changes(changing: ChangeableLists) -> bool {
                 changing.$capability
             }
 

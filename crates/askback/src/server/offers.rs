@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, Shared, Tool,
-    offer::Offer, registry::Home, visibility::Visibility,
+    offer::Offer, registry::ScopeId, visibility::Visibility,
 };
 use crate::ctx::{Audience, Ctx};
 
@@ -150,7 +150,7 @@ impl<T: Offer> Offers<T> {
         self.shared.rules().check(&mut item)?;
         let visibility = item.visibility().clone();
         let catalog = &self.shared.catalog;
-        catalog.change(|catalog| catalog.add(item, Home::default()))?;
+        catalog.change(|catalog| catalog.add(item, ScopeId::default()))?;
         self.tell(&visibility);
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::{
     needs::Needs,
     visibility::Visibility,
 };
-use crate::handler::{Erased, Handler, IntoPromptResult, erase};
+use crate::handler::{ErasedHandler, Handler, IntoPromptResult, erase};
 
 /// A prompt and its handler.
 ///
@@ -22,7 +22,7 @@ use crate::handler::{Erased, Handler, IntoPromptResult, erase};
 #[derive(Clone)]
 pub struct Prompt {
     pub(super) description: protocol::Prompt,
-    pub(super) handler: Erased<Outcome<GetPromptResult>>,
+    pub(super) handler: ErasedHandler<Outcome<GetPromptResult>>,
     pub(super) completers: Completers,
     pub(super) needs: Needs,
     pub(super) visibility: Visibility,

@@ -40,14 +40,14 @@ pub(super) struct RateLimit {
 
 /// A thing that is called, by the hash of its name: that is worked out once, and not for each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Thing(u64);
+pub(super) struct ThingHash(u64);
 
 /// Buckets by the hash of their caller and thing.
-type Buckets = HashMap<u64, Bucket, BuildHasherDefault<AsIs>>;
+type Buckets = HashMap<u64, Bucket, BuildHasherDefault<IdentityHasher>>;
 
 /// Hands on what is a hash already, of which nobody outside knows the key.
 #[derive(Default)]
-struct AsIs(u64);
+struct IdentityHasher(u64);
 
 /// The recent calls of one caller: each call adds the milliseconds of the window, each millisecond
 /// that passes takes away the number of calls.
@@ -63,7 +63,7 @@ struct Bucket {
 
 /// A call that came too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooEarly {
+pub(super) struct RateLimitError {
     /// How long the caller has to wait for it.
     pub(super) wait: Duration,
     /// Whether it is the first one after a call that was made: a log that tells of no other cannot be
@@ -90,9 +90,9 @@ impl RateLimit {
     pub(super) fn take(
         &self,
         caller: Option<&Principal>,
-        thing: Thing,
+        thing: ThingHash,
         now: Millis,
-    ) -> Result<(), TooEarly> {
+    ) -> Result<(), RateLimitError> {
         let (calls, hash) = match caller {
             Some(caller) => (self.known, HASHER.hash_one((caller.owner(), thing))),
             None => (self.unknown, thing.0),
@@ -121,14 +121,14 @@ impl RateLimit {
     }
 }
 
-impl Thing {
+impl ThingHash {
     /// The thing of this name, among those of its kind.
     pub(super) fn new(kind: &str, name: &str) -> Self {
         Self(HASHER.hash_one((kind, name)))
     }
 }
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -149,11 +149,11 @@ impl Bucket {
         self.taken.saturating_sub(passed.saturating_mul(self.calls))
     }
 
-    fn take(&mut self, window: u64, now: Millis) -> Result<(), TooEarly> {
+    fn take(&mut self, window: u64, now: Millis) -> Result<(), RateLimitError> {
         let taken = self.taken_by(now).saturating_add(window);
         let over = taken.saturating_sub(self.calls.saturating_mul(window));
         if over > 0 {
-            return Err(TooEarly {
+            return Err(RateLimitError {
                 wait: Duration::from_millis(over.div_ceil(self.calls)),
                 is_first: !std::mem::replace(&mut self.refused, true),
             });
@@ -204,7 +204,7 @@ mod tests {
             (1_080_000, 20_000),
         ];
         for (at, (now, wait)) in cases.into_iter().enumerate() {
-            let taken = rate.take(Some(&ada), Thing::new("tools", "reserve"), now);
+            let taken = rate.take(Some(&ada), ThingHash::new("tools", "reserve"), now);
             let waits = taken.err().map_or(0, |early| millis(early.wait));
             assert_eq!(waits, wait, "call {at}");
         }
@@ -232,7 +232,7 @@ mod tests {
             (None, "tools", "a", false),
         ];
         for (at, (who, kind, name, may)) in cases.into_iter().enumerate() {
-            let taken = rate.take(who, Thing::new(kind, name), 7);
+            let taken = rate.take(who, ThingHash::new(kind, name), 7);
             assert_eq!(taken.is_ok(), may, "call {at}");
         }
     }
@@ -243,7 +243,7 @@ mod tests {
         let ada = Principal::new("ada");
         let refused = |who: Option<&Principal>| {
             [0, 0, 0, 0, 1000, 1000, 1000].map(|now| {
-                let taken = rate.take(who, Thing::new("tools", "a"), now);
+                let taken = rate.take(who, ThingHash::new("tools", "a"), now);
                 taken.err().map(|early| early.is_first)
             })
         };
@@ -262,14 +262,15 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let known = |subject: &str| {
             let who = Principal::new(subject);
-            rate.take(Some(&who), Thing::new("tools", "a"), 0).is_ok()
+            rate.take(Some(&who), ThingHash::new("tools", "a"), 0)
+                .is_ok()
         };
         // Each part is full with its first bucket; the next callers of a part share.
         for subject in 0..1000 {
             known(&format!("first {subject}"));
         }
         let unknown = (0..1000).filter(|name| {
-            rate.take(None, Thing::new("tools", &name.to_string()), 0)
+            rate.take(None, ThingHash::new("tools", &name.to_string()), 0)
                 .is_ok()
         });
         // Two calls of those who are not known in each part, however few the known have there.
@@ -283,7 +284,8 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let call = |subject: usize, now: Millis| {
             let who = Principal::new(subject.to_string());
-            rate.take(Some(&who), Thing::new("tools", "a"), now).is_ok()
+            rate.take(Some(&who), ThingHash::new("tools", "a"), now)
+                .is_ok()
         };
         let kept = || -> usize {
             let parts = rate.parts.iter();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::ask::Principal;
 
-use super::{offered::Offered, rate::Thing};
+use super::{offer::OfferDetails, rate::ThingHash};
 
 /// Things with names, found by name and listed in order.
 ///
@@ -21,18 +21,18 @@ pub(super) struct Registry<T> {
 /// A thing among others.
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
-    pub(super) home: Home,
+    pub(super) scope_id: ScopeId,
     /// As what its calls are counted.
-    pub(super) thing: Thing,
+    pub(super) thing: ThingHash,
     enabled: bool,
 }
 
-/// Which household a thing belongs to: the server's own is the first, and those of mounted servers
+/// Which handler scope a thing belongs to: the server's own is the first, and those of mounted servers
 /// come after it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Home(pub(super) usize);
+pub(super) struct ScopeId(pub(super) usize);
 
-impl<T: Offered> Registry<T> {
+impl<T: OfferDetails> Registry<T> {
     /// The thing of this name, as this caller finds it.
     pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Entry<T>> {
         let entry = &self.entries[*self.by_name.get(name)?];
@@ -65,7 +65,7 @@ impl<T: Offered> Registry<T> {
     }
 
     /// Adds an item at the end; hands it back where its name is taken.
-    pub(super) fn add(&mut self, item: T, home: Home, thing: Thing) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, scope_id: ScopeId, thing: ThingHash) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -74,7 +74,7 @@ impl<T: Offered> Registry<T> {
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
             item: Arc::new(item),
-            home,
+            scope_id,
             thing,
             enabled: true,
         });
@@ -84,13 +84,13 @@ impl<T: Offered> Registry<T> {
     /// Completes each item, none of which takes another name by that.
     pub(super) fn complete<E>(
         &mut self,
-        mut complete: impl FnMut(&mut T, Home) -> Result<(), E>,
+        mut complete: impl FnMut(&mut T, ScopeId) -> Result<(), E>,
     ) -> Result<(), E>
     where
         T: Clone,
     {
         let mut entries = self.entries.iter_mut();
-        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.home))
+        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope_id))
     }
 
     /// Takes an item out; those behind it move up.
@@ -110,7 +110,7 @@ impl<T: Offered> Registry<T> {
     }
 }
 
-impl<T: Offered> Entry<T> {
+impl<T: OfferDetails> Entry<T> {
     pub(super) fn is_for(&self, caller: Option<&Principal>) -> bool {
         self.enabled && self.item.visibility().is_for(caller)
     }
@@ -140,7 +140,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: Arc::clone(&self.item),
-            home: self.home,
+            scope_id: self.scope_id,
             thing: self.thing,
             enabled: self.enabled,
         }

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
 
 /// How what a rehearsal asks compares with what was asked.
-struct Compared {
+struct ReplayDifference {
     /// A question comes with other words.
     changed: bool,
     /// A question has not come.
@@ -35,7 +35,7 @@ impl<T: Answer> HandlerCall<T> {
     pub(super) async fn check_replay(&self, state: FlowState) -> Result<()> {
         let limits = self.limits();
         let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
-        let mut drive = self.drive(Some(flow), Arc::new(Silent));
+        let mut drive = self.drive(Some(flow), Arc::new(SilentPeer));
         let mut waited = false;
         let rehearsal = std::future::poll_fn(|cx| {
             match drive.poll_turn(cx) {
@@ -71,8 +71,8 @@ impl<T: Answer> HandlerCall<T> {
     }
 }
 
-fn compare(state: &FlowState, again: &Flow) -> Compared {
-    let mut compared = Compared {
+fn compare(state: &FlowState, again: &Flow) -> ReplayDifference {
+    let mut compared = ReplayDifference {
         changed: false,
         missing: false,
         extra: again.open_steps().next().is_some(),
@@ -109,9 +109,9 @@ fn explain(state: &FlowState, again: &Flow) -> String {
 }
 
 /// The peer of a handler that is run again only to see what it asks.
-struct Silent;
+struct SilentPeer;
 
-impl Peer for Silent {
+impl Peer for SilentPeer {
     fn notify(&self, _: ServerNotification) {}
 
     fn wants_log(&self, _: LoggingLevel) -> bool {

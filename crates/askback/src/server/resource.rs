@@ -16,13 +16,13 @@ use super::{
     needs::Needs,
     visibility::Visibility,
 };
-use crate::handler::{Erased, Handler, IntoReadResult, erase};
+use crate::handler::{ErasedHandler, Handler, IntoReadResult, erase};
 
 /// A resource and its handler.
 #[derive(Clone)]
 pub struct Resource {
     pub(super) description: protocol::Resource,
-    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+    pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) needs: Needs,
     pub(super) visibility: Visibility,
 }
@@ -34,7 +34,7 @@ pub struct Resource {
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(super) description: protocol::ResourceTemplate,
-    pub(super) handler: Erased<Outcome<ReadResourceResult>>,
+    pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) completers: Completers,
     template: Option<UriTemplate>,
     pub(super) needs: Needs,

@@ -48,7 +48,7 @@ pub(super) enum Carrier {
 /// The sealed content: the state, or its place in the store. In the store it is sealed as the
 /// state.
 #[derive(Serialize, Deserialize)]
-enum Sealed<S> {
+enum SealedContent<S> {
     #[serde(rename = "s")]
     Here(S),
     #[serde(rename = "p")]
@@ -56,20 +56,20 @@ enum Sealed<S> {
 }
 
 /// Why a state was not opened.
-enum NotOpened {
+enum StateOpenError {
     /// It is no state of this request.
     Refused(SealError),
     /// The keys or the store of the server failed: the client may send the same again.
     Failed(Error),
 }
 
-impl From<SealError> for NotOpened {
+impl From<SealError> for StateOpenError {
     fn from(error: SealError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<Error> for NotOpened {
+impl From<Error> for StateOpenError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -111,8 +111,8 @@ impl Rounds {
         // Apart, as all that a first round has no use for: it would make every call larger.
         match Box::pin(open(shared, incoming, token, self.carrier)).await {
             Ok(state) => Ok(Some(state)),
-            Err(NotOpened::Failed(error)) => Err(error),
-            Err(NotOpened::Refused(error)) => {
+            Err(StateOpenError::Failed(error)) => Err(error),
+            Err(StateOpenError::Refused(error)) => {
                 trace::count_refusal("state");
                 tracing::warn!(
                     target = ?incoming.target,
@@ -227,7 +227,7 @@ async fn open(
     incoming: &Incoming,
     token: &str,
     carrier: Carrier,
-) -> Result<FlowState, NotOpened> {
+) -> Result<FlowState, StateOpenError> {
     let mut limits = incoming.limits.asking.clone();
     if carrier == Carrier::Journal {
         limits.state_bytes = limits.spilled_bytes;
@@ -237,19 +237,20 @@ async fn open(
     let binding = binding(shared, incoming).map_err(|_| SealError::unreadable())?;
     let unseal = |token: &str, max_chars| {
         let bytes = seal::open(keys, &binding, token, max_chars)?;
-        serde_json::from_slice::<Sealed<FlowState>>(&bytes).map_err(|_| SealError::unreadable())
+        serde_json::from_slice::<SealedContent<FlowState>>(&bytes)
+            .map_err(|_| SealError::unreadable())
     };
     let state = match unseal(token, limits.state_bytes)? {
-        Sealed::Here(state) => state,
-        Sealed::Spilled(id) => {
+        SealedContent::Here(state) => state,
+        SealedContent::Spilled(id) => {
             let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
             let kept = shared.backing.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
             match unseal(&kept, limits.spilled_bytes)? {
-                Sealed::Here(state) => state,
+                SealedContent::Here(state) => state,
                 // The store keeps states, never names: to follow them could have no end.
-                Sealed::Spilled(_) => return Err(SealError::unreadable().into()),
+                SealedContent::Spilled(_) => return Err(SealError::unreadable().into()),
             }
         }
     };
@@ -268,7 +269,7 @@ pub(super) async fn seal_state(
     let limits = &incoming.limits;
     let keys = shared.keys()?;
     let binding = binding(shared, incoming).map_err(Error::invalid_params)?;
-    let bytes = serde_json::to_vec(&Sealed::Here(state))?;
+    let bytes = serde_json::to_vec(&SealedContent::Here(state))?;
     let too_long = |_| {
         Error::protocol(ErrorObject::internal(
             "what this call has recorded is too large to be carried by the client; record less, \
@@ -295,7 +296,7 @@ pub(super) async fn seal_state(
             limits.asking.round_ttl,
         )
         .await?;
-    let spilled = Sealed::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));
+    let spilled = SealedContent::<()>::Spilled(URL_SAFE_NO_PAD.encode(id));
     let bytes = serde_json::to_vec(&spilled)?;
     seal::seal(
         keys,

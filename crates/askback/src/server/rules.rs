@@ -3,8 +3,8 @@
 use askback_core::{ask::check_form, limits::Limits, protocol::CacheScope};
 
 use super::{
-    BuildError, cache::Cache, catalog::Catalog, complete::Completers, household::Parts,
-    offer::Offer, rate::Thing, registry::Home,
+    BuildError, cache::Cache, catalog::Catalog, complete::Completers, handler_scope::ScopeParts,
+    offer::Offer, rate::ThingHash, registry::ScopeId,
 };
 use crate::ctx::States;
 
@@ -18,7 +18,7 @@ pub(super) struct Rules<'a> {
 impl Catalog {
     /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
     /// kind keeps the order in which they were added.
-    pub(super) fn add<T: Offer>(&mut self, item: T, home: Home) -> Result<(), BuildError> {
+    pub(super) fn add<T: Offer>(&mut self, item: T, scope_id: ScopeId) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let completers = item.completers().into_iter();
         let mut parameters = completers
@@ -27,8 +27,8 @@ impl Catalog {
         let takes_extensions = parameters.any(|parameters| parameters.extensions);
         drop(parameters);
         let is_encoded = item.name().contains('%');
-        let thing = Thing::new(T::KIND, item.name());
-        let added = T::registry_mut(self).add(item, home, thing);
+        let thing = ThingHash::new(T::KIND, item.name());
+        let added = T::registry_mut(self).add(item, scope_id, thing);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),
@@ -40,25 +40,30 @@ impl Catalog {
     }
 
     /// Checks that the server can keep to all that it offers, and completes it.
-    pub(super) fn check(&mut self, cache: Cache, households: &[Parts]) -> Result<(), BuildError> {
+    pub(super) fn check(
+        &mut self,
+        cache: Cache,
+        handler_scopes: &[ScopeParts],
+    ) -> Result<(), BuildError> {
         if self.lists_of_each && cache.scope == CacheScope::Public {
             return Err(BuildError::PublicCache);
         }
-        let rules = |home: Home| {
-            let Parts { states, limits, .. } = &households[home.0];
+        let rules = |scope_id: ScopeId| {
+            let ScopeParts { states, limits, .. } = &handler_scopes[scope_id.0];
             Rules {
                 states,
                 limits,
                 cache,
             }
         };
-        self.tools.complete(|item, home| rules(home).check(item))?;
+        self.tools
+            .complete(|item, scope_id| rules(scope_id).check(item))?;
         self.prompts
-            .complete(|item, home| rules(home).check(item))?;
+            .complete(|item, scope_id| rules(scope_id).check(item))?;
         self.resources
-            .complete(|item, home| rules(home).check(item))?;
+            .complete(|item, scope_id| rules(scope_id).check(item))?;
         self.templates
-            .complete(|item, home| rules(home).check(item))
+            .complete(|item, scope_id| rules(scope_id).check(item))
     }
 }
 

@@ -9,7 +9,7 @@ use askback_core::{
     protocol::{ClientRequest, Reference},
 };
 
-use super::{Shared, fleet, offered::Offered, registry::Registry};
+use super::{Shared, fleet, offer::OfferDetails, registry::Registry};
 use crate::error::Result;
 
 impl Shared {
@@ -86,7 +86,7 @@ impl Shared {
     }
 }
 
-fn of<T: Offered>(
+fn of<T: OfferDetails>(
     registry: &Registry<T>,
     name: &str,
     caller: Option<&Principal>,

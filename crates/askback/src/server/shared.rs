@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use askback_core::{
     ask::{Principal, keys::KeyRing},
-    engine::server::{Changed, Origin, Profile, tells},
+    engine::server::{Change, Origin, Profile, tells},
     limits::Limits,
     protocol::{Signature, TraceContext},
 };
@@ -14,13 +14,13 @@ use super::{
     board::Board,
     budget::Budget,
     cache::Cache,
-    changing::Changing,
-    household::Household,
+    handler_scope::HandlerScope,
     keys::Keys,
     live::LiveCatalog,
+    offer::ChangeableLists,
     page::Pages,
-    rate::{RateLimit, Thing},
-    registry::Home,
+    rate::{RateLimit, ThingHash},
+    registry::ScopeId,
     roots::{self, RootsWatch},
     rules::Rules,
 };
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     pub(super) signature: Signature,
     pub(super) catalog: LiveCatalog,
     /// Which lists may change.
-    pub(super) changing: Changing,
+    pub(super) changing: ChangeableLists,
     /// The clients that are notified of changes.
     pub(super) changes: Changes,
     pub(super) pages: Pages,
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(super) backing: Arc<Backing>,
     /// The parts of the handlers: those of the server itself, and those of each that is mounted on
     /// it.
-    pub(super) households: Vec<Household>,
+    pub(super) handler_scopes: Vec<HandlerScope>,
     /// How often one may call, unless everybody may as often as they like.
     pub(super) rate: Option<RateLimit>,
     pub(super) tasks: Board,
@@ -73,8 +73,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn household(&self, home: Home) -> &Household {
-        &self.households[home.0]
+    pub(super) fn handler_scope(&self, scope_id: ScopeId) -> &HandlerScope {
+        &self.handler_scopes[scope_id.0]
     }
 
     /// Takes one call of a thing, where calls are counted.
@@ -85,7 +85,7 @@ impl Shared {
     pub(super) fn take_call(
         &self,
         caller: Option<&Principal>,
-        thing: Thing,
+        thing: ThingHash,
         method: &str,
         name: &str,
     ) -> Result<()> {
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Tells of a change.
-    pub(crate) fn changed(&self, changed: &Changed, to: Audience) {
+    pub(crate) fn changed(&self, changed: &Change, to: Audience) {
         if !tells(&self.profile.capabilities, changed) {
             tracing::warn!(
                 ?changed,
@@ -187,20 +187,20 @@ impl Shared {
     /// find it.
     pub(crate) fn concerns(
         &self,
-        changed: &Changed,
+        changed: &Change,
         to: &Audience,
         caller: Option<&Principal>,
     ) -> bool {
         to.has(caller)
             && match changed {
-                Changed::Resource(uri) => self.catalog.load().may_know(uri, caller),
+                Change::Resource(uri) => self.catalog.load().may_know(uri, caller),
                 _ => true,
             }
     }
 }
 
 impl CallServer for Shared {
-    fn changed(&self, changed: &Changed, to: Audience) {
+    fn changed(&self, changed: &Change, to: Audience) {
         Shared::changed(self, changed, to);
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use askback_core::{
     ask::{CheckedRequest, Principal, Reply},
     auth::Scopes,
-    engine::server::{Changed, Full, Origin, Room},
+    engine::server::{Change, Origin, Room, RoomError},
     jsonrpc::ErrorObject,
     protocol::{DetailedTask, InputResponses, LoggingLevel, RawJson, ServerNotification},
 };
@@ -185,7 +185,7 @@ impl Shared {
 
     fn task_changed(&self, id: &str) {
         // Whose it is is looked at when it is told how the task stands.
-        self.changed(&Changed::Task(id.to_owned()), Audience::All);
+        self.changed(&Change::Task(id.to_owned()), Audience::All);
     }
 }
 
@@ -340,7 +340,7 @@ async fn look_over(shared: Weak<Shared>) {
     }
 }
 
-pub(super) fn full(full: Full) -> Error {
+pub(super) fn full(full: RoomError) -> Error {
     Error::protocol(ErrorObject::internal(full.to_string()))
 }
 

@@ -7,18 +7,18 @@ use askback_core::{
     http::params::HeaderAnnotations,
     limits::Limits,
     protocol::{
-        self, CallToolResult, Keyed, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
+        self, CallToolResult, OrderedMap, Outcome, RawJson, Schema, TaskSupport, ToolAnnotations,
     },
 };
 
 use super::{
     BuildError,
-    checks::{Described, InputCheck, Origin, OutputCheck},
+    checks::{InputCheck, Origin, OutputCheck, ToolSchemas},
     described::described,
     needs::Needs,
     visibility::Visibility,
 };
-use crate::handler::{Erased, Handler, IntoToolResult, erase};
+use crate::handler::{ErasedHandler, Handler, IntoToolResult, erase};
 
 /// A tool and its handler.
 ///
@@ -39,7 +39,7 @@ use crate::handler::{Erased, Handler, IntoToolResult, erase};
 #[derive(Clone)]
 pub struct Tool {
     pub(super) description: protocol::Tool,
-    pub(super) handler: Erased<Outcome<CallToolResult>>,
+    pub(super) handler: ErasedHandler<Outcome<CallToolResult>>,
     /// The author has given the schema of the arguments.
     given: bool,
     /// Neither arguments nor results are checked by the schemas.
@@ -235,7 +235,7 @@ impl Tool {
         }
         let mirrored = HeaderAnnotations::of(&self.description.input_schema);
         self.mirrored = mirrored.map_err(|bad| wrong(bad.to_string()))?;
-        let described = Described {
+        let described = ToolSchemas {
             name,
             unchecked: self.unchecked,
             limits,
@@ -266,7 +266,7 @@ fn closed(form: &FormSchema) -> FormSchema {
 
 /// A schema in which a header is named for an argument; none where there is no such argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {
-    type Members = Keyed<RawJson>;
+    type Members = OrderedMap<RawJson>;
     let mut root: Members = schema.decode().ok()?;
     let mut properties: Members = root.get("properties")?.decode().ok()?;
     let mut property: Members = properties.get(argument)?.decode().ok()?;

@@ -23,12 +23,12 @@ pub(super) struct Trace {
     method: &'static str,
     /// The tool or prompt that is called, where there is one.
     name: Option<String>,
-    ended: OnceLock<Ended>,
+    ended: OnceLock<RequestEnd>,
 }
 
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum RequestEnd {
     Done,
     Asked,
     Task,
@@ -122,9 +122,9 @@ impl Trace {
     pub(super) fn note<T>(&self, outcome: &Outcome<T>) {
         if self.is_told() {
             let ended = match outcome {
-                Outcome::Done(_) => Ended::Done,
-                Outcome::NeedInput(_) => Ended::Asked,
-                Outcome::Task(_) | Outcome::CoreTask(_) => Ended::Task,
+                Outcome::Done(_) => RequestEnd::Done,
+                Outcome::NeedInput(_) => RequestEnd::Asked,
+                Outcome::Task(_) | Outcome::CoreTask(_) => RequestEnd::Task,
             };
             self.ended.get_or_init(|| ended);
         }
@@ -133,7 +133,7 @@ impl Trace {
     /// Notes that a result says that its tool failed.
     pub(super) fn note_failed_tool(&self) {
         if self.is_told() {
-            self.ended.get_or_init(|| Ended::ToolFailed);
+            self.ended.get_or_init(|| RequestEnd::ToolFailed);
         }
     }
 
@@ -146,13 +146,13 @@ impl Trace {
 
     #[cold]
     fn tell_end(&self, error: Option<&ErrorObject>) {
-        let ended = self.ended.get().copied().unwrap_or(Ended::Done);
+        let ended = self.ended.get().copied().unwrap_or(RequestEnd::Done);
         let (outcome, kind) = match (error, ended) {
             (Some(error), _) => ("error", Some(error.code.to_string())),
-            (None, Ended::ToolFailed) => ("error", Some("tool_error".to_owned())),
-            (None, Ended::Done) => ("done", None),
-            (None, Ended::Asked) => ("asked", None),
-            (None, Ended::Task) => ("task", None),
+            (None, RequestEnd::ToolFailed) => ("error", Some("tool_error".to_owned())),
+            (None, RequestEnd::Done) => ("done", None),
+            (None, RequestEnd::Asked) => ("asked", None),
+            (None, RequestEnd::Task) => ("task", None),
         };
         self.span.record("askback.outcome", outcome);
         if let Some(kind) = &kind {

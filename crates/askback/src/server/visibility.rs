@@ -9,10 +9,10 @@ use askback_core::ask::Principal;
 
 /// The callers that can see an offer: all, unless its author restricts it.
 #[derive(Clone, Default)]
-pub(super) struct Visibility(Option<Arc<IsFor>>);
+pub(super) struct Visibility(Option<Arc<PrincipalFilter>>);
 
 /// Says whether a thing is for a caller.
-type IsFor = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
+type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Visibility {
     /// Only the callers for whom this is true.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use askback_core::limits::Limits;
 
-use super::share::{self, GivesWay, Held, OVERHEAD};
+use super::share::{self, Eviction, OVERHEAD, StoredBytes};
 use super::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
     lease_end,
@@ -152,9 +152,9 @@ impl Shelves {
         loop {
             let held = self.states.held(state.owner);
             let gone = match share::admit_state(held, size, self.max_bytes)? {
-                GivesWay::None => break,
-                GivesWay::OfOwner => self.states.first_of(state.owner),
-                GivesWay::OfLargest => self.states.first_of_largest(),
+                Eviction::None => break,
+                Eviction::OfOwner => self.states.first_of(state.owner),
+                Eviction::OfLargest => self.states.first_of_largest(),
             };
             // Whoever has bytes has an entry.
             let Some(gone) = gone else { break };
@@ -237,9 +237,9 @@ impl<K> Default for Holding<K> {
 }
 
 impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
-    pub(super) fn held(&self, owner: Option<Owner>) -> Held {
+    pub(super) fn held(&self, owner: Option<Owner>) -> StoredBytes {
         let of = |owner| self.owners.get(&Some(owner)).map_or(0, |held| held.bytes);
-        Held {
+        StoredBytes {
             in_all: self.bytes,
             by_owner: owner.map(of),
         }

@@ -11,7 +11,7 @@ use super::StoreError;
 
 /// The bytes of one kind that a store holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Held {
+pub struct StoredBytes {
     /// Those of all owners, and of nobody known.
     pub in_all: usize,
     /// Those of the owner in question; `None` where nobody knows who that is.
@@ -34,7 +34,7 @@ const STATES: usize = 8;
 ///
 /// Of the owner, only what they have counts. What is set aside for a value is much, and mostly given
 /// back: to count that as well would leave a small store no room for anybody.
-pub fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(), StoreError> {
+pub fn admit_claim(held: StoredBytes, size: usize, max_bytes: usize) -> Result<(), StoreError> {
     let free = max_bytes.saturating_sub(held.in_all);
     if size > free {
         return Err(StoreError::Full { max_bytes });
@@ -47,7 +47,7 @@ pub fn admit_claim(held: Held, size: usize, max_bytes: usize) -> Result<(), Stor
 
 /// Which state gives way to a new one of `size` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GivesWay {
+pub enum Eviction {
     /// None: there is room.
     None,
     /// The owner's that expires first.
@@ -62,7 +62,11 @@ pub enum GivesWay {
 /// # Errors
 ///
 /// [`StoreError::Full`] where the state is larger than the room there is for those of its owner.
-pub fn admit_state(held: Held, size: usize, max_bytes: usize) -> Result<GivesWay, StoreError> {
+pub fn admit_state(
+    held: StoredBytes,
+    size: usize,
+    max_bytes: usize,
+) -> Result<Eviction, StoreError> {
     let most = held.by_owner.map_or(max_bytes, |_| max_bytes / STATES);
     if size > most {
         return Err(StoreError::Full { max_bytes: most });
@@ -71,10 +75,10 @@ pub fn admit_state(held: Held, size: usize, max_bytes: usize) -> Result<GivesWay
         .by_owner
         .is_some_and(|owned| owned.saturating_add(size) > most)
     {
-        return Ok(GivesWay::OfOwner);
+        return Ok(Eviction::OfOwner);
     }
     if held.in_all.saturating_add(size) > max_bytes {
-        return Ok(GivesWay::OfLargest);
+        return Ok(Eviction::OfLargest);
     }
-    Ok(GivesWay::None)
+    Ok(Eviction::None)
 }

@@ -10,7 +10,7 @@ use askback_sql::{
     rusqlite::{self, Connection, OptionalExtension, Transaction, TransactionBehavior, params},
 };
 
-use super::share::{self, GivesWay, Held, OVERHEAD};
+use super::share::{self, Eviction, OVERHEAD, StoredBytes};
 use super::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture, failed,
     lease_end,
@@ -244,7 +244,7 @@ impl Table {
         self,
         transaction: &Transaction<'_>,
         owner: Option<Owner>,
-    ) -> Result<Held, StoreError> {
+    ) -> Result<StoredBytes, StoreError> {
         let bytes = |owner: &[u8]| {
             let bytes: Option<i64> = transaction
                 .query_row(
@@ -255,7 +255,7 @@ impl Table {
                 .optional()?;
             Ok::<_, StoreError>(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
         };
-        Ok(Held {
+        Ok(StoredBytes {
             in_all: bytes(&[0])?,
             by_owner: owner.map(|owner| bytes(&owner.0)).transpose()?,
         })
@@ -402,9 +402,9 @@ impl SqliteStore {
         loop {
             let held = Table::States.held(transaction, state.owner)?;
             let of = match share::admit_state(held, size, max_bytes)? {
-                GivesWay::None => break,
-                GivesWay::OfOwner => blob(state.owner.as_ref()).to_vec(),
-                GivesWay::OfLargest => transaction.query_row(
+                Eviction::None => break,
+                Eviction::OfOwner => blob(state.owner.as_ref()).to_vec(),
+                Eviction::OfLargest => transaction.query_row(
                     "SELECT owner FROM askback_held WHERE kind = 'states' AND owner <> x'00'
                      ORDER BY bytes DESC LIMIT 1",
                     [],

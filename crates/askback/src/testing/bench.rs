@@ -13,7 +13,7 @@ use askback_core::{
 use serde_json::Value;
 
 use super::{
-    Ended, ReceivedNotification, Run, TestClock, Trouble, Wire,
+    CallEnd, ReceivedNotification, Run, TestClock, Trouble, Wire,
     crash::{Crash, CrashingStore},
     person::Person,
 };
@@ -24,20 +24,20 @@ use crate::{
 };
 
 /// Starts the server of a run.
-pub(super) type StartServer = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
+pub(super) type ServerFactory = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
 
 /// Counts the effects of a run.
-pub(super) type CountEffects = Box<dyn Fn() -> usize + Send + Sync>;
+pub(super) type EffectCounter = Box<dyn Fn() -> usize + Send + Sync>;
 
 /// The beginning of one run.
 pub(super) struct Stage {
-    pub(super) server: StartServer,
-    pub(super) effects: Option<CountEffects>,
+    pub(super) server: ServerFactory,
+    pub(super) effects: Option<EffectCounter>,
 }
 
 /// The set-up of one run.
 pub(super) struct Bench {
-    pub(super) server: StartServer,
+    pub(super) server: ServerFactory,
     pub(super) method: &'static str,
     pub(super) params: Value,
     pub(super) person: Person,
@@ -94,7 +94,7 @@ impl Run {
             trouble,
             questions: Vec::new(),
             rounds: 1,
-            ended: Ended::Abandoned,
+            ended: CallEnd::Abandoned,
             notifications: Vec::new(),
             findings: Vec::new(),
             effects: None,
@@ -104,8 +104,8 @@ impl Run {
 
     /// Notes the end of the call: a JSON-RPC response.
     pub(super) fn end(&mut self, response: &Value) {
-        self.ended = Ended::from_response(response);
-        if let Ended::Error { message, .. } = &self.ended
+        self.ended = CallEnd::from_response(response);
+        if let CallEnd::Error { message, .. } = &self.ended
             && message.starts_with(UNSAFE_REPLAY)
         {
             self.findings.push(message.clone());
@@ -130,7 +130,7 @@ impl Run {
     }
 }
 
-impl Ended {
+impl CallEnd {
     pub(super) fn from_response(response: &Value) -> Self {
         let error = &response["error"];
         if error.is_null() {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::contract::{BrokenContract, Checking, Kept, expect};
+use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
 use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
 
 /// How long a hint may take.
@@ -24,7 +24,7 @@ const RULES: &[(&str, Rule)] = &[
     ("a gap is told", |buses| Box::pin(told_of_gap(buses))),
 ];
 
-type Rule = fn(Buses) -> Checking;
+type Rule = fn(Buses) -> CheckFuture;
 
 /// One bus, as two processes have it.
 struct Buses {
@@ -84,7 +84,7 @@ async fn hear_all(
     Ok(all)
 }
 
-async fn heard(Buses { bus, other }: Buses) -> Kept {
+async fn heard(Buses { bus, other }: Buses) -> CheckResult {
     let begin = hear(&*other, None).await?;
     let long = vec![7; MAX_HINT_BYTES];
     let hints = [
@@ -99,7 +99,7 @@ async fn heard(Buses { bus, other }: Buses) -> Kept {
     expect("the hints", all, hints.to_vec())
 }
 
-async fn not_heard(Buses { bus, other }: Buses) -> Kept {
+async fn not_heard(Buses { bus, other }: Buses) -> CheckResult {
     let begin = hear(&*other, None).await?;
     bus.publish(Topic::Changed, b"before");
     hear_all(&*other, begin.cursor, 1).await?;
@@ -111,7 +111,7 @@ async fn not_heard(Buses { bus, other }: Buses) -> Kept {
     expect("the hint", all, vec![(Topic::Changed, b"after".to_vec())])
 }
 
-async fn kept(Buses { bus, other }: Buses) -> Kept {
+async fn kept(Buses { bus, other }: Buses) -> CheckResult {
     let begin = hear(&*other, None).await?;
     // It is given up before anything is told.
     let given_up = tokio::time::timeout(Duration::from_millis(1), other.hear(Some(begin.cursor)));
@@ -121,7 +121,7 @@ async fn kept(Buses { bus, other }: Buses) -> Kept {
     expect("the hint", all, vec![(SESSION, b"x".to_vec())])
 }
 
-async fn told_of_gap(Buses { bus, other }: Buses) -> Kept {
+async fn told_of_gap(Buses { bus, other }: Buses) -> CheckResult {
     const MANY: u32 = 1_500;
     let begin = hear(&*other, None).await?;
     for number in 0..MANY {

@@ -4,10 +4,10 @@ use std::{fmt, future::Future, pin::Pin};
 
 /// The rules of a contract that an implementation breaks, and how.
 #[derive(Debug, Default, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct BrokenContract(Vec<Broken>);
+pub struct BrokenContract(Vec<RuleFailure>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Broken {
+struct RuleFailure {
     rule: &'static str,
     how: String,
 }
@@ -21,7 +21,7 @@ impl BrokenContract {
     /// Notes what became of a rule: nothing where it is kept, and otherwise what happened instead.
     pub fn note(&mut self, rule: &'static str, kept: Result<(), String>) {
         if let Err(how) = kept {
-            self.0.push(Broken { rule, how });
+            self.0.push(RuleFailure { rule, how });
         }
     }
 
@@ -40,7 +40,7 @@ impl BrokenContract {
 
 impl fmt::Display for BrokenContract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, Broken { rule, how }) in self.0.iter().enumerate() {
+        for (at, RuleFailure { rule, how }) in self.0.iter().enumerate() {
             let separator = if at > 0 { "\n" } else { "" };
             write!(f, "{separator}broken: {rule} ({how})")?;
         }
@@ -49,13 +49,13 @@ impl fmt::Display for BrokenContract {
 }
 
 /// Whether a rule is kept; if not, what happened instead.
-pub(super) type Kept = Result<(), String>;
+pub(super) type CheckResult = Result<(), String>;
 
 /// A rule that is being checked.
-pub(super) type Checking = Pin<Box<dyn Future<Output = Kept> + Send>>;
+pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
 /// Compares what an implementation did with what it must do.
-pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
+pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
     if got == want {
         return Ok(());
     }

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{
     Trial,
-    bench::{CountEffects, Stage},
+    bench::{EffectCounter, Stage},
 };
 use crate::server::ServerBuilder;
 
 /// Counts the effects in a fixture.
-type CountIn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
+type CountFn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
 /// Calls a tool: `server` makes the server, as often as it is started.
 ///
@@ -83,7 +83,7 @@ fn plain(server: impl Fn() -> ServerBuilder + Send + Sync + 'static) -> Fixture<
 pub struct Fixture<F> {
     make: Arc<dyn Fn() -> F + Send + Sync>,
     server: Arc<dyn Fn(&F) -> ServerBuilder + Send + Sync>,
-    effects: Option<CountIn<F>>,
+    effects: Option<CountFn<F>>,
 }
 
 impl<F: Send + Sync + 'static> Fixture<F> {
@@ -135,7 +135,7 @@ impl<F: Send + Sync + 'static> Fixture<F> {
                 server: Box::new(move || server(&fixture)),
                 effects: effects
                     .clone()
-                    .map(|count| -> CountEffects { Box::new(move || count(&counted)) }),
+                    .map(|count| -> EffectCounter { Box::new(move || count(&counted)) }),
             }
         };
         Trial::new(stage, method, params)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, Checking, Kept, expect};
+use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
 use crate::journal::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId,
     Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError, TakenCall,
@@ -94,7 +94,7 @@ const RULES: &[(&str, usize, Rule)] = &[
     }),
 ];
 
-type Rule = fn(Journals) -> Checking;
+type Rule = fn(Journals) -> CheckFuture;
 
 /// One journal, opened twice.
 struct Journals {
@@ -166,7 +166,7 @@ fn of_session(session: SessionId, owner: Option<Owner>) -> SessionRequest {
     }
 }
 
-async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: ParkOutcome) -> Kept {
+async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: ParkOutcome) -> CheckResult {
     let got = journal.park(request).await.map_err(failed)?;
     expect("to park a call", got, want)
 }
@@ -211,7 +211,7 @@ fn taken_over(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> Tak
     }
 }
 
-async fn taken_by_an_answer(Journals { journal, other }: Journals) -> Kept {
+async fn taken_by_an_answer(Journals { journal, other }: Journals) -> CheckResult {
     let events = [event("Which?", Some(0)), event("How many?", Some(1))];
     let request = ParkRequest {
         first_event: 5,
@@ -235,7 +235,7 @@ async fn taken_by_an_answer(Journals { journal, other }: Journals) -> Kept {
     )
 }
 
-async fn first_answer(Journals { journal, other }: Journals) -> Kept {
+async fn first_answer(Journals { journal, other }: Journals) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("Sure?", Some(0))]),
@@ -263,7 +263,7 @@ async fn first_answer(Journals { journal, other }: Journals) -> Kept {
     )
 }
 
-async fn one_takes(Journals { journal, other }: Journals) -> Kept {
+async fn one_takes(Journals { journal, other }: Journals) -> CheckResult {
     const NODES: u8 = 8;
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let mut answering = JoinSet::new();
@@ -284,7 +284,7 @@ async fn one_takes(Journals { journal, other }: Journals) -> Kept {
     expect("answers that were kept for it", kept, NODES - 1)
 }
 
-async fn answered_at_work(Journals { journal, other }: Journals) -> Kept {
+async fn answered_at_work(Journals { journal, other }: Journals) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
     expect(
@@ -310,7 +310,7 @@ async fn answered_at_work(Journals { journal, other }: Journals) -> Kept {
     parks(&*journal, again, ParkOutcome::Waiting).await
 }
 
-async fn lost(Journals { journal, other }: Journals) -> Kept {
+async fn lost(Journals { journal, other }: Journals) -> CheckResult {
     let second = ParkRequest {
         epoch: 1,
         ..park(b"r", &[])
@@ -348,7 +348,7 @@ async fn lost(Journals { journal, other }: Journals) -> Kept {
     )
 }
 
-async fn goes_on(Journals { journal, other }: Journals) -> Kept {
+async fn goes_on(Journals { journal, other }: Journals) -> CheckResult {
     let request = ParkRequest {
         wake: Some(NOW + 5),
         ..park(b"r", &[])
@@ -382,7 +382,7 @@ async fn goes_on(Journals { journal, other }: Journals) -> Kept {
     expect("none of them", due.map_err(failed)?, Vec::new())
 }
 
-async fn logged(Journals { journal, other }: Journals) -> Kept {
+async fn logged(Journals { journal, other }: Journals) -> CheckResult {
     let events = [event("a", Some(0)), event("b", Some(1))];
     let request = ParkRequest {
         first_event: 4,
@@ -434,7 +434,7 @@ async fn logged(Journals { journal, other }: Journals) -> Kept {
     expect("what is behind it", read(6, 2).await?, (Vec::new(), true))
 }
 
-async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
+async fn in_its_session(Journals { journal, .. }: Journals) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
@@ -475,7 +475,7 @@ async fn in_its_session(Journals { journal, .. }: Journals) -> Kept {
     expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)
 }
 
-async fn ended(Journals { journal, other }: Journals) -> Kept {
+async fn ended(Journals { journal, other }: Journals) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let cancelled = other.cancel(SESSION, [9; 16]).await.map_err(failed)?;
     expect("to cancel another request", cancelled, false)?;
@@ -510,7 +510,7 @@ async fn ended(Journals { journal, other }: Journals) -> Kept {
     expect("to cancel it when it is over", cancelled, false)
 }
 
-async fn tasks(Journals { journal, other }: Journals) -> Kept {
+async fn tasks(Journals { journal, other }: Journals) -> CheckResult {
     let status = async |journal: &dyn Journal| {
         let task = journal.task(CALL, SESSION).await.map_err(failed)?;
         Ok::<_, String>(task.map(|task| (task.status, task.answered)))
@@ -583,7 +583,7 @@ async fn tasks(Journals { journal, other }: Journals) -> Kept {
     )
 }
 
-async fn renewed(Journals { journal, other }: Journals) -> Kept {
+async fn renewed(Journals { journal, other }: Journals) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     // It is parked: that is no loss, and it is not worked on.
     let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
@@ -601,7 +601,7 @@ async fn renewed(Journals { journal, other }: Journals) -> Kept {
     expect("calls that were cancelled", lost, vec![(CALL, 1)])
 }
 
-async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
+async fn sessions_end(Journals { journal, other }: Journals) -> CheckResult {
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect(
         "a session that is not known",
@@ -637,7 +637,7 @@ async fn sessions_end(Journals { journal, other }: Journals) -> Kept {
     expect("those that ended later", since, Vec::new())
 }
 
-async fn purged(Journals { journal, other }: Journals) -> Kept {
+async fn purged(Journals { journal, other }: Journals) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
@@ -663,7 +663,7 @@ async fn purged(Journals { journal, other }: Journals) -> Kept {
     expect("what was noted", session.note, None)
 }
 
-async fn shared_out(Journals { journal, .. }: Journals) -> Kept {
+async fn shared_out(Journals { journal, .. }: Journals) -> CheckResult {
     let record = vec![1; 16 << 10];
     let greedy = Owner([1; 16]);
     let mut parked = 0_u8;

@@ -83,7 +83,7 @@ pub use fixture::{Fixture, call, prompt, read};
 #[cfg(feature = "http-server")]
 pub use journal::check_journal;
 pub use person::Person;
-pub use report::{Ended, ReceivedNotification, ReceivedQuestion, Report, Run};
+pub use report::{CallEnd, ReceivedNotification, ReceivedQuestion, Report, Run};
 pub use store::check_store;
 pub use transport::check_transport;
 pub use trial::Trial;

@@ -26,7 +26,7 @@ pub struct Run {
     /// How often the client sent the call: once in the handshake revisions.
     pub rounds: u32,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CallEnd,
     /// The notifications to the client.
     pub notifications: Vec<ReceivedNotification>,
     /// The findings, in words: where the handler is not safe to run again, and questions that the
@@ -51,7 +51,7 @@ pub struct ReceivedQuestion {
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
+pub enum CallEnd {
     /// With this result.
     Result(Value),
     /// With this JSON-RPC error.
@@ -127,9 +127,9 @@ impl Run {
     #[must_use]
     pub fn text(&self) -> String {
         match &self.ended {
-            Ended::Result(result) => texts(result),
-            Ended::Error { message, .. } => message.clone(),
-            Ended::Abandoned => String::new(),
+            CallEnd::Result(result) => texts(result),
+            CallEnd::Error { message, .. } => message.clone(),
+            CallEnd::Abandoned => String::new(),
         }
     }
 
@@ -137,8 +137,8 @@ impl Run {
     #[must_use]
     pub fn result(&self) -> &Value {
         match &self.ended {
-            Ended::Result(result) => result,
-            Ended::Error { .. } | Ended::Abandoned => &Value::Null,
+            CallEnd::Result(result) => result,
+            CallEnd::Error { .. } | CallEnd::Abandoned => &Value::Null,
         }
     }
 
@@ -146,9 +146,9 @@ impl Run {
     #[must_use]
     pub fn is_error(&self) -> bool {
         match &self.ended {
-            Ended::Result(result) => result["isError"] == true,
-            Ended::Error { .. } => true,
-            Ended::Abandoned => false,
+            CallEnd::Result(result) => result["isError"] == true,
+            CallEnd::Error { .. } => true,
+            CallEnd::Abandoned => false,
         }
     }
 
@@ -241,7 +241,7 @@ impl ReceivedQuestion {
     }
 }
 
-impl Ended {
+impl CallEnd {
     /// Returns the part that must be the same in every revision: without `_meta`, hints and words
     /// about the result as a message.
     pub(super) fn essence(&self) -> Value {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use askback_core::{
     jsonrpc::INVALID_PARAMS,
-    protocol::{INPUT_REQUIRED, Keyed},
+    protocol::{INPUT_REQUIRED, OrderedMap},
     revision::Revision,
 };
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Ended, ReceivedQuestion, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless,
+    CallEnd, ReceivedQuestion, Run, Trouble, Wire, bench::Bench, person::Reaction, wire::stateless,
 };
 
 /// More rounds than a server may ask for.
@@ -38,11 +38,11 @@ struct Client {
     bench: Bench,
     wire: Wire,
     run: Run,
-    sent: Vec<Sent>,
+    sent: Vec<RoundRecord>,
 }
 
 /// A round that was sent, and what came of it.
-struct Sent {
+struct RoundRecord {
     params: Value,
     response: Response,
     at: Instant,
@@ -53,7 +53,7 @@ struct Sent {
 struct Response {
     message: Value,
     /// The questions in the order in which they are asked, which a JSON value does not keep.
-    questions: Keyed<Value>,
+    questions: OrderedMap<Value>,
 }
 
 /// The person's answers to the questions of a round.
@@ -71,7 +71,7 @@ impl Client {
             let response = self.send_round(round, &params).await;
             if !response.asks() {
                 self.run.end(&response.message);
-                self.sent.push(Sent {
+                self.sent.push(RoundRecord {
                     params,
                     response,
                     at,
@@ -81,7 +81,7 @@ impl Client {
             }
             let result = response.message["result"].clone();
             let questions = response.questions.clone();
-            self.sent.push(Sent {
+            self.sent.push(RoundRecord {
                 params,
                 response,
                 at,
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// Has the person answer the questions of a round; all of them, before the client goes on.
-    async fn answer(&mut self, questions: Keyed<Value>) -> Round {
+    async fn answer(&mut self, questions: OrderedMap<Value>) -> Round {
         let mut answers = Map::new();
         let mut longest = Duration::ZERO;
         let mut left = false;
@@ -261,15 +261,15 @@ impl Response {
     fn read(bytes: &[u8]) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase", default)]
-        struct Asking {
-            input_requests: Keyed<Value>,
+        struct QuestionMembers {
+            input_requests: OrderedMap<Value>,
         }
         #[derive(Default, Deserialize)]
         #[serde(default)]
-        struct Peek {
-            result: Asking,
+        struct ResponseMembers {
+            result: QuestionMembers,
         }
-        let peek: Peek = serde_json::from_slice(bytes).unwrap_or_default();
+        let peek: ResponseMembers = serde_json::from_slice(bytes).unwrap_or_default();
         Self {
             message: serde_json::from_slice(bytes).unwrap_or_default(),
             questions: peek.result.input_requests,
@@ -291,7 +291,7 @@ impl Response {
         if self.asks() {
             json!({"asking": self.message["result"]["inputRequests"]})
         } else {
-            Ended::from_response(&self.message).essence()
+            CallEnd::from_response(&self.message).essence()
         }
     }
 }

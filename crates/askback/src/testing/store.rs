@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use askback_core::ask::FlowId;
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, Checking, Kept, expect};
+use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
 use crate::store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError};
 
 const FLOW: FlowId = FlowId([1; 16]);
@@ -83,7 +83,7 @@ const RULES: &[(&str, usize, Rule)] = &[
     ),
 ];
 
-type Rule = fn(Stores) -> Checking;
+type Rule = fn(Stores) -> CheckFuture;
 
 /// One store, opened twice.
 struct Stores {
@@ -159,7 +159,12 @@ fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
     }
 }
 
-async fn claims(what: &str, store: &dyn Store, request: ClaimRequest<'_>, want: Claim) -> Kept {
+async fn claims(
+    what: &str,
+    store: &dyn Store,
+    request: ClaimRequest<'_>,
+    want: Claim,
+) -> CheckResult {
     let name = request.name;
     let got = store.claim(request).await.map_err(failed)?;
     expect(&format!("{what} of `{name}`"), brief(&got), brief(&want))
@@ -173,11 +178,11 @@ fn brief(claim: &Claim) -> String {
     }
 }
 
-async fn finishes(store: &dyn Store, name: &str, value: &[u8]) -> Kept {
+async fn finishes(store: &dyn Store, name: &str, value: &[u8]) -> CheckResult {
     store.finish(FLOW, name, value).await.map_err(failed)
 }
 
-async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> Kept {
+async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> CheckResult {
     let got = store.get([id; 32]).await.map_err(failed)?;
     let length = |bytes: Option<&[u8]>| bytes.map(|bytes| format!("{} bytes", bytes.len()));
     expect(what, length(got.as_deref()), length(want))?;
@@ -194,7 +199,7 @@ fn refused<T>(
     got: Result<T, StoreError>,
     want: &str,
     is_it: fn(&StoreError) -> bool,
-) -> Kept {
+) -> CheckResult {
     match got {
         Err(error) if is_it(&error) => Ok(()),
         Err(error) => Err(format!("{what}: refused with {error:?}, not {want}")),
@@ -206,7 +211,7 @@ fn failed(error: StoreError) -> String {
     format!("failed with {error:?}")
 }
 
-async fn granted_once(Stores { store, other }: Stores) -> Kept {
+async fn granted_once(Stores { store, other }: Stores) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     claims("the second", &*store, request("book"), Claim::Busy).await?;
     let reopened = "one by the store opened again";
@@ -233,7 +238,7 @@ async fn granted_once(Stores { store, other }: Stores) -> Kept {
     Ok(())
 }
 
-async fn granted_once_at_a_time(Stores { store, other }: Stores) -> Kept {
+async fn granted_once_at_a_time(Stores { store, other }: Stores) -> CheckResult {
     const CLAIMANTS: usize = 8;
     const NAMES: usize = 40;
     let mut claimants = JoinSet::new();
@@ -260,7 +265,7 @@ async fn granted_once_at_a_time(Stores { store, other }: Stores) -> Kept {
     expect("grants", granted.len(), NAMES)
 }
 
-async fn values_are_kept(Stores { store, other }: Stores) -> Kept {
+async fn values_are_kept(Stores { store, other }: Stores) -> CheckResult {
     let values = [&b"TRV-12345678"[..], b"", &[0xff; VALUE]];
     for (name, value) in ["a", "b", "c"].into_iter().zip(values) {
         claims("the first claim", &*store, request(name), Claim::Granted).await?;
@@ -279,7 +284,7 @@ async fn values_are_kept(Stores { store, other }: Stores) -> Kept {
     Ok(())
 }
 
-async fn leases_end(Stores { store, .. }: Stores) -> Kept {
+async fn leases_end(Stores { store, .. }: Stores) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     for (now, want) in [
         (NOW - 1, Claim::Busy),
@@ -306,7 +311,7 @@ async fn leases_end(Stores { store, .. }: Stores) -> Kept {
     claims(late, &*store, request, Claim::Done(b"late".to_vec())).await
 }
 
-async fn one_value(Stores { store, .. }: Stores) -> Kept {
+async fn one_value(Stores { store, .. }: Stores) -> CheckResult {
     let unclaimed = store.finish(FLOW, "book", b"1").await;
     refused("a value without a claim", unclaimed, "Unclaimed", |error| {
         matches!(error, StoreError::Unclaimed)
@@ -323,7 +328,7 @@ async fn one_value(Stores { store, .. }: Stores) -> Kept {
     claims("a later claim", &*store, request("book"), first).await
 }
 
-async fn values_are_bounded(Stores { store, .. }: Stores) -> Kept {
+async fn values_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     let longer = store.finish(FLOW, "book", &[1; VALUE + 1]).await;
     refused("a longer value", longer, "TooLong", |error| {
@@ -333,7 +338,7 @@ async fn values_are_bounded(Stores { store, .. }: Stores) -> Kept {
     finishes(&*store, "book", &[1; VALUE]).await
 }
 
-async fn any_time(Stores { store, .. }: Stores) -> Kept {
+async fn any_time(Stores { store, .. }: Stores) -> CheckResult {
     let latest = ClaimRequest {
         now: Millis::MAX,
         lease: Duration::MAX,
@@ -358,7 +363,7 @@ async fn any_time(Stores { store, .. }: Stores) -> Kept {
     claims("the same again", &*store, first, Claim::Abandoned).await
 }
 
-async fn states_are_kept(Stores { store, other }: Stores) -> Kept {
+async fn states_are_kept(Stores { store, other }: Stores) -> CheckResult {
     holds("a state that was not put", &*store, 1, None).await?;
     let large = vec![7; VALUE];
     for (id, bytes) in [(1, &large[..]), (2, b""), (1, b"other")] {
@@ -381,7 +386,7 @@ async fn states_are_kept(Stores { store, other }: Stores) -> Kept {
     holds("after that", &*store, 3, None).await
 }
 
-async fn purged(Stores { store, .. }: Stores) -> Kept {
+async fn purged(Stores { store, .. }: Stores) -> CheckResult {
     for (name, expires) in [("soon", NOW + 10), ("done", NOW + 10), ("later", NOW + 11)] {
         let request = ClaimRequest {
             expires,
@@ -413,7 +418,7 @@ async fn purged(Stores { store, .. }: Stores) -> Kept {
     expect("entries removed at the end", removed, 2)
 }
 
-async fn claims_are_bounded(Stores { store, .. }: Stores) -> Kept {
+async fn claims_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
     let small = |name, now| ClaimRequest {
         value_bytes: 5000,
         now,
@@ -453,7 +458,7 @@ fn owner(number: u8) -> Option<Owner> {
     Some(Owner([number; 16]))
 }
 
-async fn claims_are_shared(Stores { store, .. }: Stores) -> Kept {
+async fn claims_are_shared(Stores { store, .. }: Stores) -> CheckResult {
     let commit = async |number, name: &str| {
         let request = ClaimRequest {
             owner: owner(number),
@@ -491,7 +496,7 @@ async fn claims_are_shared(Stores { store, .. }: Stores) -> Kept {
     )
 }
 
-async fn states_are_shared(Stores { store, .. }: Stores) -> Kept {
+async fn states_are_shared(Stores { store, .. }: Stores) -> CheckResult {
     const BYTES: usize = 20_000;
     let put = async |owner, id, expires| {
         let state = PutRequest {
@@ -521,7 +526,7 @@ async fn states_are_shared(Stores { store, .. }: Stores) -> Kept {
     expect("a small owner's only one is kept", kept(0).await?, true)
 }
 
-async fn states_are_bounded(Stores { store, .. }: Stores) -> Kept {
+async fn states_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
     store.put(state(1, b"kept")).await.map_err(failed)?;
     let larger = store.put(state(2, &[1; 10_000])).await;
     refused("a state as large as the store", larger, "Full", |error| {

@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use serde_json::{Value, json};
 use tokio::{task::yield_now, time::timeout};
 
-use super::contract::{BrokenContract, Checking, Kept, expect};
+use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
 use crate::transport::{Channel, Receiver, Sender};
 
 /// The longest message of a channel that is checked, in bytes.
@@ -19,7 +19,7 @@ const TOO_MANY: usize = 1024;
 /// How often something is sent to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
-type Rule = fn(Channel, Channel) -> Checking;
+type Rule = fn(Channel, Channel) -> CheckFuture;
 
 const RULES: &[(&str, Rule)] = &[
     ("messages arrive whole and in order", |here, there| {
@@ -125,12 +125,12 @@ async fn receive(receiver: &mut Receiver) -> Result<Option<Value>, String> {
     }
 }
 
-async fn receives(receiver: &mut Receiver, want: Option<Value>) -> Kept {
+async fn receives(receiver: &mut Receiver, want: Option<Value>) -> CheckResult {
     let got = receive(receiver).await?;
     expect("what is received", got, want)
 }
 
-async fn send(sender: &mut Sender, number: usize) -> Kept {
+async fn send(sender: &mut Sender, number: usize) -> CheckResult {
     let message = message(number);
     // White space between the parts of a message may hold line breaks.
     let text = if number.is_multiple_of(2) {
@@ -142,27 +142,27 @@ async fn send(sender: &mut Sender, number: usize) -> Kept {
     sender.send(text).await.map_err(failed)
 }
 
-async fn send_all(sender: &mut Sender, count: usize) -> Kept {
+async fn send_all(sender: &mut Sender, count: usize) -> CheckResult {
     for number in 0..count {
         send(sender, number).await?;
     }
     sender.flush().await.map_err(failed)
 }
 
-async fn receive_all(receiver: &mut Receiver, count: usize) -> Kept {
+async fn receive_all(receiver: &mut Receiver, count: usize) -> CheckResult {
     for number in 0..count {
         receives(receiver, Some(message(number))).await?;
     }
     Ok(())
 }
 
-async fn in_order(here: Channel, there: Channel) -> Kept {
+async fn in_order(here: Channel, there: Channel) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     tokio::try_join!(send_all(&mut sender, 300), receive_all(&mut receiver, 300))?;
     Ok(())
 }
 
-async fn both_ways(here: Channel, there: Channel) -> Kept {
+async fn both_ways(here: Channel, there: Channel) -> CheckResult {
     let ((mut from_there, mut to_there), (mut from_here, mut to_here)) =
         (here.split(), there.split());
     tokio::try_join!(
@@ -174,7 +174,7 @@ async fn both_ways(here: Channel, there: Channel) -> Kept {
     Ok(())
 }
 
-async fn longest(here: Channel, there: Channel) -> Kept {
+async fn longest(here: Channel, there: Channel) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         sender.send(message_of(MAX)).await.map_err(failed)?;
@@ -195,7 +195,7 @@ async fn longest(here: Channel, there: Channel) -> Kept {
     Ok(())
 }
 
-async fn too_long(here: Channel, there: Channel) -> Kept {
+async fn too_long(here: Channel, there: Channel) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         // The connection may end over it.
@@ -217,7 +217,7 @@ async fn too_long(here: Channel, there: Channel) -> Kept {
     Ok(())
 }
 
-async fn ended(here: Channel, there: Channel) -> Kept {
+async fn ended(here: Channel, there: Channel) -> CheckResult {
     let ((_from_there, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         for number in 0..20 {
@@ -233,7 +233,7 @@ async fn ended(here: Channel, there: Channel) -> Kept {
     Ok(())
 }
 
-async fn held_back(here: Channel, there: Channel) -> Kept {
+async fn held_back(here: Channel, there: Channel) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let mut sent = 0;
     loop {
@@ -267,7 +267,7 @@ async fn held_back(here: Channel, there: Channel) -> Kept {
     Ok(())
 }
 
-async fn gone(here: Channel, there: Channel) -> Kept {
+async fn gone(here: Channel, there: Channel) -> CheckResult {
     let (mut receiver, mut sender) = here.split();
     drop(there);
     receives(&mut receiver, None).await?;
@@ -282,7 +282,7 @@ async fn gone(here: Channel, there: Channel) -> Kept {
     ))
 }
 
-async fn given_up(here: Channel, there: Channel) -> Kept {
+async fn given_up(here: Channel, there: Channel) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = send_all(&mut sender, 100);
     let receiving = async {

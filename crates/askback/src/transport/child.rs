@@ -24,7 +24,7 @@ use tokio::{
 use super::{
     Channel, Connect, ConnectFuture, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender,
     WAITING,
-    connect::Behind,
+    connect::ChannelResource,
     lines::{LineReader, LineWriter},
 };
 
@@ -480,7 +480,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Output<R> {
     }
 }
 
-impl Behind for Process {
+impl ChannelResource for Process {
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd> {
         Box::pin(async {
             match self.finish(limits).await {

@@ -32,7 +32,7 @@ pub struct Link {
     pub(crate) sender: LinkSender,
     /// The lines that the server writes beside the protocol.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
-    pub(crate) behind: Option<Box<dyn Behind>>,
+    pub(crate) behind: Option<Box<dyn ChannelResource>>,
     /// How messages travel.
     pub(crate) carrier: Carrier,
     /// The reports of the transport. A report on a request comes before the end of the channel.
@@ -56,7 +56,7 @@ pub(crate) enum Report {
 }
 
 /// The resource behind a channel, which must not outlive it.
-pub(crate) trait Behind: Send {
+pub(crate) trait ChannelResource: Send {
     /// Waits until it is gone, or else makes it go; says how it ended.
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd>;
 }

@@ -31,12 +31,12 @@ pub(crate) enum DirectReceiver {
 
 /// The sending end of a channel. Once it failed, it drops what it is given, and fails again.
 pub(crate) struct DirectSender {
-    way: Way,
+    way: SendPath,
     failed: bool,
 }
 
 /// Where messages are sent.
-enum Way {
+enum SendPath {
     Lines(LineWriter),
     Queue(QueueSender),
 }
@@ -57,12 +57,12 @@ impl Channel {
     /// The two ends, for one task that polls both.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
         let (receiver, way) = match self.ends {
-            Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), Way::Lines(writer)),
+            Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), SendPath::Lines(writer)),
             ends => {
                 let (receiver, sender) = Self::over(ends).split();
                 let message = Vec::new();
                 let receiver = DirectReceiver::Queue { receiver, message };
-                (receiver, Way::Queue(QueueSender::new(sender)))
+                (receiver, SendPath::Queue(QueueSender::new(sender)))
             }
         };
         (receiver, DirectSender { way, failed: false })
@@ -91,8 +91,8 @@ impl DirectSender {
     pub(crate) fn send(&mut self, message: Vec<u8>) {
         match &mut self.way {
             _ if self.failed => {}
-            Way::Lines(writer) => writer.add(message),
-            Way::Queue(queue) => queue.add(message),
+            SendPath::Lines(writer) => writer.add(message),
+            SendPath::Queue(queue) => queue.add(message),
         }
     }
 
@@ -100,8 +100,8 @@ impl DirectSender {
     pub(crate) fn unwritten(&self) -> usize {
         match &self.way {
             _ if self.failed => 0,
-            Way::Lines(writer) => writer.unwritten(),
-            Way::Queue(queue) => queue.unwritten,
+            SendPath::Lines(writer) => writer.unwritten(),
+            SendPath::Queue(queue) => queue.unwritten,
         }
     }
 
@@ -109,8 +109,8 @@ impl DirectSender {
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = match &mut self.way {
             _ if self.failed => Err(gone()),
-            Way::Lines(writer) => ready!(writer.poll_flush(cx)),
-            Way::Queue(queue) => ready!(queue.poll_flush(cx)),
+            SendPath::Lines(writer) => ready!(writer.poll_flush(cx)),
+            SendPath::Queue(queue) => ready!(queue.poll_flush(cx)),
         };
         self.failed = flushed.is_err();
         Poll::Ready(flushed.map_err(|_| gone()))
@@ -120,12 +120,12 @@ impl DirectSender {
     pub(crate) async fn close(mut self) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_flush(cx)).await?;
         match self.way {
-            Way::Lines(mut writer) => {
+            SendPath::Lines(mut writer) => {
                 // The other side sees the end of the stream either way.
                 let _ = std::future::poll_fn(|cx| writer.poll_close(cx)).await;
                 Ok(())
             }
-            Way::Queue(queue) => match queue.sender {
+            SendPath::Queue(queue) => match queue.sender {
                 Some(mut sender) => sender.close().await,
                 None => Err(gone()),
             },

@@ -19,7 +19,7 @@ const WRITTEN_AT_ONCE: usize = 4096;
 /// A line longer than the limit is given without its middle: its beginning and its end, one byte more than the limit
 /// together.
 #[derive(Debug)]
-pub(super) struct ReadLines {
+pub(super) struct LineBuffer {
     /// How much of a line is given, in bytes.
     kept: usize,
     /// How much of that is the end of a longer line.
@@ -35,7 +35,7 @@ pub(super) struct ReadLines {
 
 /// The lines that wait to be written.
 #[derive(Debug, Default)]
-pub(super) struct UnwrittenLines {
+pub(super) struct LineQueue {
     lines: Vec<u8>,
     /// How much of them is written.
     written: usize,
@@ -43,7 +43,7 @@ pub(super) struct UnwrittenLines {
     piece_end: usize,
 }
 
-impl ReadLines {
+impl LineBuffer {
     /// Lines of at most so many bytes, and at most so many of the end of a longer one. No memory is taken before
     /// something is read.
     pub(super) fn new(most: usize, end: usize) -> Self {
@@ -131,7 +131,7 @@ impl ReadLines {
     }
 }
 
-impl UnwrittenLines {
+impl LineQueue {
     /// Adds a message: JSON, without a newline at its end.
     ///
     /// It gets the only newline in it. A line break inside JSON text stands between its tokens, where
@@ -213,11 +213,11 @@ impl UnwrittenLines {
 mod tests {
     use proptest::{collection::vec, prelude::*};
 
-    use super::{ReadLines, UnwrittenLines, WRITTEN_AT_ONCE};
+    use super::{LineBuffer, LineQueue, WRITTEN_AT_ONCE};
 
     /// The lines of a stream that is read in pieces of these lengths.
     fn lines(bytes: &[u8], pieces: &[usize], most: usize, end: usize) -> Vec<Vec<u8>> {
-        let (mut lines, mut given) = (ReadLines::new(most, end), Vec::new());
+        let (mut lines, mut given) = (LineBuffer::new(most, end), Vec::new());
         let (mut left, mut pieces) = (bytes, pieces.iter().cycle());
         loop {
             while let Some(line) = lines.next() {
@@ -283,7 +283,7 @@ mod tests {
             messages in vec(prop_oneof![0_usize..300, 3000_usize..10_000], 0..20),
             takes in vec(1_usize..6000, 1..8),
         ) {
-            let (mut lines, mut whole, mut written) = (UnwrittenLines::default(), Vec::new(), Vec::new());
+            let (mut lines, mut whole, mut written) = (LineQueue::default(), Vec::new(), Vec::new());
             let mut takes = takes.iter().cycle();
             for length in messages {
                 lines.add(vec![b'x'; length]);

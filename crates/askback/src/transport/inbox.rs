@@ -29,7 +29,7 @@ pub(crate) struct QueuedMessage<M> {
 
 /// Nobody receives any more.
 #[derive(Debug)]
-pub(super) struct Gone;
+pub(super) struct ClosedInbox;
 
 impl<M> Inbox<M> {
     /// A queue for messages of at most so many bytes.
@@ -44,19 +44,23 @@ impl<M> Inbox<M> {
     }
 
     /// Waits until there is room for a message of so many bytes, and leaves it there.
-    pub(super) async fn put(&self, message: M, bytes: usize) -> Result<(), Gone> {
+    pub(super) async fn put(&self, message: M, bytes: usize) -> Result<(), ClosedInbox> {
         if bytes <= self.small {
-            return self.messages.send(message.into()).await.map_err(|_| Gone);
+            return self
+                .messages
+                .send(message.into())
+                .await
+                .map_err(|_| ClosedInbox);
         }
         let room = tokio::select! {
-            room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| Gone)?,
-            () = self.messages.closed() => return Err(Gone),
+            room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| ClosedInbox)?,
+            () = self.messages.closed() => return Err(ClosedInbox),
         };
         let waiting = QueuedMessage {
             message,
             _room: Some(room),
         };
-        self.messages.send(waiting).await.map_err(|_| Gone)
+        self.messages.send(waiting).await.map_err(|_| ClosedInbox)
     }
 
     /// The same on a thread that may block.
@@ -66,12 +70,12 @@ impl<M> Inbox<M> {
         message: M,
         bytes: usize,
         runtime: &Handle,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), ClosedInbox> {
         if bytes <= self.small {
             return self
                 .messages
                 .blocking_send(message.into())
-                .map_err(|_| Gone);
+                .map_err(|_| ClosedInbox);
         }
         runtime.block_on(self.put(message, bytes))
     }

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Channel, Ends, Messages, Receiver, Sender, WAITING, WriterCommand,
-    framing::{ReadLines, UnwrittenLines},
+    framing::{LineBuffer, LineQueue},
     inbox::Inbox,
 };
 
@@ -43,14 +43,14 @@ pub(crate) struct LineReader {
     most: usize,
     /// How much is given of the end of a longer one.
     end: usize,
-    lines: ReadLines,
+    lines: LineBuffer,
     ended: bool,
 }
 
 /// Writes messages to a stream, each a line.
 pub(crate) struct LineWriter {
     stream: Box<dyn AsyncWrite + Send + Unpin>,
-    lines: UnwrittenLines,
+    lines: LineQueue,
     /// Something was written and may be held back by the stream.
     unflushed: bool,
 }
@@ -72,7 +72,7 @@ impl LineReader {
             stream: Box::new(stream),
             most,
             end,
-            lines: ReadLines::new(most, end),
+            lines: LineBuffer::new(most, end),
             ended: false,
         }
     }
@@ -121,7 +121,7 @@ impl LineReader {
             self.ended = bytes == 0;
             if read.is_err() {
                 self.ended = true;
-                self.lines = ReadLines::new(self.most, self.end);
+                self.lines = LineBuffer::new(self.most, self.end);
             }
         }
     }
@@ -138,7 +138,7 @@ impl LineWriter {
     pub(super) fn new(stream: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         Self {
             stream: Box::new(stream),
-            lines: UnwrittenLines::default(),
+            lines: LineQueue::default(),
             unflushed: false,
         }
     }

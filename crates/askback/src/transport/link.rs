@@ -14,7 +14,7 @@ use askback_core::{
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    Ready, Receiver, Sender, Tap, WireEvent,
+    Receiver, SendPermit, Sender, Tap, WireEvent,
     lines::{LineReader, LineWriter},
 };
 #[cfg(feature = "http-client")]
@@ -52,7 +52,7 @@ pub(crate) struct ExchangeSender {
 
 /// Room for one message in a [`LinkSender`].
 pub(crate) enum LinkReady<'a> {
-    Channel(Ready<'a>),
+    Channel(SendPermit<'a>),
     Lines(&'a mut LineWriter),
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Permit<'a, ClientMessage>),

@@ -42,7 +42,7 @@ pub use channel::{ReadMessages, WriteMessages};
 #[cfg(all(feature = "client", feature = "stdio"))]
 pub use child::{Child, ChildEnd, ChildLine, OpenChild};
 #[cfg(feature = "client")]
-pub(crate) use connect::{Behind, Report};
+pub(crate) use connect::{ChannelResource, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, ConnectFuture, Link};
 #[cfg(feature = "server")]
@@ -112,7 +112,7 @@ pub struct Sender {
 
 /// Room for one message in a [`Sender`].
 #[derive(Debug)]
-pub struct Ready<'a>(Room<'a>);
+pub struct SendPermit<'a>(Room<'a>);
 
 #[derive(Debug)]
 enum Messages {
@@ -245,23 +245,23 @@ impl Sender {
     /// # Errors
     ///
     /// Broken pipe where the other side is gone.
-    pub async fn ready(&self) -> io::Result<Ready<'_>> {
+    pub async fn ready(&self) -> io::Result<SendPermit<'_>> {
         let room = match self.messages.as_ref().ok_or_else(gone)? {
             Messages::Written(messages) => Room::Written(messages.reserve().await.map_err(lost)?),
             Messages::Memory(messages) => Room::Memory(messages.reserve().await.map_err(lost)?),
         };
-        Ok(Ready(room))
+        Ok(SendPermit(room))
     }
 
     /// The room for a message, where there is some now.
     #[cfg(feature = "server")]
-    fn try_ready(&self) -> io::Result<Option<Ready<'_>>> {
+    fn try_ready(&self) -> io::Result<Option<SendPermit<'_>>> {
         let room = match self.messages.as_ref().ok_or_else(gone)? {
             Messages::Written(messages) => messages.try_reserve().map(Room::Written),
             Messages::Memory(messages) => messages.try_reserve().map(Room::Memory),
         };
         match room {
-            Ok(room) => Ok(Some(Ready(room))),
+            Ok(room) => Ok(Some(SendPermit(room))),
             Err(mpsc::error::TrySendError::Full(())) => Ok(None),
             Err(mpsc::error::TrySendError::Closed(())) => Err(gone()),
         }
@@ -300,7 +300,7 @@ impl Sender {
     }
 }
 
-impl Ready<'_> {
+impl SendPermit<'_> {
     /// Sends a message: JSON, without a newline at its end.
     pub fn send(self, message: Vec<u8>) {
         match self.0 {

@@ -16,8 +16,8 @@ use tokio::{
 
 use super::{
     Channel, WAITING, WriterCommand,
-    framing::{ReadLines, UnwrittenLines},
-    inbox::{Gone, Inbox},
+    framing::{LineBuffer, LineQueue},
+    inbox::{ClosedInbox, Inbox},
 };
 #[cfg(unix)]
 use super::{descriptor, lines};
@@ -114,8 +114,8 @@ fn threads(
 }
 
 /// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.
-fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: usize) {
-    let mut lines = ReadLines::new(most, KEPT_ENDS);
+fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), ClosedInbox>, most: usize) {
+    let mut lines = LineBuffer::new(most, KEPT_ENDS);
     let put_line = |line: &[u8]| {
         let is_blank = line.trim_ascii().is_empty();
         if is_blank { Ok(()) } else { put(line.to_vec()) }
@@ -140,7 +140,7 @@ fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), Gone>, most: 
 }
 
 fn write(mut writer: impl Write, mut sent: mpsc::Receiver<WriterCommand>) {
-    let mut lines = UnwrittenLines::default();
+    let mut lines = LineQueue::default();
     while let Some(first) = sent.blocking_recv() {
         let flushed = lines.gather(first, &mut sent);
         while let Some(piece) = lines.piece() {

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    Changed, Ctx, Form, Principal, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
+    Change, Ctx, Form, Principal, Prompt, Resource, ResourceTemplate, Result, Revision, Server,
     ServerBuilder, State, Tool,
     protocol::CacheScope,
-    server::{BuildError, Completing},
+    server::{BuildError, CompletionRequest},
 };
 use serde_json::{Value, json};
 use tokio::{sync::Notify, time::timeout};
@@ -26,7 +26,7 @@ async fn hello() -> Result<&'static str> {
     Ok("Hello!")
 }
 
-async fn names(_: Completing) -> Result<Vec<String>> {
+async fn names(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["Rome".to_owned()])
 }
 
@@ -486,7 +486,7 @@ async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
         ];
         listen(&mut peer, revision, &watched).await;
         for uri in watched {
-            server.changed(Changed::Resource(uri.to_owned()));
+            server.changed(Change::Resource(uri.to_owned()));
         }
         let said = told(&mut peer).await;
         assert_eq!(said.as_deref(), Some("resources/updated"), "{revision}");

@@ -7,7 +7,7 @@ use askback::{
     prompt,
     protocol::Schema,
     resource,
-    server::{BuildError, Completing},
+    server::{BuildError, CompletionRequest},
     testing::Wire,
     tool, transport,
 };
@@ -146,7 +146,7 @@ async fn place(trip: Trip) -> Result<String> {
     Ok(trip.destination)
 }
 
-async fn cities(completing: Completing) -> Result<Vec<String>> {
+async fn cities(completing: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec![format!("{}ome", completing.value)])
 }
 

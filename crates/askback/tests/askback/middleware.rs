@@ -9,7 +9,7 @@ use askback::{
     Ctx, Error, ErrorObject, Form, Limits, Principal, Prompt, Resource, ResourceTemplate, Result,
     Revision, Server, ServerBuilder, Tool,
     ctx::{Arguments, Incoming},
-    middleware::{Handled, Middleware, Next},
+    middleware::{HandledCall, Middleware, Next},
     protocol::{CacheScope, CallToolResult, ReadResourceResult, ResourceContents, TaskSupport},
     testing::{self, Person, TestClock, Trouble},
 };
@@ -35,7 +35,7 @@ impl Notes {
 pub(crate) struct Noting(pub(crate) &'static str, pub(crate) Notes);
 
 impl Middleware for Noting {
-    async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<Handled> {
+    async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<HandledCall> {
         let Self(name, notes) = self;
         let arguments = match call.arguments() {
             Arguments::Object(object) => object.as_str().to_owned(),
@@ -237,7 +237,7 @@ async fn middleware_sees_that_a_call_becomes_a_task() {
 struct Refusing(fn() -> Error);
 
 impl Middleware for Refusing {
-    async fn around(&self, _: &Incoming, _: Next<'_>) -> Result<Handled> {
+    async fn around(&self, _: &Incoming, _: Next<'_>) -> Result<HandledCall> {
         Err((self.0)())
     }
 }
@@ -271,7 +271,7 @@ async fn a_refusal_is_answered_as_the_same_error_of_the_handler() {
 struct Withholding;
 
 impl Middleware for Withholding {
-    async fn around(&self, _: &Incoming, next: Next<'_>) -> Result<Handled> {
+    async fn around(&self, _: &Incoming, next: Next<'_>) -> Result<HandledCall> {
         next.run().await?;
         Err(Error::new("Not for you."))
     }
@@ -299,7 +299,7 @@ async fn what_is_refused_after_its_handler_is_not_answered() {
 struct Looking(bool);
 
 impl Middleware for Looking {
-    async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<Handled> {
+    async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<HandledCall> {
         if self.0 {
             let _ = call.principal();
         }
@@ -312,7 +312,7 @@ impl Middleware for Looking {
 struct Indifferent;
 
 impl Middleware for Indifferent {
-    async fn around(&self, _: &Incoming, next: Next<'_>) -> Result<Handled> {
+    async fn around(&self, _: &Incoming, next: Next<'_>) -> Result<HandledCall> {
         next.run().await
     }
 }

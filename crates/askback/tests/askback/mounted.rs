@@ -12,7 +12,7 @@ use askback::{
     Ctx, Form, Limits, Prompt, Resource, ResourceTemplate, Result, Revision, Server, ServerBuilder,
     State, Tool,
     protocol::CacheScope,
-    server::{BuildError, Completing, RootsChanged},
+    server::{BuildError, CompletionRequest, RootsChanged},
     testing::{self, Person, TestClock, Wire},
 };
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn welcome(ctx: Ctx, State(hotel): State<Hotel>, guest: Guest) -> Result<S
     Ok(format!("{hotel} welcomes {}; {rounds} rounds", guest.name))
 }
 
-async fn guests(State(hotel): State<Hotel>, typed: Completing) -> Result<Vec<String>> {
+async fn guests(State(hotel): State<Hotel>, typed: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec![format!("{} at {}", typed.value, hotel.0)])
 }
 

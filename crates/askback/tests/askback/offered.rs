@@ -10,7 +10,7 @@ use askback::{
     ServerBuilder, Tool,
     ctx::Progress,
     protocol::{CacheScope, ContentBlock, ElicitUrlParams, PromptMessage, ResourceContents},
-    server::{BuildError, Completing},
+    server::{BuildError, CompletionRequest},
     testing::{self, Wire},
 };
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ async fn page(place: Place) -> Result<String> {
     }
 }
 
-async fn names(typed: Completing) -> Result<Vec<String>> {
+async fn names(typed: CompletionRequest) -> Result<Vec<String>> {
     match typed.value.as_str() {
         "?" => panic!("what is a question mark?"),
         typed => Ok((0..150).map(|at| format!("{typed}{at}")).collect()),

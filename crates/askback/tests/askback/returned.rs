@@ -4,7 +4,7 @@ use std::io;
 
 use askback::{
     Ctx, Json, PlainJson, Result, Server, ServerBuilder,
-    handler::WithText,
+    handler::JsonWithText,
     prompt, resource,
     testing::{self, Person, Wire},
     tool,
@@ -40,7 +40,7 @@ async fn value() -> PlainJson<Value> {
 }
 
 #[tool]
-async fn in_words() -> Result<WithText<PlainJson<Value>>> {
+async fn in_words() -> Result<JsonWithText<PlainJson<Value>>> {
     Ok(PlainJson(json!({"nights": 7})).with_text("Seven nights."))
 }
 

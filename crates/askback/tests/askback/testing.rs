@@ -16,7 +16,7 @@ use askback::{
         CallToolResult, ElicitParams, InputRequest, InputRequiredResult, LoggingLevel, Outcome,
     },
     store::MemoryStore,
-    testing::{self, Ended, Fixture, Person, ReceivedNotification, Run, Trouble},
+    testing::{self, CallEnd, Fixture, Person, ReceivedNotification, Run, Trouble},
 };
 use serde_json::json;
 
@@ -161,7 +161,7 @@ async fn silence_ends_a_call_or_lets_a_timer_run_out() {
     let waited = trial.in_revision(Revision::LATEST_LEGACY).await;
     assert_eq!(waited.text(), "nobody answered in time");
     let left = trial.in_revision(Revision::LATEST).await;
-    assert_eq!(left.ended, Ended::Abandoned);
+    assert_eq!(left.ended, CallEnd::Abandoned);
     assert_eq!(left.keys(), ["seat", "seat"]);
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use askback::{
     client::Client,
-    protocol::{AnsweredBy, ElicitResult},
+    protocol::{AnswerSource, ElicitResult},
     transport::Child,
 };
 
@@ -128,7 +128,7 @@ async fn a_person_is_led_to_github() {
                 assert!(query.contains(&format!("redirect_uri={back}")), "{query}");
                 assert!(query.contains("%2Fcb%2Fgithub"), "{query}");
                 // Beyond is GitHub's.
-                Ok(ElicitResult::decline().answered_by(AnsweredBy::Person))
+                Ok(ElicitResult::decline().answered_by(AnswerSource::Person))
             }
         })
         .connect(program)

@@ -1,7 +1,7 @@
 //! A booking: two questions in the middle of one call.
 
 use askback::{
-    Changed, Ctx, Error, Form, PlainJson, Result, State, forms::Date, handler::WithText, tool,
+    Change, Ctx, Error, Form, PlainJson, Result, State, forms::Date, handler::JsonWithText, tool,
 };
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) async fn book_holiday(
     ctx: Ctx,
     State(bookings): State<Bookings>,
     trip: Trip,
-) -> Result<WithText<PlainJson<Booking>>> {
+) -> Result<JsonWithText<PlainJson<Booking>>> {
     let destination = Destination::named(&trip.destination)?;
     // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
     // who cannot book.
@@ -95,7 +95,7 @@ pub(crate) async fn book_holiday(
         bookings.add(owner, booking, today).await
     });
     let booking = booking.await?;
-    ctx.changed_for_caller(Changed::Resources);
+    ctx.changed_for_caller(Change::Resources);
     let text = format!(
         "Booked: {holiday}, {} USD in all. The reference is {}; the tickets go to {}.",
         booking.total, booking.reference, booking.contact.email

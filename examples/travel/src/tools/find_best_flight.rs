@@ -2,7 +2,7 @@
 
 use askback::{
     Ctx, Form, PlainJson, Result,
-    handler::WithText,
+    handler::JsonWithText,
     protocol::{CreateMessageParams, ModelPreferences},
     tool,
 };
@@ -43,7 +43,7 @@ pub(crate) struct Recommendation {
 pub(crate) async fn find_best_flight(
     ctx: Ctx,
     wanted: Search,
-) -> Result<WithText<PlainJson<Recommendation>>> {
+) -> Result<JsonWithText<PlainJson<Recommendation>>> {
     let Search {
         destination,
         month,

@@ -3,7 +3,7 @@
 use askback::{
     Ctx, Form, PlainJson, Result,
     forms::{Content, Date, Timestamp},
-    handler::WithText,
+    handler::JsonWithText,
     protocol::Schema,
     tool,
 };
@@ -111,7 +111,10 @@ pub(crate) struct Tailored {
 
 /// Asks the person how they would like to travel, and gives back what they said.
 #[tool(title = "Tailor a trip", read_only, output_schema = tailored(), unchecked)]
-pub(crate) async fn tailor_trip(ctx: Ctx, trip: Tailor) -> Result<WithText<PlainJson<Tailored>>> {
+pub(crate) async fn tailor_trip(
+    ctx: Ctx,
+    trip: Tailor,
+) -> Result<JsonWithText<PlainJson<Tailored>>> {
     let destination = Destination::named(&trip.destination)?.name;
     let preferences: Preferences = ctx
         .elicit(format!("How would you like to travel to {destination}?"))

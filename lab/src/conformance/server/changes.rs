@@ -1,17 +1,17 @@
 //! Tools that tell of changes to what the server offers.
 
-use askback::{Changed, Ctx, Result, tool};
+use askback::{Change, Ctx, Result, tool};
 
 /// Tells that the tools have changed.
 #[tool]
 pub(super) async fn test_trigger_tool_change(ctx: Ctx) -> Result<&'static str> {
-    ctx.changed(Changed::Tools);
+    ctx.changed(Change::Tools);
     Ok("The tools have changed.")
 }
 
 /// Tells that the prompts have changed.
 #[tool]
 pub(super) async fn test_trigger_prompt_change(ctx: Ctx) -> Result<&'static str> {
-    ctx.changed(Changed::Prompts);
+    ctx.changed(Change::Prompts);
     Ok("The prompts have changed.")
 }

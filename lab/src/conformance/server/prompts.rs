@@ -3,7 +3,7 @@
 use askback::{
     Ctx, Form, Result, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},
-    server::Completing,
+    server::CompletionRequest,
 };
 
 use super::content::PNG;
@@ -74,7 +74,7 @@ pub(super) async fn test_input_required_result_prompt(ctx: Ctx) -> Result<String
     Ok(format!("Use this context: {context}"))
 }
 
-async fn complete_arg1(typed: Completing) -> Result<Vec<String>> {
+async fn complete_arg1(typed: CompletionRequest) -> Result<Vec<String>> {
     let known = ["paris", "park", "party"].into_iter();
     let fitting = known.filter(|known| known.starts_with(&typed.value));
     Ok(fitting.map(str::to_owned).collect())

@@ -33,18 +33,18 @@ use super::super::query::AccountQuery;
 use super::super::renewal::{RenewalError, Renewer, Step, decide};
 use super::super::settings::VaultSettings;
 use super::super::sql::SqliteVault;
-use super::super::store::{Lease, Sealed, VaultRecord, VaultStore};
+use super::super::store::{Lease, SealedSecrets, VaultRecord, VaultStore};
 
 /// A provider that gives a new refresh token with each answer, and takes each of them once: whoever sends one again
 /// loses all that came of it.
 #[derive(Default)]
 struct Provider {
-    issued: Mutex<Issued>,
+    issued: Mutex<IssuedTokens>,
     requests: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Issued {
+struct IssuedTokens {
     newest: usize,
     /// Whether a refresh token came twice.
     killed: bool,
@@ -268,7 +268,7 @@ fn a_record_says_what_to_do() {
             obtained: NOW - 3_600_000,
             expires: Some(NOW + 60_001),
             is_api_key: false,
-            sealed: Sealed {
+            sealed: SealedSecrets {
                 key: Key::new(&[7; 32]).id(),
                 access: Vec::new(),
                 refresh: Some(Vec::new()),

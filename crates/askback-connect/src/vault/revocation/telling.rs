@@ -13,7 +13,7 @@
 use askback_oauth::Secret;
 use tokio::time::timeout;
 
-use super::{RevocationFailed, RevocationOutcome, Revoker, TellOutcome, TokenKind};
+use super::{RevocationFailure, RevocationOutcome, Revoker, TellOutcome, TokenKind};
 use crate::vault::account::AccountKey;
 use crate::vault::credential::Grant;
 use crate::vault::error::VaultError;
@@ -112,9 +112,9 @@ impl Inner {
         }
         let told = revoker.revoke(account, &token, kind);
         let told = timeout(self.settings.request, told).await;
-        Ok(match told.unwrap_or(Err(RevocationFailed)) {
+        Ok(match told.unwrap_or(Err(RevocationFailure)) {
             Ok(heard) => Step::RevocationOutcome(heard),
-            Err(RevocationFailed) => Step::Ended(TellOutcome::Failed),
+            Err(RevocationFailure) => Step::Ended(TellOutcome::Failed),
         })
     }
 

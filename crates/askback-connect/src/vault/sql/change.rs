@@ -4,11 +4,11 @@ use askback_core::ask::{Millis, keys::KeyId};
 use askback_sql::{Batch, Statement, Value};
 
 use super::Filter;
-use super::rows::{Row, SealedRow, Versioned, values};
+use super::rows::{Row, SealedRow, VersionedRow, values};
 use crate::vault::account::AccountKey;
 use crate::vault::audit::{AuditEntry, AuditRecord};
 use crate::vault::store::{
-    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, TenantKey,
+    EndedVisit, IntentRoom, IntentRow, Lease, Revocation, SealedSecrets, Settlement, TenantKey,
     VaultRecord,
 };
 
@@ -34,7 +34,7 @@ impl Change {
     }
 
     /// Puts a row in place of the version `before`. A record is leased no more then.
-    pub fn replace<R: Versioned>(row: &R, before: impl Into<Value>) -> Self {
+    pub fn replace<R: VersionedRow>(row: &R, before: impl Into<Value>) -> Self {
         let condition = format!("{} = ?", R::VERSION);
         Self::update(row, R::CHANGES, |key| {
             key.and_value(condition, before.into())
@@ -50,7 +50,7 @@ impl Change {
 
     /// Writes the secrets of a row as they are sealed in it, if they are sealed as in `from` still. No two seals are the
     /// same, so it is enough to compare the access token's.
-    pub fn reseal<R: SealedRow>(row: &R, from: &Sealed) -> Self {
+    pub fn reseal<R: SealedRow>(row: &R, from: &SealedSecrets) -> Self {
         let condition = format!("{} = ?", R::VERSION);
         let version = column(row, R::VERSION);
         Self::update(row, R::SEALED, |key| {
@@ -215,7 +215,11 @@ impl Change {
         self
     }
 
-    fn update<R: Versioned>(row: &R, columns: &str, which: impl FnOnce(Filter) -> Filter) -> Self {
+    fn update<R: VersionedRow>(
+        row: &R,
+        columns: &str,
+        which: impl FnOnce(Filter) -> Filter,
+    ) -> Self {
         let key: Vec<_> = R::COLUMNS.split(", ").take(R::KEY).collect();
         let key = key.into_iter().fold(Filter::default(), |filter, name| {
             filter.and_value(format!("{name} = ?"), column(row, name))

@@ -9,7 +9,7 @@ use crate::vault::account::{AccountKey, AccountState, Holder};
 use crate::vault::audit::{AuditEntry, AuditEvent, AuditRecord};
 use crate::vault::error::VaultError;
 use crate::vault::store::{
-    EndedVisit, IntentRow, Lease, Revocation, Sealed, TenantKey, VaultRecord, Wrapped,
+    EndedVisit, IntentRow, Lease, Revocation, SealedSecrets, TenantKey, VaultRecord, WrappedKey,
 };
 
 /// What is written into one or more columns.
@@ -41,7 +41,7 @@ pub trait Row: ToColumns + FromColumns {
 }
 
 /// A row that is replaced only if it is the version that was read.
-pub trait Versioned: Row {
+pub trait VersionedRow: Row {
     /// The column that is another one after each change.
     const VERSION: &'static str = "version";
     /// The columns that a change writes.
@@ -49,7 +49,7 @@ pub trait Versioned: Row {
 }
 
 /// A row with secrets.
-pub trait SealedRow: Versioned {
+pub trait SealedRow: VersionedRow {
     /// The columns that are written if the same secrets are sealed under another key.
     const SEALED: &'static str;
 }
@@ -135,8 +135,8 @@ macro_rules! fields {
 fields! {
     Holder { tenant, issuer, subject }
     AccountKey { holder, provider, account }
-    Sealed { key, access, refresh }
-    Wrapped { kek_id, bytes }
+    SealedSecrets { key, access, refresh }
+    WrappedKey { kek_id, bytes }
     TenantKey { tenant, id, wrapped, made }
     EndedVisit { id, expires }
     Revocation { id, account, name, sealed, expires, due, attempts, is_spared }
@@ -153,7 +153,7 @@ impl Row for VaultRecord {
     const ORDER: &'static str = "tenant, issuer, subject, provider, account";
 }
 
-impl Versioned for VaultRecord {
+impl VersionedRow for VaultRecord {
     const CHANGES: &'static str = "name, version, state, until, failures, scopes, obtained, expires, is_api_key, \
         key_id, access, refresh, proof, lease, lease_until";
 }
@@ -169,7 +169,7 @@ impl Row for Revocation {
         expires, due, attempts, is_spared";
 }
 
-impl Versioned for Revocation {
+impl VersionedRow for Revocation {
     const VERSION: &'static str = "attempts";
     const CHANGES: &'static str = "key_id, access, refresh, expires";
 }
@@ -185,7 +185,7 @@ impl Row for TenantKey {
     const ORDER: &'static str = "number DESC";
 }
 
-impl Versioned for TenantKey {
+impl VersionedRow for TenantKey {
     const VERSION: &'static str = "wrapped";
     const CHANGES: &'static str = "kek_id, wrapped";
 }
@@ -197,7 +197,7 @@ impl Row for IntentRow {
     const ERASES: bool = false;
 }
 
-impl Versioned for IntentRow {
+impl VersionedRow for IntentRow {
     // The person, the provider and the end stay.
     const CHANGES: &'static str = "busy_until, version, is_open, body";
 }

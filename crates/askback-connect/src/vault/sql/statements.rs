@@ -1,7 +1,7 @@
 //! What the vault does with the rows.
 
 use askback_core::ask::Millis;
-use askback_sql::{Batch, Changed, Statement, Value};
+use askback_sql::{Batch, BatchOutcome, Statement, Value};
 
 use super::rows::{FromColumns, Row, values};
 use super::{Change, Filter};
@@ -24,9 +24,9 @@ impl dyn VaultStore + '_ {
     pub async fn write(&self, change: Change) -> Result<WriteOutcome, VaultError> {
         Ok(
             match self.change(change.batch(self.database().lock())).await? {
-                Changed::Rows(0) => WriteOutcome::Conflict,
-                Changed::Rows(_) => WriteOutcome::Kept,
-                Changed::ForeignKey => WriteOutcome::UnknownKey,
+                BatchOutcome::Rows(0) => WriteOutcome::Conflict,
+                BatchOutcome::Rows(_) => WriteOutcome::Kept,
+                BatchOutcome::ForeignKey => WriteOutcome::UnknownKey,
             },
         )
     }
@@ -99,13 +99,13 @@ impl dyn VaultStore + '_ {
         let old = Filter::default().and("at < ?", &before);
         let deletion = Change::of(old.delete::<AuditEntry>());
         Ok(match self.change(deletion.batch(None)).await? {
-            Changed::Rows(rows) => rows,
-            Changed::ForeignKey => 0,
+            BatchOutcome::Rows(rows) => rows,
+            BatchOutcome::ForeignKey => 0,
         })
     }
 
     /// Does a batch in one transaction.
-    pub(crate) async fn change(&self, batch: Batch) -> Result<Changed, VaultError> {
+    pub(crate) async fn change(&self, batch: Batch) -> Result<BatchOutcome, VaultError> {
         // Tests let other tasks run in between.
         #[cfg(test)]
         crate::vault::pause::pause_once().await;

@@ -9,8 +9,8 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use askback_connect::vault::{
     AccountKey, AccountState, AuditEntry, AuditEvent, AuditRecord, Change, EndedVisit, Filter,
-    Holder, IntentRoom, IntentRow, Lease, Revocation, Sealed, Settlement, SqliteVault, TenantKey,
-    VaultError, VaultRecord, VaultStore, Wrapped, WriteOutcome,
+    Holder, IntentRoom, IntentRow, Lease, Revocation, SealedSecrets, Settlement, SqliteVault,
+    TenantKey, VaultError, VaultRecord, VaultStore, WrappedKey, WriteOutcome,
 };
 use askback_core::{
     ask::{Millis, keys::KeyId},
@@ -232,8 +232,8 @@ fn key_of(tenant: Option<&str>, id: KeyId) -> TenantKey {
     }
 }
 
-fn wrapped(kek_id: &str, byte: u8) -> Wrapped {
-    Wrapped {
+fn wrapped(kek_id: &str, byte: u8) -> WrappedKey {
+    WrappedKey {
         kek_id: kek_id.to_owned(),
         bytes: vec![byte, 0, 255],
     }
@@ -255,8 +255,8 @@ fn record(version: u64, secret: u8) -> VaultRecord {
     }
 }
 
-fn sealed(key: KeyId, secret: u8) -> Sealed {
-    Sealed {
+fn sealed(key: KeyId, secret: u8) -> SealedSecrets {
+    SealedSecrets {
         key,
         access: vec![secret, 0, 255],
         refresh: Some(vec![secret, 1]),

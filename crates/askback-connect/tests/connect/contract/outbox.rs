@@ -298,7 +298,7 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
 }
 
 /// Seals the tokens of a revocation anew, if they are sealed as in `from`.
-fn reseal(owed: &Revocation, from: &Sealed, anew: &Sealed) -> Change {
+fn reseal(owed: &Revocation, from: &SealedSecrets, anew: &SealedSecrets) -> Change {
     let anew = Revocation {
         sealed: anew.clone(),
         ..owed.clone()
@@ -311,7 +311,7 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     let (one, other) = (&stores.one, &stores.other);
     let (before, anew) = (sealed(KEY, 1), sealed(OTHER_KEY, 5));
     let bare = Revocation {
-        sealed: Sealed {
+        sealed: SealedSecrets {
             refresh: None,
             ..before.clone()
         },
@@ -369,7 +369,7 @@ pub(super) async fn resealed(stores: Stores) -> Kept {
     expect("sealed anew", done, WriteOutcome::Kept)?;
     let again = other.write(reseal(&taken, &from, &anew)).await?;
     expect("sealed anew twice", again, WriteOutcome::Conflict)?;
-    let without = Sealed {
+    let without = SealedSecrets {
         refresh: None,
         ..anew.clone()
     };

@@ -20,7 +20,7 @@ pub(super) async fn read_back(stores: Stores) -> Kept {
             scopes: Scopes::new(),
             expires: None,
             is_api_key: true,
-            sealed: Sealed {
+            sealed: SealedSecrets {
                 refresh: None,
                 ..sealed(KEY, 3)
             },

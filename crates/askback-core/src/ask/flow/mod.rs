@@ -1,6 +1,6 @@
 //! The machine behind a flow: what waits, what is recorded, what happens next.
 
-mod held;
+mod release;
 mod settle;
 mod slot;
 
@@ -17,7 +17,7 @@ use core::{
     task::{Poll, Waker},
 };
 
-pub use self::held::Release;
+pub use self::release::Release;
 use self::slot::{QuestionSlot, Record, Slot, Wait};
 use super::{
     AskError, Capability, Millis,

@@ -10,7 +10,7 @@ use crate::{
     ask::{
         AskError, Capability, Millis,
         journal::{Entry, RecordedAnswer, Reply, Settlement},
-        question::{CheckedAnswer, Question, Unusable},
+        question::{CheckedAnswer, Question, UnusableAnswer},
         reading::unread,
     },
     limits::Limits,
@@ -134,11 +134,13 @@ impl QuestionSlot {
                     *value = read;
                     return Some(Ok(checked));
                 }
-                Err(Unusable::NoFields(read)) => {
+                Err(UnusableAnswer::NoFields(read)) => {
                     *value = read;
                     return Some(Err(AskError::NoFields));
                 }
-                Err(Unusable::Because(reason)) => clipped(&reason, limits.asking.reason_bytes),
+                Err(UnusableAnswer::Because(reason)) => {
+                    clipped(&reason, limits.asking.reason_bytes)
+                }
             },
             other => return other.clone().into_value().err().map(Err),
         };
@@ -152,7 +154,11 @@ impl QuestionSlot {
         Some(Err(AskError::Refused(reason)))
     }
     /// The answer, checked, and as it is recorded.
-    fn read(&self, value: &RawJson, limits: &Limits) -> Result<(CheckedAnswer, RawJson), Unusable> {
+    fn read(
+        &self,
+        value: &RawJson,
+        limits: &Limits,
+    ) -> Result<(CheckedAnswer, RawJson), UnusableAnswer> {
         let checked = self.question.check(value, limits)?;
         let json = checked.to_json().map_err(|error| error.to_string())?;
         Ok((checked, json))

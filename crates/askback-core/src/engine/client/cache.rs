@@ -33,7 +33,7 @@ pub(super) struct Cache {
 
 /// A result that is now wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stale<'a> {
+pub(super) enum StaleResult<'a> {
     /// All pages of a list.
     Pages(&'a str),
     /// The reads of a URI.
@@ -94,10 +94,10 @@ impl Key {
         self.parameter.as_ref().map_or(0, String::len)
     }
 
-    pub(super) fn is_stale(&self, stale: &Stale<'_>) -> bool {
+    pub(super) fn is_stale(&self, stale: &StaleResult<'_>) -> bool {
         match stale {
-            Stale::Pages(method) => self.method == *method,
-            Stale::Read(uri) => self.method == READ && self.parameter.as_deref() == Some(uri),
+            StaleResult::Pages(method) => self.method == *method,
+            StaleResult::Read(uri) => self.method == READ && self.parameter.as_deref() == Some(uri),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Cache {
         self.retain(|(_, audience), _| *audience == Audience::Anyone);
     }
 
-    pub(super) fn forget(&mut self, stale: &Stale<'_>) {
+    pub(super) fn forget(&mut self, stale: &StaleResult<'_>) {
         self.retain(|(key, _), _| !key.is_stale(stale));
     }
 

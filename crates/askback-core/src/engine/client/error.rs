@@ -13,7 +13,7 @@ use crate::{
     auth::AuthorizationError,
     jsonrpc::ErrorObject,
     protocol::{CallToolResult, ToolResultError},
-    quote::Quoted,
+    quote::QuotedName,
     revision::Revision,
 };
 
@@ -87,7 +87,7 @@ pub enum ClientError {
     #[error("the server did not answer within {0:?}")]
     TimedOut(Duration),
     /// The result of a tool does not fit the output schema the server has listed for it.
-    #[error("the result of the tool {} does not fit its output schema: {why}", Quoted(.tool))]
+    #[error("the result of the tool {} does not fit its output schema: {why}", QuotedName(.tool))]
     Output {
         /// The tool.
         tool: String,

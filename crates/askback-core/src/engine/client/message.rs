@@ -4,7 +4,7 @@ use alloc::{borrow::ToOwned, boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use super::Profile;
 use crate::{
-    jsonrpc::{self, Malformed, Message, Payload, RequestId},
+    jsonrpc::{self, MalformedMessage, Message, Payload, RequestId},
     limits::WireLimits,
     protocol::{
         ClientNotification, ClientRequest, HasMeta, InputResponse, LoggingLevel, Meta, RawJson,
@@ -56,7 +56,7 @@ pub struct SentRequest {
 #[derive(Debug)]
 pub struct ServerMessage {
     /// The message, or the reason why it is none.
-    pub content: Result<Payload, Malformed>,
+    pub content: Result<Payload, MalformedMessage>,
     /// The length of the message, in bytes.
     pub bytes: usize,
     /// The beginning of what is no message, as it may stand in a log. None where a part of it could
@@ -174,7 +174,7 @@ impl ServerMessage {
             Ok(Payload::Batch(messages)) => messages.len(),
             Ok(Payload::Single(_)) | Err(_) => 0,
         };
-        self.bytes + in_batch * size_of::<Result<Message, Malformed>>()
+        self.bytes + in_batch * size_of::<Result<Message, MalformedMessage>>()
     }
 }
 

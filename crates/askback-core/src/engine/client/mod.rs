@@ -46,7 +46,7 @@ use self::{
     timing::RateLimiter,
 };
 use crate::{
-    jsonrpc::{self, ErrorObject, Malformed, Message, Payload, RequestId, Response},
+    jsonrpc::{self, ErrorObject, MalformedMessage, Message, Payload, RequestId, Response},
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, Implementation,
@@ -478,7 +478,7 @@ impl Connection {
     /// their standard output what belongs to a log.
     fn handle_malformed(
         &mut self,
-        malformed: Malformed,
+        malformed: MalformedMessage,
         batch: Option<u64>,
         excerpt: Option<&str>,
         now: Duration,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, Connection, Event, Output, State,
-    cache::{Key, Stale},
+    cache::{Key, StaleResult},
     call::{Call, Stage},
 };
 use crate::{
@@ -196,20 +196,20 @@ impl Connection {
         };
         let event = match changed {
             ServerNotification::ToolsListChanged(_) => {
-                self.forget(&Stale::Pages("tools/list"));
+                self.forget(&StaleResult::Pages("tools/list"));
                 Event::ToolsChanged
             }
             ServerNotification::PromptsListChanged(_) => {
-                self.forget(&Stale::Pages("prompts/list"));
+                self.forget(&StaleResult::Pages("prompts/list"));
                 Event::PromptsChanged
             }
             ServerNotification::ResourcesListChanged(_) => {
-                self.forget(&Stale::Pages("resources/list"));
-                self.forget(&Stale::Pages("resources/templates/list"));
+                self.forget(&StaleResult::Pages("resources/list"));
+                self.forget(&StaleResult::Pages("resources/templates/list"));
                 Event::ResourcesChanged
             }
             ServerNotification::ResourceUpdated(params) => {
-                self.forget(&Stale::Read(&params.uri));
+                self.forget(&StaleResult::Read(&params.uri));
                 Event::ResourceUpdated(params.uri)
             }
             _ => return,
@@ -221,7 +221,7 @@ impl Connection {
 
     /// Forgets results that are now wrong: those that are kept, and those on their way, which may
     /// have been made before the change.
-    fn forget(&mut self, stale: &Stale<'_>) {
+    fn forget(&mut self, stale: &StaleResult<'_>) {
         self.cache.forget(stale);
         for (_, call) in self.calls.iter_mut() {
             if Key::of(&call.request).is_some_and(|key| key.is_stale(stale)) {

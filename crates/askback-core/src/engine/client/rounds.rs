@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     CallId, ClientError, Connection, Output, QuestionId, State,
-    cache::{Key, Stale},
+    cache::{Key, StaleResult},
     call::{AnswerStep, Refusal, RoundQuestions, Stage},
     question::{PendingQuestion, admit, link_bytes, size},
 };
@@ -101,7 +101,7 @@ impl Connection {
             && error.code == INVALID_PARAMS
         {
             // The cursor has lost its meaning, and with it the pages that led to it.
-            self.cache.forget(&Stale::Pages(key.method()));
+            self.cache.forget(&StaleResult::Pages(key.method()));
         }
         let asks = greeting.revision.facts().url_elicitation_error
             && error.code == codes::URL_ELICITATION_REQUIRED

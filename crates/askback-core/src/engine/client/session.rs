@@ -17,13 +17,13 @@ use super::{
     question::{admit, check_answer, size},
 };
 use crate::{
-    jsonrpc::{self, ErrorObject, Malformed, Message, Request, RequestId},
+    jsonrpc::{self, ErrorObject, MalformedMessage, Message, Request, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult, HasMeta,
         InputRequest, InputResponse, RawJson, RelatedTask, ServerRequest, SetLevelParams,
         SubscribeParams, codes,
     },
-    quote::Quoted,
+    quote::QuotedName,
     revision::Revision,
     wire,
 };
@@ -78,7 +78,7 @@ impl Session {
 impl Connection {
     pub(super) fn handle_batch(
         &mut self,
-        messages: Vec<Result<Message, Malformed>>,
+        messages: Vec<Result<Message, MalformedMessage>>,
         bytes: usize,
         now: Duration,
     ) {
@@ -118,7 +118,7 @@ impl Connection {
             // for ever. Over HTTP a client must not post a response (2026-07-28, basic/transports/streamable-http,
             // Sending Messages).
             State::Modern => {
-                let method = Quoted(&request.method);
+                let method = QuotedName(&request.method);
                 let sent = format!(
                     "the server sent the request {method}, which this revision does not have"
                 );
@@ -138,7 +138,7 @@ impl Connection {
             State::Idle | State::Connecting => {
                 let why = format!(
                     "a request ({}), which this revision does not have",
-                    Quoted(&request.method)
+                    QuotedName(&request.method)
                 );
                 return self.report_unreadable(&why);
             }

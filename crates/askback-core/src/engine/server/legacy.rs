@@ -10,13 +10,13 @@ use alloc::{
 };
 
 use super::{
-    Call, Changed, ClientLocation, Origin, Output, Profile, SessionChoices,
+    Call, Change, ClientLocation, Origin, Output, Profile, SessionChoices,
     modern::{notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
 use crate::{
     ask::Principal,
-    forms::{self, Lowered},
+    forms::{self, LoweredForm},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         ClientRequest, ElicitParams, ElicitResult, ElicitationCompleteParams, EmptyResult, HasMeta,
@@ -35,11 +35,11 @@ const WATCHED_BYTES: usize = 64;
 pub(super) enum Session {
     #[default]
     New,
-    Open(Box<Open>),
+    Open(Box<OpenSession>),
 }
 
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenSession {
     /// The client. A request with a progress token or a place in a trace has an origin of its own.
     origin: Arc<Origin>,
     /// The length of what the client has said of itself, in bytes.
@@ -59,14 +59,14 @@ pub(super) struct Sender<'a> {
 }
 
 /// The fate of a request.
-pub(super) enum Routed {
+pub(super) enum RequestOutcome {
     Response(Vec<u8>),
     Call(Call),
 }
 
 impl Session {
     pub(super) fn reopened(origin: Origin) -> Self {
-        Self::Open(Box::new(Open {
+        Self::Open(Box::new(OpenSession {
             origin_bytes: origin.kept_bytes(),
             origin: Arc::new(origin),
             level: None,
@@ -156,12 +156,12 @@ impl Session {
         }
     }
 
-    pub(super) fn wants(&self, profile: &Profile, changed: &Changed) -> bool {
+    pub(super) fn wants(&self, profile: &Profile, changed: &Change) -> bool {
         let Self::Open(open) = self else { return false };
         match changed {
-            Changed::Resource(uri) => open.watched.contains(uri),
+            Change::Resource(uri) => open.watched.contains(uri),
             // A session knows other tasks than these.
-            Changed::Task(_) => false,
+            Change::Task(_) => false,
             _ => tells(&profile.capabilities, changed),
         }
     }
@@ -175,7 +175,7 @@ impl Session {
         watched.map(String::as_str)
     }
 
-    pub(super) fn changed(&self, profile: &Profile, changed: &Changed, out: &mut VecDeque<Output>) {
+    pub(super) fn changed(&self, profile: &Profile, changed: &Change, out: &mut VecDeque<Output>) {
         let Self::Open(open) = self else { return };
         if self.wants(profile, changed) {
             let message = notification(changed, None)
@@ -200,19 +200,19 @@ impl Session {
         sender: &Sender<'_>,
         id: RequestId,
         request: ClientRequest,
-    ) -> Result<Routed, ErrorObject> {
+    ) -> Result<RequestOutcome, ErrorObject> {
         let request = match request {
             ClientRequest::Initialize(params) if !self.is_open() => {
                 let (open, response) = initialize(profile, sender, &id, *params)?;
                 *self = Self::Open(Box::new(open));
-                return Ok(Routed::Response(response));
+                return Ok(RequestOutcome::Response(response));
             }
             request => request,
         };
         let open = match (&mut *self, &request) {
             (Self::New, ClientRequest::Ping(_)) => {
                 let revision = Revision::LATEST_LEGACY;
-                return Ok(Routed::Response(empty(revision, &id)));
+                return Ok(RequestOutcome::Response(empty(revision, &id)));
             }
             (Self::New, _) => return Err(not_opened()),
             (Self::Open(_), ClientRequest::Initialize(_)) => {
@@ -256,7 +256,7 @@ impl Session {
                         (Arc::new(origin), meta.extra)
                     }
                 };
-                return Ok(Routed::Call(Call {
+                return Ok(RequestOutcome::Call(Call {
                     id,
                     request,
                     meta,
@@ -264,11 +264,11 @@ impl Session {
                 }));
             }
         }
-        Ok(Routed::Response(empty(revision, &id)))
+        Ok(RequestOutcome::Response(empty(revision, &id)))
     }
 }
 
-impl Open {
+impl OpenSession {
     fn watch(&mut self, uri: String, most: usize) -> Result<(), ErrorObject> {
         if self.watched.len() >= most && !self.watched.contains(&uri) {
             let why = format!("too many subscriptions (at most {most})");
@@ -295,7 +295,7 @@ fn initialize(
     sender: &Sender<'_>,
     id: &RequestId,
     params: InitializeParams,
-) -> Result<(Open, Vec<u8>), ErrorObject> {
+) -> Result<(OpenSession, Vec<u8>), ErrorObject> {
     let wish = params.protocol_version.parse::<Revision>().ok();
     let mut spoken = profile
         .revisions
@@ -325,7 +325,7 @@ fn initialize(
         trace: None,
         attachment: None,
     };
-    let open = Open {
+    let open = OpenSession {
         origin_bytes: origin.kept_bytes(),
         origin: Arc::new(origin),
         level: None,
@@ -343,7 +343,7 @@ pub(super) fn write_lowered(
     id: &RequestId,
     key: &str,
     mut question: InputRequest,
-) -> (Option<Lowered>, Vec<u8>) {
+) -> (Option<LoweredForm>, Vec<u8>) {
     let mut lowered = None;
     match &mut question {
         InputRequest::Elicit(ElicitParams::Form(form)) => {
@@ -365,7 +365,7 @@ pub(super) fn write_lowered(
 
 /// The answer, as if the question had been asked as it was meant. One that cannot be read is
 /// handed on as it came, to be refused where all answers are checked.
-pub(super) fn lift(lowered: Option<&Lowered>, answer: RawJson) -> RawJson {
+pub(super) fn lift(lowered: Option<&LoweredForm>, answer: RawJson) -> RawJson {
     let Some(lowered) = lowered else {
         return answer;
     };
@@ -391,7 +391,7 @@ pub fn read_answer(to: &Origin, question: InputRequest, answer: RawJson) -> RawJ
 }
 
 fn watches(profile: &Profile) -> bool {
-    tells(&profile.capabilities, &Changed::Resource(String::new()))
+    tells(&profile.capabilities, &Change::Resource(String::new()))
 }
 
 fn empty(revision: Revision, id: &RequestId) -> Vec<u8> {

@@ -1,11 +1,11 @@
 //! The server's side of one connection: every revision, and both eras at once.
 
 mod call;
-mod known;
+mod known_client;
 mod legacy;
 mod modern;
 mod origin;
-mod received;
+mod received_message;
 mod tasks;
 
 use alloc::{
@@ -20,13 +20,13 @@ use alloc::{
 use core::any::Any;
 
 pub use call::Call;
-pub use known::KnownClient;
+pub use known_client::KnownClient;
 pub use legacy::{read_answer, write_question};
 pub use modern::{
-    Changed, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
+    Change, OpenSubscription, admit, discover, spoken, tells, unsupported, write_notification,
 };
-pub use received::{ReceivedMessage, ReceivedRequest};
-pub use tasks::{Full, Room, Tasks};
+pub use received_message::{ReceivedMessage, ReceivedRequest};
+pub use tasks::{Room, RoomError, Tasks};
 
 use self::{
     legacy::{Sender, Session, lift, write_lowered},
@@ -35,8 +35,8 @@ use self::{
 };
 use crate::{
     ask::{CheckedRequest, Principal},
-    forms::Lowered,
-    jsonrpc::{self, ErrorObject, Malformed, Message, Notification, RequestId, Response},
+    forms::LoweredForm,
+    jsonrpc::{self, ErrorObject, MalformedMessage, Message, Notification, RequestId, Response},
     limits::Limits,
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
@@ -148,11 +148,11 @@ pub struct Connection {
     place: ClientLocation,
     session: Session,
     subscriptions: Vec<OpenSubscription>,
-    calls: BTreeMap<RequestId, Running>,
+    calls: BTreeMap<RequestId, RunningCall>,
     /// The questions that the client has, and the forms that were asked in place of others.
-    asks: BTreeMap<AskId, Option<Lowered>>,
+    asks: BTreeMap<AskId, Option<LoweredForm>>,
     /// Questions that wait for the client to say that it is initialized.
-    held: Vec<Held>,
+    held: Vec<DelayedQuestion>,
     next_ask: i64,
     batches: BTreeMap<u64, Batch>,
     next_batch: u64,
@@ -189,14 +189,14 @@ pub struct SessionChoices {
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningCall {
     origin: Arc<Origin>,
     batch: Option<u64>,
 }
 
 /// A question before the client has said that it is initialized.
 #[derive(Debug)]
-struct Held {
+struct DelayedQuestion {
     ask: AskId,
     call: RequestId,
     message: Vec<u8>,
@@ -412,7 +412,7 @@ impl Connection {
         if self.session.is_initialized() {
             self.out.push_back(Output::Ask(call, message));
         } else {
-            self.held.push(Held { ask, call, message });
+            self.held.push(DelayedQuestion { ask, call, message });
         }
         Some(ask)
     }
@@ -444,7 +444,7 @@ impl Connection {
 
     /// Whether the client is one that wants to know of this.
     #[must_use]
-    pub fn wants(&self, changed: &Changed) -> bool {
+    pub fn wants(&self, changed: &Change) -> bool {
         let mut subscriptions = self.subscriptions.iter();
         self.session.wants(&self.profile, changed)
             || subscriptions.any(|subscription| subscription.wants(changed))
@@ -456,7 +456,7 @@ impl Connection {
     }
 
     /// Tells the client that something changed, if it is one that wants to know.
-    pub fn changed(&mut self, changed: &Changed) {
+    pub fn changed(&mut self, changed: &Change) {
         self.session.changed(&self.profile, changed, &mut self.out);
         let subscriptions = self.subscriptions.iter();
         let wanting = subscriptions.filter(|subscription| subscription.wants(changed));
@@ -466,7 +466,7 @@ impl Connection {
 
     /// Tells the client how a task stands, if it wants to know.
     pub fn task_changed(&mut self, task: &DetailedTask) {
-        let changed = Changed::Task(task.task_id.clone());
+        let changed = Change::Task(task.task_id.clone());
         let subscriptions = self.subscriptions.iter();
         let wanting = subscriptions.filter(|subscription| subscription.wants(&changed));
         let messages = wanting.filter_map(|subscription| subscription.task(task));
@@ -482,7 +482,7 @@ impl Connection {
         }
     }
 
-    fn handle_batch(&mut self, messages: Vec<Result<Message, Malformed>>) {
+    fn handle_batch(&mut self, messages: Vec<Result<Message, MalformedMessage>>) {
         if !self.session.facts().is_some_and(|facts| facts.batches) {
             self.out
                 .push_back(Output::Send(jsonrpc::write_error(None, &no_batches())));
@@ -522,7 +522,7 @@ impl Connection {
         }
     }
 
-    fn handle_malformed(&mut self, malformed: &Malformed, batch: Option<u64>) {
+    fn handle_malformed(&mut self, malformed: &MalformedMessage, batch: Option<u64>) {
         if malformed.response {
             if let Some(id) = &malformed.id {
                 let error = ErrorObject::new(jsonrpc::INVALID_REQUEST, "the response is malformed");
@@ -582,8 +582,8 @@ impl Connection {
                 admit(&self.profile, principal, self.place, received)?
             }
             Era::Legacy => match self.handle_in_session(received.id, received.request)? {
-                legacy::Routed::Response(response) => return Ok(Some(response)),
-                legacy::Routed::Call(call) => call,
+                legacy::RequestOutcome::Response(response) => return Ok(Some(response)),
+                legacy::RequestOutcome::Call(call) => call,
             },
         };
         match &call.request {
@@ -600,7 +600,7 @@ impl Connection {
             }
             _ => {}
         }
-        let running = Running {
+        let running = RunningCall {
             origin: Arc::clone(&call.origin),
             batch,
         };
@@ -650,7 +650,7 @@ impl Connection {
         &mut self,
         id: RequestId,
         request: ClientRequest,
-    ) -> Result<legacy::Routed, ErrorObject> {
+    ) -> Result<legacy::RequestOutcome, ErrorObject> {
         let sender = Sender {
             principal: self.principal.as_ref(),
             place: self.place,

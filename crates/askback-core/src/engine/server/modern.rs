@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::{
     Call, ClientLocation, Origin, Profile,
-    known::{KnownClient, describes_only_a_client},
+    known_client::{KnownClient, describes_only_a_client},
     origin::{check_watched, id_bytes, known_capabilities, known_client, known_token, too_long},
-    received::ReceivedRequest,
+    received_message::ReceivedRequest,
 };
 use crate::{
     ask::Principal,
@@ -21,7 +21,7 @@ use crate::{
         SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
         SubscriptionsListenResult, TraceContext, UnsupportedVersion,
     },
-    quote::{Quoted, clipped},
+    quote::{QuotedName, clipped},
     revision::{Era, Kind, Revision},
     wire,
 };
@@ -29,7 +29,7 @@ use crate::{
 /// Something a server offers has changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Changed {
+pub enum Change {
     /// The list of tools.
     Tools,
     /// The list of prompts.
@@ -174,7 +174,7 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
         .collect();
     let unsupported = UnsupportedVersion {
         supported,
-        requested: clipped(requested, Quoted::MOST),
+        requested: clipped(requested, QuotedName::MOST),
     };
     unsupported.into_error()
 }
@@ -283,27 +283,27 @@ impl OpenSubscription {
 
     /// Whether its client asked to hear of this.
     #[must_use]
-    pub fn wants(&self, changed: &Changed) -> bool {
+    pub fn wants(&self, changed: &Change) -> bool {
         let filter = &self.filter;
         match changed {
-            Changed::Tools => filter.tools_list_changed == Some(true),
-            Changed::Prompts => filter.prompts_list_changed == Some(true),
-            Changed::Resources => filter.resources_list_changed == Some(true),
-            Changed::Resource(uri) => filter
+            Change::Tools => filter.tools_list_changed == Some(true),
+            Change::Prompts => filter.prompts_list_changed == Some(true),
+            Change::Resources => filter.resources_list_changed == Some(true),
+            Change::Resource(uri) => filter
                 .resource_subscriptions
                 .as_ref()
                 .is_some_and(|uris| uris.contains(uri)),
-            Changed::Task(id) => filter.task_ids.as_ref().is_some_and(|ids| ids.contains(id)),
+            Change::Task(id) => filter.task_ids.as_ref().is_some_and(|ids| ids.contains(id)),
         }
     }
 
     /// Returns the changes that its client asked to hear of.
-    pub fn watched(&self) -> impl Iterator<Item = Changed> {
+    pub fn watched(&self) -> impl Iterator<Item = Change> {
         let filter = &self.filter;
         let lists = [
-            (filter.tools_list_changed, Changed::Tools),
-            (filter.prompts_list_changed, Changed::Prompts),
-            (filter.resources_list_changed, Changed::Resources),
+            (filter.tools_list_changed, Change::Tools),
+            (filter.prompts_list_changed, Change::Prompts),
+            (filter.resources_list_changed, Change::Resources),
         ];
         let lists = lists
             .into_iter()
@@ -311,13 +311,13 @@ impl OpenSubscription {
         let resources = filter.resource_subscriptions.iter().flatten();
         let tasks = filter.task_ids.iter().flatten();
         lists
-            .chain(resources.cloned().map(Changed::Resource))
-            .chain(tasks.cloned().map(Changed::Task))
+            .chain(resources.cloned().map(Change::Resource))
+            .chain(tasks.cloned().map(Change::Task))
     }
 
     /// Writes the notification of a change, other than of a task ([`OpenSubscription::task`]).
     #[must_use]
-    pub fn changed(&self, changed: &Changed) -> Option<Vec<u8>> {
+    pub fn changed(&self, changed: &Change) -> Option<Vec<u8>> {
         write_notification(self.revision, notification(changed, self.meta())?)
     }
 
@@ -372,21 +372,21 @@ fn no_tasks() -> ErrorObject {
 
 /// The notification that tells of a change.
 pub(super) fn notification(
-    changed: &Changed,
+    changed: &Change,
     meta: Option<Box<Meta>>,
 ) -> Option<ServerNotification> {
     Some(match changed {
-        Changed::Tools => ServerNotification::ToolsListChanged(NotificationParams { meta }),
-        Changed::Prompts => ServerNotification::PromptsListChanged(NotificationParams { meta }),
-        Changed::Resources => ServerNotification::ResourcesListChanged(NotificationParams { meta }),
-        Changed::Resource(uri) => {
+        Change::Tools => ServerNotification::ToolsListChanged(NotificationParams { meta }),
+        Change::Prompts => ServerNotification::PromptsListChanged(NotificationParams { meta }),
+        Change::Resources => ServerNotification::ResourcesListChanged(NotificationParams { meta }),
+        Change::Resource(uri) => {
             let params = ResourceUpdatedParams {
                 uri: uri.clone(),
                 meta,
             };
             ServerNotification::ResourceUpdated(params)
         }
-        Changed::Task(_) => return None,
+        Change::Task(_) => return None,
     })
 }
 
@@ -399,38 +399,38 @@ pub fn write_notification(revision: Revision, notification: ServerNotification) 
 
 /// Whether a server with these capabilities tells of such changes.
 #[must_use]
-pub fn tells(capabilities: &ServerCapabilities, changed: &Changed) -> bool {
+pub fn tells(capabilities: &ServerCapabilities, changed: &Change) -> bool {
     let told = match changed {
-        Changed::Tools => capabilities
+        Change::Tools => capabilities
             .tools
             .as_ref()
             .and_then(|tools| tools.list_changed),
-        Changed::Prompts => capabilities
+        Change::Prompts => capabilities
             .prompts
             .as_ref()
             .and_then(|prompts| prompts.list_changed),
-        Changed::Resources => capabilities
+        Change::Resources => capabilities
             .resources
             .as_ref()
             .and_then(|resources| resources.list_changed),
-        Changed::Resource(_) => capabilities
+        Change::Resource(_) => capabilities
             .resources
             .as_ref()
             .and_then(|resources| resources.subscribe),
-        Changed::Task(_) => Some(capabilities.tasks_extension()),
+        Change::Task(_) => Some(capabilities.tasks_extension()),
     };
     told == Some(true)
 }
 
 fn granted(capabilities: &ServerCapabilities, wish: &SubscriptionFilter) -> SubscriptionFilter {
-    let grant = |wish: Option<bool>, changed: &Changed| {
+    let grant = |wish: Option<bool>, changed: &Change| {
         (wish == Some(true) && tells(capabilities, changed)).then_some(true)
     };
-    let watches = tells(capabilities, &Changed::Resource(String::new()));
+    let watches = tells(capabilities, &Change::Resource(String::new()));
     SubscriptionFilter {
-        tools_list_changed: grant(wish.tools_list_changed, &Changed::Tools),
-        prompts_list_changed: grant(wish.prompts_list_changed, &Changed::Prompts),
-        resources_list_changed: grant(wish.resources_list_changed, &Changed::Resources),
+        tools_list_changed: grant(wish.tools_list_changed, &Change::Tools),
+        prompts_list_changed: grant(wish.prompts_list_changed, &Change::Prompts),
+        resources_list_changed: grant(wish.resources_list_changed, &Change::Resources),
         resource_subscriptions: wish.resource_subscriptions.clone().filter(|_| watches),
         task_ids: wish
             .task_ids

@@ -43,14 +43,14 @@ pub trait Room {
     ///
     /// # Errors
     ///
-    /// [`Full`] where there is not as much; the room is then what it was before.
-    fn resize(&mut self, bytes: usize) -> Result<(), Full>;
+    /// [`RoomError`] where there is not as much; the room is then what it was before.
+    fn resize(&mut self, bytes: usize) -> Result<(), RoomError>;
 }
 
 /// There is no room for another task, or for more of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server keeps as many tasks as it can, or as one owner may have; try again later")]
-pub struct Full;
+pub struct RoomError;
 
 #[derive(Debug)]
 struct Task<R> {
@@ -105,14 +105,14 @@ impl<R: Room> Tasks<R> {
     ///
     /// # Errors
     ///
-    /// [`Full`] where its room is too small for any task.
+    /// [`RoomError`] where its room is too small for any task.
     pub fn begin(
         &mut self,
         id: &str,
         owner: Option<Arc<Principal>>,
         mut room: R,
         now: Millis,
-    ) -> Result<Box<DetailedTask>, Full> {
+    ) -> Result<Box<DetailedTask>, RoomError> {
         room.resize(TASK_BYTES)?;
         let task = Task {
             owner,
@@ -338,7 +338,7 @@ impl<R: Room> Tasks<R> {
 
 impl<R: Room> Task<R> {
     /// Counts what is kept of it anew.
-    fn count(&mut self, more: usize, less: usize) -> Result<(), Full> {
+    fn count(&mut self, more: usize, less: usize) -> Result<(), RoomError> {
         let bytes = (self.bytes + more).saturating_sub(less);
         self.room.resize(bytes)?;
         self.bytes = bytes;

@@ -38,7 +38,7 @@ impl<F: FnMut(usize, Value<'_>)> Walk<F> {
         let Some(arguments) = arguments.filter(|_| !properties.is_empty()) else {
             return Ok(());
         };
-        let object = At {
+        let object = ValueSeed {
             header: None,
             inside: properties,
             found: &mut self.0,
@@ -48,13 +48,13 @@ impl<F: FnMut(usize, Value<'_>)> Walk<F> {
 }
 
 /// The value of a property, or all arguments.
-struct At<'p, F> {
+struct ValueSeed<'p, F> {
     header: Option<usize>,
     inside: &'p [Property],
     found: &'p mut F,
 }
 
-impl<F: FnMut(usize, Value<'_>)> At<'_, F> {
+impl<F: FnMut(usize, Value<'_>)> ValueSeed<'_, F> {
     fn tell(&mut self, value: Value<'_>) {
         if let Some(header) = self.header {
             (self.found)(header, value);
@@ -62,7 +62,7 @@ impl<F: FnMut(usize, Value<'_>)> At<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(usize, Value<'_>)> DeserializeSeed<'de> for At<'_, F> {
+impl<'de, F: FnMut(usize, Value<'_>)> DeserializeSeed<'de> for ValueSeed<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -70,7 +70,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> DeserializeSeed<'de> for At<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for At<'_, F> {
+impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,7 +135,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for At<'_, F> {
         self.tell(Value::Unfit);
         while let Some(property) = members.next_key_seed(PropertySeed(self.inside))? {
             match property {
-                Some(property) => members.next_value_seed(At {
+                Some(property) => members.next_value_seed(ValueSeed {
                     header: property.header,
                     inside: &property.inside,
                     found: &mut *self.found,

@@ -1,9 +1,9 @@
 //! Hosts and origins.
 
-use askback_core::http::guard::{BadName, Guard, Refused};
+use askback_core::http::guard::{BadName, Guard, GuardRefusal};
 
 #[track_caller]
-fn check(guard: &Guard, host: &str, origin: Option<&str>, expected: Result<(), Refused>) {
+fn check(guard: &Guard, host: &str, origin: Option<&str>, expected: Result<(), GuardRefusal>) {
     let outcome = guard.check(Some(host.as_bytes()), origin.map(str::as_bytes));
     assert_eq!(outcome, expected, "{host:?} {origin:?}");
 }
@@ -64,10 +64,10 @@ fn a_local_server_is_reached_by_loopback_names() {
         "localhost\0",
         "http://localhost",
     ] {
-        check(&guard, host, None, Err(Refused::Host));
+        check(&guard, host, None, Err(GuardRefusal::Host));
     }
-    assert_eq!(guard.check(None, None), Err(Refused::HostMissing));
-    assert_eq!(guard.check(Some(b"\xff"), None), Err(Refused::Host));
+    assert_eq!(guard.check(None, None), Err(GuardRefusal::HostMissing));
+    assert_eq!(guard.check(Some(b"\xff"), None), Err(GuardRefusal::Host));
 }
 
 // Shows HT-02.
@@ -82,7 +82,7 @@ fn pages_of_other_origins_are_refused() {
         "http://[::1]:80",
     ] {
         check(&guard, "localhost:80", Some(origin), Ok(()));
-        check(&guard, "evil.com", Some(origin), Err(Refused::Host));
+        check(&guard, "evil.com", Some(origin), Err(GuardRefusal::Host));
     }
     for origin in [
         "null",
@@ -109,11 +109,16 @@ fn pages_of_other_origins_are_refused() {
         "http://localhost, http://evil.com",
         "http://localhost http://localhost",
     ] {
-        check(&guard, "localhost:80", Some(origin), Err(Refused::Origin));
+        check(
+            &guard,
+            "localhost:80",
+            Some(origin),
+            Err(GuardRefusal::Origin),
+        );
     }
     assert_eq!(
         guard.check(Some(b"localhost"), Some(b"\xff")),
-        Err(Refused::Origin)
+        Err(GuardRefusal::Origin)
     );
 }
 
@@ -143,7 +148,7 @@ fn hosts_and_origins_are_listed() {
         "localhost",
         "[::1]",
     ] {
-        check(&guard, host, None, Err(Refused::Host));
+        check(&guard, host, None, Err(GuardRefusal::Host));
     }
     let host = "mcp.example.com";
     for origin in ["https://app.example.com", "vscode-webview://0a1b"] {
@@ -158,7 +163,7 @@ fn hosts_and_origins_are_listed() {
         "http://localhost",
         "null",
     ] {
-        check(&guard, host, Some(origin), Err(Refused::Origin));
+        check(&guard, host, Some(origin), Err(GuardRefusal::Origin));
     }
 }
 
@@ -170,9 +175,9 @@ fn any_host_is_let_through_only_when_asked_for() {
         &guard,
         "evil.com",
         Some("http://evil.com"),
-        Err(Refused::Origin),
+        Err(GuardRefusal::Origin),
     );
-    check(&guard, "evil.com", Some("null"), Err(Refused::Origin));
+    check(&guard, "evil.com", Some("null"), Err(GuardRefusal::Origin));
     assert_eq!(guard.check(None, None), Ok(()));
     let guard = guard
         .allow_host("a.example")
@@ -238,7 +243,7 @@ fn all_that_a_request_names_must_be_right() {
         hosts: &[&str],
         authority: Option<&str>,
         origins: &[&str],
-        expected: Result<(), Refused>,
+        expected: Result<(), GuardRefusal>,
     ) {
         let checked = guard.check_request(
             hosts.iter().map(|it| it.as_bytes()),
@@ -252,7 +257,7 @@ fn all_that_a_request_names_must_be_right() {
     check(&guard, &[good], None, &[], Ok(()));
     check(&guard, &[], Some(good), &[page], Ok(()));
     check(&guard, &[good], Some(good), &[page], Ok(()));
-    check(&guard, &[], None, &[], Err(Refused::HostMissing));
+    check(&guard, &[], None, &[], Err(GuardRefusal::HostMissing));
     for (hosts, authority) in [
         (&[good, evil][..], None),
         (&[evil, good], None),
@@ -262,13 +267,13 @@ fn all_that_a_request_names_must_be_right() {
         (&[good], Some(evil)),
         (&[], Some(evil)),
     ] {
-        check(&guard, hosts, authority, &[], Err(Refused::Host));
+        check(&guard, hosts, authority, &[], Err(GuardRefusal::Host));
     }
     for origins in [[page, page], [page, "https://evil.example"]] {
-        check(&guard, &[good], None, &origins, Err(Refused::Origin));
+        check(&guard, &[good], None, &origins, Err(GuardRefusal::Origin));
     }
     // Also if every host is let through.
     let any = guard.dangerously_allow_any_host();
     check(&any, &[evil], None, &[], Ok(()));
-    check(&any, &[evil, good], None, &[], Err(Refused::Host));
+    check(&any, &[evil, good], None, &[], Err(GuardRefusal::Host));
 }

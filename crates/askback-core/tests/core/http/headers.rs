@@ -4,7 +4,8 @@ use askback_core::{
     http::{
         Mismatch,
         headers::{
-            BodySummary, Mirrored, Undecodable, check as agree, decode, encode, name_member,
+            BodySummary, HeaderDecodeError, MirroredHeaders, check as agree, decode, encode,
+            name_member,
         },
     },
     jsonrpc::ErrorObject,
@@ -21,7 +22,7 @@ fn check(headers: &[(&str, &str)], body: BodySummary<'_>, expected: Result<(), M
     let headers = headers
         .iter()
         .map(|(name, value)| (*name, value.as_bytes()));
-    let outcome = Mirrored::of(headers).and_then(|headers| agree(&headers, body));
+    let outcome = MirroredHeaders::of(headers).and_then(|headers| agree(&headers, body));
     assert_eq!(outcome, expected);
 }
 
@@ -196,7 +197,7 @@ fn values_are_encoded_where_they_must_be() {
 // Shows HT-42, HT-43.
 #[test]
 fn values_are_decoded_or_refused() {
-    let check = |header: &[u8], expected: Result<&str, Undecodable>| {
+    let check = |header: &[u8], expected: Result<&str, HeaderDecodeError>| {
         assert_eq!(
             decode(header).as_deref(),
             expected.as_ref().copied(),
@@ -233,6 +234,6 @@ fn values_are_decoded_or_refused() {
         b"caf\xe9",
         "世界".as_bytes(),
     ] {
-        check(header, Err(Undecodable));
+        check(header, Err(HeaderDecodeError));
     }
 }

@@ -1,13 +1,13 @@
 //! Media types.
 
-use askback_core::http::media::{Accepted, Media};
+use askback_core::http::media::{AcceptedMedia, Media};
 
 #[test]
 fn a_client_says_what_it_takes() {
     #[track_caller]
     fn check(headers: &[&str], json: bool, event_stream: bool) {
-        let accepted = Accepted::of(headers.iter().map(|header| header.as_bytes()));
-        let expected = Accepted { json, event_stream };
+        let accepted = AcceptedMedia::of(headers.iter().map(|header| header.as_bytes()));
+        let expected = AcceptedMedia { json, event_stream };
         assert_eq!(accepted, expected, "{headers:?}");
     }
     check(&[], true, true);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askback_core::{
     http::sse::{
-        Parser, SseEvent, TooLong, write_comment, write_event, write_named_event,
+        Parser, SseEvent, SseLimitError, write_comment, write_event, write_named_event,
         write_priming_event, write_retry,
     },
     limits::{Limits, WireLimits},
@@ -26,7 +26,7 @@ fn read_all(
     parser: &mut Parser,
     mut input: &[u8],
     events: &mut Vec<SseEvent>,
-) -> Result<(), TooLong> {
+) -> Result<(), SseLimitError> {
     while let Some(event) = parser.read(&mut input)? {
         events.push(event);
     }
@@ -200,7 +200,7 @@ fn a_stream_cannot_fill_the_memory() {
     let mut limits = Limits::default();
     limits.wire.message_bytes = 8;
     limits.wire.id_bytes = 3;
-    let check = |stream: &str, expected: Result<usize, TooLong>| {
+    let check = |stream: &str, expected: Result<usize, SseLimitError>| {
         for size in 1..=stream.len() {
             let mut parser = Parser::new(&limits.wire);
             let mut events = Vec::new();
@@ -214,26 +214,29 @@ fn a_stream_cannot_fill_the_memory() {
         }
     };
     check("data: 12345678\n\ndata: 12345678\n\n", Ok(2));
-    check("data: 123456789\n\n", Err(TooLong::Event(8)));
+    check("data: 123456789\n\n", Err(SseLimitError::Event(8)));
     check("data: 1234\ndata: 123\n\n", Ok(1));
-    check("data: 1234\ndata: 1234\n\n", Err(TooLong::Event(8)));
+    check("data: 1234\ndata: 1234\n\n", Err(SseLimitError::Event(8)));
     check(&format!("{}\n", "data\n".repeat(9)), Ok(1));
     check(
         &format!("{}\n", "data\n".repeat(10)),
-        Err(TooLong::Event(8)),
+        Err(SseLimitError::Event(8)),
     );
     check(&format!("{}\ndata: 1\n\n", "x".repeat(24)), Ok(1));
     check(
         &format!("{}\ndata: 1\n\n", "x".repeat(25)),
-        Err(TooLong::Event(8)),
+        Err(SseLimitError::Event(8)),
     );
     check(&format!(":{}\ndata: 1\n\n", "x".repeat(25)), Ok(1));
     check("id: 123\ndata: 1\n\n", Ok(1));
-    check("id: 1234\ndata: 1\n\n", Err(TooLong::Id(3)));
+    check("id: 1234\ndata: 1\n\n", Err(SseLimitError::Id(3)));
     // Other fields are not longer than what would be data.
     let mut parser = Parser::new(&limits.wire);
     let endless = "x".repeat(1000);
-    assert_eq!(parser.read(&mut endless.as_bytes()), Err(TooLong::Event(8)));
+    assert_eq!(
+        parser.read(&mut endless.as_bytes()),
+        Err(SseLimitError::Event(8))
+    );
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub trait TokenVerifier: Send + Sync + 'static {
     /// Verifies a token and returns its rights.
     ///
     /// The future may be dropped when the client goes away.
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>>;
+    fn verify<'a>(&'a self, token: PresentedToken<'a>)
+    -> BoxFuture<'a, Result<Access, TokenError>>;
 
     /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
     /// is called when the server begins, or a service of it is made within a tokio runtime.
@@ -64,7 +65,7 @@ pub struct Access {
 /// is told no more than which of these it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Rejected {
+pub enum TokenError {
     /// It was good once: the client should get another.
     #[error("the token has expired")]
     Expired,
@@ -159,7 +160,10 @@ impl<V: TokenVerifier + ?Sized> TokenVerifier for Arc<V> {
         (**self).issuers()
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(
+        &'a self,
+        token: PresentedToken<'a>,
+    ) -> BoxFuture<'a, Result<Access, TokenError>> {
         (**self).verify(token)
     }
 

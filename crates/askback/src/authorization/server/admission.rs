@@ -18,7 +18,7 @@ use http::{
 use tokio::time::Instant;
 
 use super::{
-    access::{PresentedToken, Rejected},
+    access::{PresentedToken, TokenError},
     development::is_token,
     dpop::Proofs,
     protection::Protection,
@@ -33,14 +33,14 @@ const TOKEN_BYTES: usize = 16 << 10;
 
 /// The rights of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Granted {
+pub(crate) struct RequestRights {
     /// With all that those of the token imply.
     scopes: Scopes,
     scheme: Scheme,
     expires: Option<Millis>,
 }
 
-impl Granted {
+impl RequestRights {
     /// When the token ends, where that is known.
     pub(crate) fn expires(&self) -> Option<Millis> {
         self.expires
@@ -92,7 +92,7 @@ impl Protection {
         let now = clock.now();
         let access = verified.map_err(|rejected| self.rejected(scheme, &rejected))?;
         if access.expires.is_some_and(|expires| expires <= now) {
-            return Err(self.rejected(scheme, &Rejected::Expired));
+            return Err(self.rejected(scheme, &TokenError::Expired));
         }
         let bound = self.check_binding(parts, (scheme, token), access.key.as_deref(), now);
         bound.map_err(|rejected| Refusal {
@@ -103,7 +103,7 @@ impl Protection {
             ..self.rejected(Scheme::DPoP, &rejected)
         })?;
         let scopes = self.hierarchy.widen(&access.scopes);
-        let granted = Granted {
+        let granted = RequestRights {
             scopes,
             scheme,
             expires: access.expires,
@@ -122,7 +122,7 @@ impl Protection {
     /// Scope Errors).
     pub(crate) fn check(
         &self,
-        granted: Option<&Granted>,
+        granted: Option<&RequestRights>,
         needed: &[Arc<Scopes>],
     ) -> Result<(), Refusal> {
         let covers = |scopes: &Scopes| granted.is_some_and(|all| all.scopes.contains_all(scopes));
@@ -179,12 +179,12 @@ impl Protection {
         (scheme, token): (Scheme, &str),
         key: Option<&str>,
         now: Millis,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), TokenError> {
         match (scheme, key) {
             (Scheme::Bearer, None) if !self.bound_only => Ok(()),
             (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now),
-            (_, None) => Err(Rejected::Invalid("it is bound to no key".to_owned())),
-            (Scheme::Bearer, Some(_)) => Err(Rejected::Invalid(
+            (_, None) => Err(TokenError::Invalid("it is bound to no key".to_owned())),
+            (Scheme::Bearer, Some(_)) => Err(TokenError::Invalid(
                 "it is bound to a key, and sent without proof".to_owned(),
             )),
         }
@@ -214,19 +214,19 @@ impl Protection {
     }
 
     /// A client is told no more than it needs to do better; the log says more.
-    fn rejected(&self, scheme: Scheme, rejected: &Rejected) -> Refusal {
+    fn rejected(&self, scheme: Scheme, rejected: &TokenError) -> Refusal {
         let (error, why) = match rejected {
-            Rejected::Expired => ("invalid_token", "the access token has expired"),
-            Rejected::Invalid(_) => ("invalid_token", "the access token is not valid here"),
-            Rejected::Proof(_) => (
+            TokenError::Expired => ("invalid_token", "the access token has expired"),
+            TokenError::Invalid(_) => ("invalid_token", "the access token is not valid here"),
+            TokenError::Proof(_) => (
                 "invalid_dpop_proof",
                 "the proof is not valid for this request",
             ),
-            Rejected::Nonce => (
+            TokenError::Nonce => (
                 "use_dpop_nonce",
                 "the proof must hold the nonce of this server",
             ),
-            Rejected::Unavailable(_) => {
+            TokenError::Unavailable(_) => {
                 if self.may_complain() {
                     tracing::error!(why = %rejected, "access tokens cannot be verified");
                 }

@@ -5,7 +5,7 @@ use askback_core::{ask::Principal, auth::Scopes, future::BoxFuture};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::access::{Access, PresentedToken, Rejected, TokenVerifier};
+use super::access::{Access, PresentedToken, TokenError, TokenVerifier};
 use crate::entropy::entropy;
 
 /// A few fixed tokens, for trying a server out while there is no authorization server.
@@ -21,10 +21,10 @@ use crate::entropy::entropy;
 /// # Ok::<(), askback::authorization::server::BadToken>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct DevelopmentTokens(Vec<Known>);
+pub struct DevelopmentTokens(Vec<KnownToken>);
 
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownToken {
     digest: [u8; 32],
     access: Access,
 }
@@ -76,7 +76,7 @@ impl DevelopmentTokens {
             tracing::warn!("this server accepts development tokens: use it for development only");
         }
         let access = Access::new(principal, Scopes::of(scopes)?);
-        self.0.push(Known { digest, access });
+        self.0.push(KnownToken { digest, access });
         Ok(self)
     }
 
@@ -104,7 +104,10 @@ impl TokenVerifier for DevelopmentTokens {
         Vec::new()
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(
+        &'a self,
+        token: PresentedToken<'a>,
+    ) -> BoxFuture<'a, Result<Access, TokenError>> {
         let digest: [u8; 32] = Sha256::digest(token.reveal()).into();
         let mut found = None;
         for known in &self.0 {
@@ -112,7 +115,8 @@ impl TokenVerifier for DevelopmentTokens {
                 found = Some(&known.access);
             }
         }
-        let unknown = || Rejected::Invalid("it is no development token of this server".to_owned());
+        let unknown =
+            || TokenError::Invalid("it is no development token of this server".to_owned());
         Box::pin(std::future::ready(found.cloned().ok_or_else(unknown)))
     }
 }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{
-    access::Rejected,
+    access::TokenError,
     jwt::{Compact, Header, Key, SigningAlgorithm},
 };
 use crate::{clock::millis, entropy::entropy};
@@ -47,7 +47,7 @@ const NONCE: Duration = Duration::from_secs(5 * 60);
 pub(super) struct Proofs {
     /// The URL of this server.
     url: Url,
-    seen: Mutex<Seen>,
+    seen: Mutex<ProofHistory>,
     nonces: Option<Nonces>,
 }
 
@@ -56,7 +56,7 @@ struct Nonces([u8; 32]);
 
 /// The proofs of the last two spans of time, by their digests.
 #[derive(Debug)]
-struct Seen {
+struct ProofHistory {
     most: usize,
     most_of_key: usize,
     since: Millis,
@@ -70,7 +70,7 @@ impl Proofs {
     pub(super) fn new(url: Url) -> Self {
         Self {
             url,
-            seen: Mutex::new(Seen::new(PROOFS, PROOFS_OF_KEY)),
+            seen: Mutex::new(ProofHistory::new(PROOFS, PROOFS_OF_KEY)),
             nonces: None,
         }
     }
@@ -103,11 +103,11 @@ impl Proofs {
         token: &str,
         thumbprint: &str,
         now: Millis,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), TokenError> {
         let checked = self.judge(parts, token, thumbprint, now);
         checked.map_err(|rejected| match rejected {
             // What is wrong with it is wrong with the proof, not with the token.
-            Rejected::Invalid(why) => Rejected::Proof(why),
+            TokenError::Invalid(why) => TokenError::Proof(why),
             other => other,
         })
     }
@@ -120,7 +120,7 @@ impl Proofs {
         token: &str,
         thumbprint: &str,
         now: Millis,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), TokenError> {
         let mut proofs = headers.get_all(DPOP).iter();
         let (Some(proof), None) = (proofs.next(), proofs.next()) else {
             return Err(invalid("there is not one proof"));
@@ -157,7 +157,7 @@ impl Proofs {
                 .text("nonce")
                 .is_ok_and(|nonce| nonces.has(nonce, now))
         {
-            return Err(Rejected::Nonce);
+            return Err(TokenError::Nonce);
         }
         self.remember(thumbprint, claims.text("jti")?, now)
     }
@@ -173,13 +173,13 @@ impl Proofs {
     }
 
     /// Takes each proof once.
-    fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), Rejected> {
+    fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.take(thumbprint, id, now)
     }
 }
 
-impl Seen {
+impl ProofHistory {
     fn new(most: usize, most_of_key: usize) -> Self {
         Self {
             most,
@@ -191,7 +191,7 @@ impl Seen {
         }
     }
 
-    fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<(), Rejected> {
+    fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
         // Thumbprints are all of one length.
         let digest = Sha256::new().chain_update(thumbprint).chain_update(id);
         let digest = digest.finalize().into();
@@ -209,7 +209,7 @@ impl Seen {
         }
         if self.now.len() >= self.most {
             let why = "there are more proofs than can be remembered";
-            return Err(Rejected::Unavailable(why.to_owned()));
+            return Err(TokenError::Unavailable(why.to_owned()));
         }
         self.of_keys.insert(thumbprint.to_owned(), of_key + 1);
         self.now.insert(digest);
@@ -242,7 +242,7 @@ impl fmt::Debug for Nonces {
 }
 
 /// The algorithm of a proof and the key it brings along.
-fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), Rejected> {
+fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), TokenError> {
     if header.typ.as_deref() != Some(TYPE) || header.has_extensions() {
         return Err(invalid(
             "it is no proof (`typ`), or wants more understood than that (`crit`)",
@@ -287,8 +287,8 @@ fn digest_of(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
-fn invalid(why: &str) -> Rejected {
-    Rejected::Invalid(why.to_owned())
+fn invalid(why: &str) -> TokenError {
+    TokenError::Invalid(why.to_owned())
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
 
     /// Checks what becomes of each proof, by a key, with an id, at a time in seconds.
     #[track_caller]
-    fn check(seen: &mut Seen, proofs: &[(&str, &str, Millis, &str)]) {
+    fn check(seen: &mut ProofHistory, proofs: &[(&str, &str, Millis, &str)]) {
         for (key, id, at, expected) in proofs {
             let taken = seen.take(key, id, at * SECOND);
             let why = taken.err().map(|why| why.to_string()).unwrap_or_default();
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_proof_is_remembered_for_as_long_as_it_could_come() {
         // One made a minute ahead could come for two.
-        let mut seen = Seen::new(100, 100);
+        let mut seen = ProofHistory::new(100, 100);
         check(
             &mut seen,
             &[
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn the_holder_of_one_key_does_not_use_up_what_is_for_all() {
-        let mut seen = Seen::new(5, 2);
+        let mut seen = ProofHistory::new(5, 2);
         check(
             &mut seen,
             &[

@@ -20,7 +20,7 @@ pub struct UnusableUrl(pub(super) String);
 
 /// Why nothing was fetched.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unfetched {
+pub(super) enum FetchFailure {
     #[error("{}", .0.in_full())]
     Failed(#[from] FetchError),
     #[error("it answered with status {0}")]
@@ -32,7 +32,7 @@ pub(super) fn fetcher() -> io::Result<Fetcher> {
     Fetcher::new(Reach::anywhere(), &Route::Environment, &Limits::default())
 }
 
-pub(super) async fn get(fetcher: &Fetcher, url: &Url) -> Result<Vec<u8>, Unfetched> {
+pub(super) async fn get(fetcher: &Fetcher, url: &Url) -> Result<Vec<u8>, FetchFailure> {
     body(fetcher.get(url, Redirects::None).await?)
 }
 
@@ -42,15 +42,15 @@ pub(super) async fn post_form(
     url: &Url,
     credentials: HeaderValue,
     form: String,
-) -> Result<Vec<u8>, Unfetched> {
+) -> Result<Vec<u8>, FetchFailure> {
     let headers = HeaderMap::from_iter([(AUTHORIZATION, credentials)]);
     body(fetcher.post_form(url, headers, form.into_bytes()).await?)
 }
 
-fn body(fetched: FetchedAnswer) -> Result<Vec<u8>, Unfetched> {
+fn body(fetched: FetchedAnswer) -> Result<Vec<u8>, FetchFailure> {
     match fetched.status {
         200 => Ok(fetched.body),
-        status => Err(Unfetched::Status(status)),
+        status => Err(FetchFailure::Status(status)),
     }
 }
 

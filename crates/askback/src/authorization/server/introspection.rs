@@ -19,9 +19,9 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    access::{Access, PresentedToken, Rejected, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier},
     fetch::{fetcher, post_form, usable},
-    jwt::{BadKeys, Claims, Expected},
+    jwt::{BadKeys, Claims, ExpectedClaims},
 };
 use crate::clock::millis;
 
@@ -64,13 +64,13 @@ pub struct Introspection {
     keep: Duration,
     fetcher: Fetcher,
     room: Semaphore,
-    good: Mutex<Kept<Access>>,
+    good: Mutex<AnswerCache<Access>>,
     /// Apart from the good ones: whoever sends others must not have those forgotten.
-    refused: Mutex<Kept<Rejected>>,
+    refused: Mutex<AnswerCache<TokenError>>,
 }
 
 /// The cached answers about tokens, by their digests.
-struct Kept<T> {
+struct AnswerCache<T> {
     answers: HashMap<[u8; 32], (T, Millis)>,
     /// The first to go stands first.
     order: VecDeque<[u8; 32]>,
@@ -129,7 +129,7 @@ impl Introspection {
         self
     }
 
-    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         let digest = digest_of(token);
         let now = token.now();
         if let Some(access) = lock(&self.good).get(&digest, now) {
@@ -155,8 +155,8 @@ impl Introspection {
     }
 
     /// Asks the issuer.
-    async fn ask(&self, token: PresentedToken<'_>) -> Result<Claims, Rejected> {
-        let unavailable = |why: &dyn fmt::Display| Rejected::Unavailable(why.to_string());
+    async fn ask(&self, token: PresentedToken<'_>) -> Result<Claims, TokenError> {
+        let unavailable = |why: &dyn fmt::Display| TokenError::Unavailable(why.to_string());
         let credentials = HeaderValue::from_str(&self.credentials);
         let mut credentials = credentials.map_err(|why| unavailable(&why))?;
         credentials.set_sensitive(true);
@@ -172,17 +172,19 @@ impl Introspection {
         claims.map_err(|_| unavailable(&"the issuer does not answer with a JSON object"))
     }
 
-    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         if claims.get("active") != Some(&Value::Bool(true)) {
-            return Err(Rejected::Invalid("its issuer does not know it".to_owned()));
+            return Err(TokenError::Invalid(
+                "its issuer does not know it".to_owned(),
+            ));
         }
         if claims.get("iss").is_some() && claims.text("iss")? != self.issuer {
-            return Err(Rejected::Invalid(
+            return Err(TokenError::Invalid(
                 "another issuer has issued it (`iss`)".to_owned(),
             ));
         }
         check_kind(claims)?;
-        let expected = Expected {
+        let expected = ExpectedClaims {
             issuer: &self.issuer,
             resource: token.resource(),
             audiences: &self.audiences,
@@ -203,7 +205,10 @@ impl TokenVerifier for Introspection {
         vec![self.issuer.clone()]
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(
+        &'a self,
+        token: PresentedToken<'a>,
+    ) -> BoxFuture<'a, Result<Access, TokenError>> {
         Box::pin(self.access(token))
     }
 }
@@ -216,7 +221,7 @@ impl fmt::Debug for Introspection {
     }
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for AnswerCache<T> {
     fn default() -> Self {
         Self {
             answers: HashMap::new(),
@@ -225,7 +230,7 @@ impl<T> Default for Kept<T> {
     }
 }
 
-impl<T: Clone> Kept<T> {
+impl<T: Clone> AnswerCache<T> {
     fn get(&self, digest: &[u8; 32], now: Millis) -> Option<T> {
         let (said, until) = self.answers.get(digest)?;
         (now < *until).then(|| said.clone())
@@ -246,7 +251,7 @@ impl<T: Clone> Kept<T> {
 
 /// Refresh tokens are known to the issuer as well, and may name this server; they are no access
 /// tokens, where it says so (2026-07-28, basic/authorization, Token Handling).
-fn check_kind(claims: &Claims) -> Result<(), Rejected> {
+fn check_kind(claims: &Claims) -> Result<(), TokenError> {
     for (name, kinds) in [
         ("token_use", &["access_token", "access"][..]),
         ("token_type", &["Bearer", "DPoP", "access_token"]),
@@ -257,14 +262,14 @@ fn check_kind(claims: &Claims) -> Result<(), Rejected> {
             Some(Value::String(kind)) if is_one(kind) => {}
             Some(_) => {
                 let why = format!("it is no access token (`{name}`)");
-                return Err(Rejected::Invalid(why));
+                return Err(TokenError::Invalid(why));
             }
         }
     }
     Ok(())
 }
 
-fn lock<T>(kept: &Mutex<Kept<T>>) -> MutexGuard<'_, Kept<T>> {
+fn lock<T>(kept: &Mutex<AnswerCache<T>>) -> MutexGuard<'_, AnswerCache<T>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -295,7 +300,7 @@ mod tests {
     #[test]
     fn no_more_answers_are_kept_than_a_bound() {
         let digest = |number: usize| -> [u8; 32] { Sha256::digest(number.to_be_bytes()).into() };
-        let mut kept = Kept::default();
+        let mut kept = AnswerCache::default();
         for number in 0..=KEPT {
             kept.put(digest(number), number, 1);
             // What is kept already takes no more room.

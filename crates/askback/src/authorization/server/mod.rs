@@ -44,11 +44,11 @@ mod introspection;
 mod jwt;
 mod protection;
 
-pub use access::{Access, PresentedToken, Rejected, TokenVerifier};
+pub use access::{Access, PresentedToken, TokenError, TokenVerifier};
 pub use development::{BadToken, DevelopmentTokens};
 pub use fetch::UnusableUrl;
 pub use introspection::Introspection;
 pub use jwt::{BadKeys, IdToken, IdTokenVerifier, JwtVerifier, SignInCheck, SigningAlgorithm};
 pub use protection::{BadProtection, Protection};
 
-pub(crate) use admission::{Granted, Refusal};
+pub(crate) use admission::{Refusal, RequestRights};

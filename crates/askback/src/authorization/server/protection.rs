@@ -13,7 +13,7 @@ use askback_core::{
 use tokio::time::Instant;
 
 use super::{
-    access::{Access, PresentedToken, Rejected, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier},
     dpop::Proofs,
     fetch::{UnusableUrl, usable},
     hierarchy::Hierarchy,
@@ -66,13 +66,16 @@ struct VerifyFn<F>(F);
 impl<F, Fut> TokenVerifier for VerifyFn<F>
 where
     F: Fn(String) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Access, Rejected>> + Send + 'static,
+    Fut: Future<Output = Result<Access, TokenError>> + Send + 'static,
 {
     fn issuers(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(
+        &'a self,
+        token: PresentedToken<'a>,
+    ) -> BoxFuture<'a, Result<Access, TokenError>> {
         Box::pin((self.0)(token.reveal().to_owned()))
     }
 }
@@ -106,7 +109,7 @@ impl Protection {
     ///
     /// use askback::{
     ///     Principal, Server,
-    ///     authorization::server::{Access, Protection, Rejected},
+    ///     authorization::server::{Access, Protection, TokenError},
     /// };
     ///
     /// # fn protect(server: Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -115,7 +118,7 @@ impl Protection {
     ///     let users = Arc::clone(&users);
     ///     async move {
     ///         let user = users.get(&*token).copied();
-    ///         let user = user.ok_or_else(|| Rejected::Invalid("no such token".to_owned()))?;
+    ///         let user = user.ok_or_else(|| TokenError::Invalid("no such token".to_owned()))?;
     ///         Ok(Access::from(Principal::new(user)))
     ///     }
     /// })?;
@@ -140,7 +143,7 @@ impl Protection {
     ) -> Result<Self, BadProtection>
     where
         F: Fn(String) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Access, Rejected>> + Send + 'static,
+        Fut: Future<Output = Result<Access, TokenError>> + Send + 'static,
     {
         Self::build(resource.into(), Vec::new(), Arc::new(VerifyFn(verify)))
     }

@@ -11,7 +11,7 @@ use askback_core::{
 use super::{Answer, CallPeer, HandlerCall, Stopwatch};
 use crate::{
     ctx::FlowPause,
-    entropy::Draw,
+    entropy::RandomBytes,
     error::Result,
     flow::{Drive, IDENTITY_BYTES, Turn},
     server::{
@@ -120,7 +120,7 @@ impl<T: Answer> HandlerCall<T> {
     /// Takes down what the retry needs. The random bytes of the state and of its seal are drawn at once.
     pub(super) fn take_down(&mut self, drive: &Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
-        let mut random = Draw::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
+        let mut random = RandomBytes::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
         let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
         let identity = drive.cell().identity_from(|| Ok(random))?;
         let state = drive.cell().flow().suspend(identity, token, now);

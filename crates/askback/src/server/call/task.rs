@@ -10,7 +10,7 @@ use askback_core::{
     wire,
 };
 
-use super::{Answer, CallPeer, HandlerCall, held::HeldDriver};
+use super::{Answer, CallPeer, HandlerCall, held_driver::HeldDriver};
 use crate::{
     ctx::{AskingPeer, FlowPause},
     error::{Error, Result},
@@ -144,7 +144,7 @@ impl<T: Answer> HandlerCall<T> {
         drive.cell().become_task();
         Self {
             shared: Arc::clone(&self.shared),
-            home: self.home,
+            scope_id: self.scope_id,
             peer,
             incoming: Arc::clone(&self.incoming),
             handler: self.handler.clone(),

@@ -8,7 +8,7 @@ use std::{
 
 use askback_core::{
     ask::{CheckedRequest, Principal, Reply},
-    engine::server::{AskId, Call, Changed, ClientLocation, Connection, Output},
+    engine::server::{AskId, Call, Change, ClientLocation, Connection, Output},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
@@ -51,7 +51,7 @@ pub(super) struct State {
     /// How many bytes were taken out of `outgoing` and are not written yet.
     unwritten: usize,
     /// The changes while the client did not read: each is notified once, when it reads again.
-    untold: BTreeSet<Changed>,
+    untold: BTreeSet<Change>,
     /// Wakes the connection, while it rests: it looks at all of this before.
     resting: Option<Waker>,
 }
@@ -153,9 +153,9 @@ impl Link {
     }
 
     /// Tells of a change; of a task, how it stands by now.
-    fn tell(&self, state: &mut State, changed: &Changed) {
+    fn tell(&self, state: &mut State, changed: &Change) {
         match changed {
-            Changed::Task(id) => {
+            Change::Task(id) => {
                 if state.engine.wants(changed)
                     && let Ok(task) = self.shared.task(id, state.engine.principal())
                 {
@@ -298,7 +298,7 @@ impl State {
 }
 
 impl Observer for Link {
-    fn changed(&self, changed: &Changed, to: &Audience) {
+    fn changed(&self, changed: &Change, to: &Audience) {
         self.with(|state| {
             let principal = state.engine.principal().map(|principal| &**principal);
             if !self.shared.concerns(changed, to, principal) {

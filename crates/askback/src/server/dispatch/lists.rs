@@ -7,7 +7,7 @@ use askback_core::{
     protocol::{Outcome, PaginatedParams},
 };
 
-use super::Answering;
+use super::CallContext;
 use crate::{
     error::Result,
     server::{
@@ -15,11 +15,11 @@ use crate::{
         catalog::Catalog,
         offer::Offer,
         page,
-        written::{Message, Place},
+        page_cache::{Message, Place},
     },
 };
 
-impl Answering {
+impl CallContext {
     /// A list of what is always there.
     pub(super) fn list<T: Offer>(
         &self,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use askback_core::engine::server::{Changed, tells};
+use askback_core::engine::server::{Change, tells};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
@@ -48,20 +48,20 @@ enum OwnerHint {
 }
 
 impl ChangedThing {
-    fn of(changed: &Changed) -> Option<Self> {
+    fn of(changed: &Change) -> Option<Self> {
         Some(match changed {
-            Changed::Tools => Self::Tools,
-            Changed::Prompts => Self::Prompts,
-            Changed::Resources => Self::Resources,
-            Changed::Resource(uri) => Self::Resource(uri.clone()),
-            Changed::Task(id) => Self::Task(id.clone()),
+            Change::Tools => Self::Tools,
+            Change::Prompts => Self::Prompts,
+            Change::Resources => Self::Resources,
+            Change::Resource(uri) => Self::Resource(uri.clone()),
+            Change::Task(id) => Self::Task(id.clone()),
             // It has no word here.
             _ => return None,
         })
     }
 }
 
-impl From<ChangedThing> for Changed {
+impl From<ChangedThing> for Change {
     fn from(changed: ChangedThing) -> Self {
         match changed {
             ChangedThing::Tools => Self::Tools,
@@ -78,7 +78,7 @@ impl From<ChangedThing> for Changed {
 pub(in crate::server) fn publish_change(
     shared: &Shared,
     node: &Node,
-    changed: &Changed,
+    changed: &Change,
     to: &Audience,
 ) {
     let Some(bus) = &node.bus else { return };

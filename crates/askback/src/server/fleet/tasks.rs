@@ -13,7 +13,7 @@ use std::{
 use askback_core::{
     ask::{Millis, Principal},
     auth::Scopes,
-    engine::server::{Changed, Full, Origin, Room},
+    engine::server::{Change, Origin, Room, RoomError},
     jsonrpc::{ErrorObject, RequestId},
     protocol::{DetailedTask, InputRequests, InputResponses, RawJson, TaskStatus},
     rfc3339,
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AskName, AskedQuestion, Fate, JournalPeer, LeaseGuard, MAC, Node, PrincipalRecord, RECORD,
-    Standing, answer_to, finish, is_given, mac, opened, place_in, sealed,
+    AskName, AskedQuestion, CallRecord, DeliveryOutcome, JournalPeer, LeaseGuard, MAC, Node,
+    PrincipalRecord, RECORD, answer_to, finish, is_given, mac, opened, place_in, sealed,
 };
 use crate::{
     clock::millis,
@@ -70,12 +70,12 @@ pub(super) struct WorkingTask {
     facts: TaskFacts,
     /// The questions that have no answer yet.
     open: BTreeMap<u32, AskedQuestion>,
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<StatusMessage>>,
 }
 
 /// The last words with which a task said how it stands.
 #[derive(Default)]
-struct Said {
+struct StatusMessage {
     message: Option<String>,
     is_new: bool,
 }
@@ -103,7 +103,7 @@ pub(super) enum Stage {
 pub(crate) struct BegunTask {
     shared: Arc<Shared>,
     node: Arc<Node>,
-    standing: Standing,
+    standing: CallRecord,
     task: WorkingTask,
     lease: LeaseGuard,
     place: Charge,
@@ -143,7 +143,7 @@ pub(in crate::server) async fn begin_task(
     };
     let task = WorkingTask::new(facts, BTreeMap::new());
     // No client finds a task by the id of its request.
-    let mut standing = Standing::new(call, session, RequestId::from(0), 1);
+    let mut standing = CallRecord::new(call, session, RequestId::from(0), 1);
     standing.task = Some(task.clone());
     let expires = task.expires(shared);
     let record = standing.record(incoming, Some(state), BTreeMap::new(), expires, now)?;
@@ -187,7 +187,7 @@ pub(in crate::server) async fn begin_task(
 
 fn cannot_begin(error: StoreError) -> Error {
     match error {
-        StoreError::Full { .. } | StoreError::ShareFull => full(Full),
+        StoreError::Full { .. } | StoreError::ShareFull => full(RoomError),
         error => {
             tracing::error!(%error, "a task could not be written down");
             Error::protocol(ErrorObject::internal(
@@ -233,7 +233,7 @@ impl BegunTask {
 
 impl WorkingTask {
     pub(super) fn new(facts: TaskFacts, open: BTreeMap<u32, AskedQuestion>) -> Self {
-        let said = Said {
+        let said = StatusMessage {
             message: facts.message.clone(),
             is_new: false,
         };
@@ -272,7 +272,7 @@ impl WorkingTask {
         said.message = Some(message);
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
+    fn said(&self) -> MutexGuard<'_, StatusMessage> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -323,7 +323,7 @@ impl WorkingTask {
 
 fn tell_changed(shared: &Shared, name: &str) {
     // The owner is checked when a client is told of the status.
-    shared.changed(&Changed::Task(name.to_owned()), Audience::All);
+    shared.changed(&Change::Task(name.to_owned()), Audience::All);
 }
 
 /// Writes down what tasks have said since the last time.
@@ -434,7 +434,7 @@ fn read_name(
 }
 
 /// A task as it is written down: whose it is, its status, and the questions that are answered.
-type Found = ((SessionId, CallId), Status, Vec<u32>);
+type StoredTask = ((SessionId, CallId), Status, Vec<u32>);
 
 /// A task of this owner, which must be there.
 async fn read(
@@ -442,7 +442,7 @@ async fn read(
     node: &Node,
     name: &str,
     owner: Option<&Arc<Principal>>,
-) -> Result<Found> {
+) -> Result<StoredTask> {
     let found = find(shared, node, name, owner).await?;
     found.ok_or_else(unknown)
 }
@@ -453,7 +453,7 @@ async fn find(
     node: &Node,
     name: &str,
     owner: Option<&Arc<Principal>>,
-) -> Result<Option<Found>> {
+) -> Result<Option<StoredTask>> {
     let Some(whose) = read_name(shared, name, owner) else {
         return Ok(None);
     };
@@ -531,10 +531,10 @@ pub(in crate::server) async fn answer(
         };
         let cause = (owner, origin.attachment.as_ref());
         match answer_to(shared, node, (session, ask), cause, Ok(value)).await {
-            Fate::Accepted => is_changed = true,
+            DeliveryOutcome::Accepted => is_changed = true,
             // It has ended meanwhile.
-            Fate::Unknown => {}
-            Fate::Unavailable => {
+            DeliveryOutcome::Unknown => {}
+            DeliveryOutcome::Unavailable => {
                 return Err(Error::protocol(ErrorObject::internal(
                     "the server cannot write this down now; send it again",
                 )));

@@ -10,7 +10,7 @@ use askback_core::{
     },
     http::{
         Mismatch,
-        headers::{self, Mirrored},
+        headers::{self, MirroredHeaders},
     },
     jsonrpc::{ErrorObject, Request},
     protocol::ClientRequest,
@@ -45,7 +45,7 @@ pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
     // Handlers ask their context, which notes that they did.
     extensions.remove::<Principal>();
     #[cfg(feature = "oauth-server")]
-    extensions.remove::<crate::authorization::server::Granted>();
+    extensions.remove::<crate::authorization::server::RequestRights>();
     let headers = parts.headers.iter();
     let harmless = headers.filter(|(name, value)| !is_proof(name) && !value.is_sensitive());
     let harmless = harmless.map(|(name, value)| (name.clone(), value.clone()));
@@ -154,7 +154,7 @@ fn check_arguments(
 /// Checks what matters before parameters, where they could not be read or do not name a revision.
 fn check_revision(
     profile: &Profile,
-    headers: &Mirrored<'_>,
+    headers: &MirroredHeaders<'_>,
     method: &str,
     named: Option<&str>,
     wish: Option<&str>,

@@ -14,7 +14,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::server::{
     budget::{Charge, NoRoom},
-    written::Message,
+    page_cache::Message,
 };
 
 /// From how many bytes on what is on its way is counted.
@@ -25,13 +25,13 @@ pub(super) const WORTH_COUNTING: usize = 4 << 10;
 pub(super) struct Outgoing(Bytes);
 
 /// Bytes with the room they take.
-struct Counted {
+struct CountedBytes {
     bytes: Vec<u8>,
     _room: Charge,
 }
 
 /// A whole body, in two pieces: the second, which may be empty, is shared with other responses.
-pub(super) struct Whole {
+pub(super) struct WholeBody {
     next: Bytes,
     rest: Bytes,
 }
@@ -46,7 +46,7 @@ struct CountedPage {
 pub struct Body(Kind);
 
 enum Kind {
-    Whole(Whole),
+    Whole(WholeBody),
     Events(Box<dyn Events>),
 }
 
@@ -80,13 +80,13 @@ impl Outgoing {
     /// Wraps bytes that have room already, where they are worth counting.
     pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
         Self(match room {
-            Some(_room) => Bytes::from_owner(Counted { bytes, _room }),
+            Some(_room) => Bytes::from_owner(CountedBytes { bytes, _room }),
             None => bytes.into(),
         })
     }
 }
 
-impl Whole {
+impl WholeBody {
     /// Takes room for what is worth counting.
     pub(super) fn new(
         message: Message,
@@ -118,7 +118,7 @@ impl Whole {
     }
 }
 
-impl From<Outgoing> for Whole {
+impl From<Outgoing> for WholeBody {
     fn from(Outgoing(next): Outgoing) -> Self {
         let rest = Bytes::new();
         Self { next, rest }
@@ -131,14 +131,14 @@ impl AsRef<[u8]> for CountedPage {
     }
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
 impl Body {
-    pub(super) fn whole(body: impl Into<Whole>) -> Self {
+    pub(super) fn whole(body: impl Into<WholeBody>) -> Self {
         Self(Kind::Whole(body.into()))
     }
 

@@ -22,13 +22,13 @@ use tokio::{
 };
 
 use super::{
-    arriving::Arriving,
-    beside::{Beside, ConnectionEnds, Outgoing, RequestBody},
+    arriving_body::ArrivingBody,
     body::{Body, WORTH_COUNTING},
+    connections::{ConnectionActivity, ConnectionGuard, RequestGuard},
     response,
     service::Service,
+    side_services::{ConnectionEnds, Outgoing, RequestBody, SideServices},
     stop::{Phase, Stop},
-    waiting::{InRequest, Present, Standing},
 };
 use crate::server::budget::Charge;
 
@@ -47,10 +47,10 @@ const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 const LINGER: Duration = Duration::from_millis(250);
 
 pub(super) async fn connection(
-    (io, ends): (Patient, ConnectionEnds),
+    (io, ends): (ClientSocket, ConnectionEnds),
     service: Service,
-    (path, beside): (Arc<str>, Beside),
-    present: &Present,
+    (path, beside): (Arc<str>, SideServices),
+    present: &ConnectionGuard,
     until: Phase,
 ) -> hyper::Result<()> {
     let shared = Arc::clone(service.shared());
@@ -62,7 +62,7 @@ pub(super) async fn connection(
     }
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
-        let request = request.map(|body| Arriving::new(body, &present.0));
+        let request = request.map(|body| ArrivingBody::new(body, &present.0));
         respond(&service, &path, (&beside, ends), request, in_request)
     });
     let mut http = http1::Builder::new();
@@ -127,10 +127,10 @@ enum End {
 async fn respond(
     service: &Service,
     path: &str,
-    (beside, ends): (&Beside, ConnectionEnds),
-    mut request: Request<Arriving>,
-    in_request: InRequest,
-) -> Result<Response<Watched>, Infallible> {
+    (beside, ends): (&SideServices, ConnectionEnds),
+    mut request: Request<ArrivingBody>,
+    in_request: RequestGuard,
+) -> Result<Response<ResponseBody>, Infallible> {
     let asked = request.uri().path();
     let response = if asked == path || service.protected().serves(asked) {
         service.respond(request).await.map(Answer::Ours)
@@ -152,8 +152,8 @@ async fn respond(
     Ok(response)
 }
 
-fn watched(response: Response<Answer>, in_request: InRequest) -> Response<Watched> {
-    response.map(|body| Watched {
+fn watched(response: Response<Answer>, in_request: RequestGuard) -> Response<ResponseBody> {
+    response.map(|body| ResponseBody {
         body,
         _in_request: in_request,
     })
@@ -166,12 +166,12 @@ enum Answer {
 }
 
 /// A response. Its connection waits for the next request when it is written.
-struct Watched {
+struct ResponseBody {
     body: Answer,
-    _in_request: InRequest,
+    _in_request: RequestGuard,
 }
 
-impl http_body::Body for Watched {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -205,14 +205,14 @@ impl http_body::Body for Watched {
 
 /// A socket that fails when its client is too long with the head of a request, or leaves what it is
 /// sent unread for too long, and says what the connection is at.
-pub(super) struct Patient {
+pub(super) struct ClientSocket {
     /// Of which no more is read at once than hyper needs for most requests: it keeps a buffer as
     /// large as what it was once given, for as long as the connection is there.
     inner: Take<TcpStream>,
     limit: Duration,
     /// Since the client has not taken anything.
     stalled: Option<Pin<Box<Sleep>>>,
-    standing: Arc<Standing>,
+    standing: Arc<ConnectionActivity>,
     head: Head,
 }
 
@@ -228,7 +228,7 @@ struct Head {
 }
 
 impl Head {
-    fn grow(&mut self, standing: &Standing, bytes: usize) {
+    fn grow(&mut self, standing: &ConnectionActivity, bytes: usize) {
         if !standing.awaits_head() {
             return self.end();
         }
@@ -239,7 +239,7 @@ impl Head {
     }
 
     /// Whether it is late, while it is waited for.
-    fn is_late(&mut self, standing: &Standing, cx: &mut Context<'_>) -> bool {
+    fn is_late(&mut self, standing: &ConnectionActivity, cx: &mut Context<'_>) -> bool {
         if !standing.awaits_head() {
             return false;
         }
@@ -269,11 +269,11 @@ impl Head {
     }
 }
 
-impl Patient {
+impl ClientSocket {
     pub(super) fn new(
         stream: TcpStream,
         service: &Service,
-        present: &Present,
+        present: &ConnectionGuard,
         heads: Charge,
     ) -> Self {
         Self {
@@ -312,7 +312,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for ClientSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -331,7 +331,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for ClientSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -15,7 +15,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{session::Session, sessions::Sessions};
 use crate::{
-    entropy::Draw,
+    entropy::RandomBytes,
     journal::{SessionId, SessionRequest},
     server::{
         Shared,
@@ -59,7 +59,7 @@ fn binding<'a>(shared: &'a Shared, principal: Option<&'a Principal>) -> seal::Bi
 
 /// The id of a session that has been opened, and its name in the fleet.
 pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, SessionId)> {
-    let mut random = Draw::<{ 16 + 28 }>::new()?;
+    let mut random = RandomBytes::<{ 16 + 28 }>::new()?;
     let (member, entropy) = (random.take(), seal::Entropy(random.take()));
     let mut seed = session
         .seed()

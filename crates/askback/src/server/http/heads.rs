@@ -2,8 +2,8 @@
 
 use askback_core::http::{
     Mismatch,
-    headers::{self, Mirrored},
-    media::{Accepted, Media},
+    headers::{self, MirroredHeaders},
+    media::{AcceptedMedia, Media},
 };
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
@@ -67,12 +67,12 @@ impl<'a> Heads<'a> {
     }
 
     /// The kinds of body that the client takes.
-    pub(super) fn accepted(&self) -> Accepted {
+    pub(super) fn accepted(&self) -> AcceptedMedia {
         if self.accept.is_repeated {
             let values = self.all.get_all(ACCEPT).iter();
-            Accepted::of(values.map(HeaderValue::as_bytes))
+            AcceptedMedia::of(values.map(HeaderValue::as_bytes))
         } else {
-            Accepted::of(self.accept.first)
+            AcceptedMedia::of(self.accept.first)
         }
     }
 
@@ -87,8 +87,8 @@ impl<'a> Heads<'a> {
     }
 
     /// The headers that repeat the body.
-    pub(super) fn mirrored(&self) -> Result<Mirrored<'a>, Mismatch> {
-        Ok(Mirrored {
+    pub(super) fn mirrored(&self) -> Result<MirroredHeaders<'a>, Mismatch> {
+        Ok(MirroredHeaders {
             version: self.version.single(headers::PROTOCOL_VERSION)?,
             method: self.method.single(headers::METHOD)?,
             name: self.name.single(headers::NAME)?,

@@ -15,29 +15,29 @@
 //! [`Service`] to stand in a router beside other routes.
 
 mod admission;
-mod arriving;
-mod beside;
+mod arriving_body;
 mod body;
 mod connection;
+mod connections;
+mod endpoint_protection;
 mod fleet_session;
 mod heads;
-mod known;
-mod listening;
+mod known_clients;
 mod pages;
 mod peer_user;
-mod protected;
 mod read;
-mod reading;
 mod response;
 mod serve;
 mod service;
 mod session;
 mod sessions;
+mod side_services;
 mod signal;
 mod stateless;
 mod stop;
 mod stream;
-mod waiting;
+mod stream_body;
+mod subscription;
 
 use std::{convert::Infallible, error::Error, future::Future, io, net::SocketAddr, sync::Arc};
 
@@ -45,16 +45,19 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 pub use askback_core::http::guard::{BadName, Guard};
-pub use beside::{ConnectionEnds, RequestBody};
 pub use body::Body;
+#[doc(hidden)]
+pub use connections::{ConnectionPlace, ConnectionPlaces};
 pub use peer_user::PeerUser;
 pub use service::Service;
+pub use side_services::{ConnectionEnds, RequestBody};
 pub use signal::stop_signal;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
-#[doc(hidden)]
-pub use waiting::{ConnectionPlace, ConnectionPlaces};
 
-use self::{beside::Beside, protected::Protected, sessions::Sessions, stop::Stop};
+use self::{
+    endpoint_protection::EndpointProtection, sessions::Sessions, side_services::SideServices,
+    stop::Stop,
+};
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
@@ -74,10 +77,10 @@ pub struct Endpoint {
     shared: Arc<Shared>,
     guard: Guard,
     path: String,
-    protected: Protected,
+    protected: EndpointProtection,
     /// Whether the pair of endpoints of 2024-11-05 is served as well.
     pairs: bool,
-    beside: Beside,
+    beside: SideServices,
 }
 
 impl ServerBuilder {
@@ -119,9 +122,9 @@ impl Server {
             shared: Arc::clone(&self.0),
             guard: Guard::default(),
             path: PATH.to_owned(),
-            protected: Protected::default(),
+            protected: EndpointProtection::default(),
             pairs: false,
-            beside: Beside::default(),
+            beside: SideServices::default(),
         }
     }
 }
@@ -173,7 +176,7 @@ impl Endpoint {
     /// handlers, sessions and all that is kept for them.
     #[cfg(feature = "oauth-server")]
     pub fn protect(mut self, protection: Protection) -> Self {
-        self.protected = Protected::by(protection);
+        self.protected = EndpointProtection::by(protection);
         self
     }
 

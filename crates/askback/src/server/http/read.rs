@@ -15,7 +15,7 @@ use crate::server::budget::{Charge, NoRoom};
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unread {
+pub(super) enum BodyReadError {
     #[error("the body is longer than the {0} bytes accepted here")]
     TooLong(usize),
     #[error("the body did not come in time")]
@@ -32,10 +32,10 @@ pub(super) async fn read<B: Body>(
     body: B,
     limits: &Limits,
     open: impl Fn() -> Charge,
-) -> Result<Bytes, Unread> {
+) -> Result<Bytes, BodyReadError> {
     let most = limits.wire.message_bytes;
     if body.size_hint().lower() > most as u64 {
-        return Err(Unread::TooLong(most));
+        return Err(BodyReadError::TooLong(most));
     }
     let mut body = pin!(body);
     let mut alarm: Option<Pin<Box<Sleep>>> = None;
@@ -49,13 +49,13 @@ pub(super) async fn read<B: Body>(
         let Some(frame) = frame.await? else {
             return Ok(gathered.into());
         };
-        let frame = frame.map_err(|_| Unread::Broken)?;
+        let frame = frame.map_err(|_| BodyReadError::Broken)?;
         // What follows the body (trailers) says nothing here.
         let Ok(mut data) = frame.into_data() else {
             continue;
         };
         if gathered.len() + data.remaining() > most {
-            return Err(Unread::TooLong(most));
+            return Err(BodyReadError::TooLong(most));
         }
         if gathered.is_empty() && body.is_end_stream() {
             return Ok(data.copy_to_bytes(data.remaining()));
@@ -80,7 +80,7 @@ fn late(
     alarm: &mut Option<Pin<Box<Sleep>>>,
     limits: &Limits,
     cx: &mut Context<'_>,
-) -> Poll<Unread> {
+) -> Poll<BodyReadError> {
     let alarm = alarm.get_or_insert_with(|| Box::pin(sleep(limits.http.body_read)));
-    alarm.as_mut().poll(cx).map(|()| Unread::TooSlow)
+    alarm.as_mut().poll(cx).map(|()| BodyReadError::TooSlow)
 }

@@ -11,7 +11,7 @@ use http::{
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
-use super::body::{Body, Events, Outgoing, Whole};
+use super::body::{Body, Events, Outgoing, WholeBody};
 use crate::server::budget::NoRoom;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(headers::SESSION_ID);
@@ -23,10 +23,10 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 
 /// Marks a response that does not end by itself, as the answer to a call does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OpenEnded;
+pub(super) struct StreamMarker;
 
 /// One message.
-pub(super) fn json(status: StatusCode, message: impl Into<Whole>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, message: impl Into<WholeBody>) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
@@ -107,10 +107,10 @@ pub(super) fn events(events: impl Events) -> Response<Body> {
 }
 
 /// The same, of whatever comes, for as long as its client reads it: its response is marked as
-/// [`OpenEnded`].
+/// [`StreamMarker`].
 pub(super) fn open_ended(events: impl Events) -> Response<Body> {
     let mut response = self::events(events);
-    response.extensions_mut().insert(OpenEnded);
+    response.extensions_mut().insert(StreamMarker);
     response
 }
 

@@ -17,12 +17,12 @@ use tokio::{
 };
 
 use super::{
-    beside::{Beside, ConnectionEnds},
-    connection::{Patient, connection},
+    connection::{ClientSocket, connection},
+    connections::{BREATH, ConnectionPlaces},
     service::Service,
     sessions::Sessions,
+    side_services::{ConnectionEnds, SideServices},
     stop::{Phase, Stop},
-    waiting::{BREATH, ConnectionPlaces},
 };
 use crate::{ctx::RunningCommits, server::budget::Budget};
 
@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(super) async fn serve(
     service: Service,
     path: String,
-    beside: Beside,
+    beside: SideServices,
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
@@ -144,7 +144,7 @@ struct Door {
     places: ConnectionPlaces,
     heads: Budget,
     path: Arc<str>,
-    beside: Beside,
+    beside: SideServices,
     service: Service,
     /// It has come, and there was no place for it.
     next: Option<(TcpStream, SocketAddr)>,
@@ -241,7 +241,7 @@ impl Door {
         let present = self.places.waiting().enter();
         let heads = self.heads.open(None);
         connections.spawn(async move {
-            let io = Patient::new(stream, &service, &present, heads);
+            let io = ClientSocket::new(stream, &service, &present, heads);
             if let Err(error) = connection((io, ends), service, path, &present, until).await {
                 tracing::debug!(%error, "a connection failed");
             }

@@ -17,8 +17,8 @@ use askback_core::{
     ask::Principal,
     engine::server::{self as engine, Call, OpenSubscription, ReceivedMessage},
     http::{
-        guard::{Guard, Refused},
-        media::{Accepted, Media},
+        guard::{Guard, GuardRefusal},
+        media::{AcceptedMedia, Media},
     },
     jsonrpc::RequestId,
     limits::Limits,
@@ -36,16 +36,16 @@ use self::route::Route;
 use super::{
     admission::{admit, attach, attachment, judge, principal},
     body::{Body, Outgoing},
+    endpoint_protection::EndpointProtection,
     heads::Heads,
-    known::KnownClients,
-    listening::Listening,
+    known_clients::KnownClients,
     pages,
-    protected::Protected,
-    read::{Unread, read},
+    read::{BodyReadError, read},
     response,
-    sessions::{Sessions, Unready},
+    sessions::{SessionUnavailable, Sessions},
     stateless,
     stop::{Phase, Stop},
+    subscription::SubscriptionBody,
 };
 use crate::server::{Shared, budget::NoRoom, trace};
 
@@ -59,7 +59,7 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     guard: Guard,
-    protected: Protected,
+    protected: EndpointProtection,
     sessions: Arc<Sessions>,
     stop: Stop,
     /// Whether the server speaks a revision with a handshake.
@@ -79,7 +79,7 @@ impl Service {
     pub(super) fn new(
         shared: Arc<Shared>,
         guard: Guard,
-        protected: Protected,
+        protected: EndpointProtection,
         sessions: Arc<Sessions>,
         stop: Stop,
         pairs: bool,
@@ -138,7 +138,7 @@ impl Service {
         async move { stop.reached(Phase::Closing).await }
     }
 
-    pub(super) fn protected(&self) -> &Protected {
+    pub(super) fn protected(&self) -> &EndpointProtection {
         &self.0.protected
     }
 
@@ -216,7 +216,7 @@ impl Inner {
         uri: &Uri,
         headers: &HeaderMap,
         with_origin: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), GuardRefusal> {
         let all = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
         let authority = uri.authority().map(|host| host.as_str().as_bytes());
         let origins = with_origin.then(|| all(ORIGIN)).into_iter().flatten();
@@ -225,15 +225,15 @@ impl Inner {
 
     /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
     /// log, the first time as a warning, since anybody can send such requests.
-    fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: Refused) -> Response<Body> {
+    fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: GuardRefusal) -> Response<Body> {
         let (name, allow, reason) = match refused {
-            Refused::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
+            GuardRefusal::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
             _ => (&HOST, "Guard::allow_host", "host"),
         };
         let authority = uri.authority().map(|host| host.as_str().as_bytes());
         let header = headers.get(name).map(HeaderValue::as_bytes);
         let named = match refused {
-            Refused::Origin => header,
+            GuardRefusal::Origin => header,
             _ => header.or(authority),
         };
         let named = named.map(|named| excerpt(&String::from_utf8_lossy(named)));
@@ -257,7 +257,7 @@ impl Inner {
     async fn reopen(&self, parts: &Parts, id: &[u8]) -> Option<Response<Body>> {
         let id = std::str::from_utf8(id).ok()?;
         let reopened = self.sessions.reopen(id, principal(parts)).await;
-        reopened.err().map(|Unready| self.unavailable())
+        reopened.err().map(|SessionUnavailable| self.unavailable())
     }
 
     async fn post<B: http_body::Body>(
@@ -278,7 +278,7 @@ impl Inner {
         let open = || self.shared.kept.open(principal(parts).as_ref());
         let body = match read(body, self.shared.limits(), open).await {
             Ok(body) => body,
-            Err(Unread::NoRoom(why)) => return self.no_room(None, why),
+            Err(BodyReadError::NoRoom(why)) => return self.no_room(None, why),
             Err(unread) => return response::refusal(unread.status(), unread),
         };
         let received = match self.known.read(&body, &self.shared) {
@@ -316,7 +316,7 @@ impl Inner {
         &self,
         parts: &Parts,
         heads: &Heads<'_>,
-        accept: Accepted,
+        accept: AcceptedMedia,
         received: ReceivedMessage,
     ) -> Stateless {
         let (id, admitted) = match received {
@@ -355,7 +355,7 @@ impl Inner {
     }
 
     /// Answers what needs no handler.
-    fn answer_at_once(&self, call: &Call, accept: Accepted) -> Option<Response<Body>> {
+    fn answer_at_once(&self, call: &Call, accept: AcceptedMedia) -> Option<Response<Body>> {
         Some(match &call.request {
             ClientRequest::Discover(_) => {
                 let told = engine::discover(&self.shared.profile, call);
@@ -369,7 +369,7 @@ impl Inner {
                 match OpenSubscription::open(&self.shared.profile, call, params) {
                     Ok((subscription, acknowledged)) => {
                         let (shared, stop) = (&self.shared, &self.stop);
-                        match Listening::new(shared, stop, subscription, acknowledged) {
+                        match SubscriptionBody::new(shared, stop, subscription, acknowledged) {
                             Ok(listening) => response::open_ended(listening),
                             Err(why) => self.no_room(Some(&call.id), why),
                         }
@@ -430,7 +430,7 @@ fn stopping(parts: &Parts, limits: &Limits) -> Response<Body> {
     response
 }
 
-impl Unread {
+impl BodyReadError {
     fn status(self) -> StatusCode {
         match self {
             Self::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,

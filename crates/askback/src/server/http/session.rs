@@ -14,7 +14,7 @@ use std::{
 use askback_core::{
     ask::Principal,
     engine::server::{
-        AskId, Call, Changed, Connection, Output, ReceivedMessage, SessionChoices, SessionSeed,
+        AskId, Call, Change, Connection, Output, ReceivedMessage, SessionChoices, SessionSeed,
     },
     jsonrpc::{self, ErrorObject, RequestId},
     revision::HttpFacts,
@@ -26,10 +26,10 @@ pub(super) use self::{parked::Stray, work::Work};
 use super::{
     admission::{Attachment, attach},
     body::Outgoing,
-    stream::{EventId, Found, OWN, Stream, StreamName},
+    stream::{EventId, OWN, Stream, StreamContent, StreamName},
 };
 use crate::{
-    ctx::{Audience, Interest, Observer, Observing},
+    ctx::{Audience, Interest, Observer, ObserverGuard},
     entropy::entropy,
     journal::{CallId, SessionId},
     server::{
@@ -62,14 +62,14 @@ pub(super) struct State {
     last_stream: u32,
     last_call: u64,
     /// The changes while the session's own stream was not read, each once.
-    untold: BTreeSet<Changed>,
+    untold: BTreeSet<Change>,
     used: Instant,
     /// The room of all this.
     room: Charge,
     /// Its place among the sessions, while it is one of them.
     place: Option<Charge>,
     /// It is told of lists, and of what it watches, while it is one of them.
-    observing: Option<Observing>,
+    observing: Option<ObserverGuard>,
     /// Its name in a fleet, if its calls have names there.
     member: Option<SessionId>,
     /// What came for another process.
@@ -87,7 +87,7 @@ struct Running {
 }
 
 /// The effect of a message.
-pub(super) enum Taken {
+pub(super) enum MessageEffect {
     /// There is no room for it.
     Refused(ReceivedMessage, NoRoom),
     /// Nothing that is answered.
@@ -155,7 +155,7 @@ impl Session {
         state.engine.choose(choices);
         if let Some(observing) = &mut state.observing {
             let watched = state.engine.watched();
-            observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+            observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
         }
     }
 
@@ -228,14 +228,14 @@ impl Session {
         self: &Arc<Self>,
         received: ReceivedMessage,
         attachment: Option<&Attachment>,
-    ) -> (Taken, Vec<Stray>) {
+    ) -> (MessageEffect, Vec<Stray>) {
         let mut guard = self.lock();
         let state = &mut *guard;
         state.used = Instant::now();
         if let Some(bytes) = room_of(&received)
             && let Err(why) = state.reserve(bytes)
         {
-            return (Taken::Refused(received, why), Vec::new());
+            return (MessageEffect::Refused(received, why), Vec::new());
         }
         let is_batch = matches!(received, ReceivedMessage::Batch(_));
         let may_watch = may_watch(&received);
@@ -243,7 +243,7 @@ impl Session {
         state.engine.handle_received(received);
         if may_watch && let Some(observing) = &mut state.observing {
             let watched = state.engine.watched();
-            observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+            observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
         }
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
@@ -251,8 +251,8 @@ impl Session {
         if calls.is_empty() {
             // A batch is answered as one.
             let taken = match answers.pop() {
-                Some(answer) if may_choose => Taken::Chosen(answer),
-                answer => answer.map_or(Taken::Nothing, Taken::Answered),
+                Some(answer) if may_choose => MessageEffect::Chosen(answer),
+                answer => answer.map_or(MessageEffect::Nothing, MessageEffect::Answered),
             };
             return (taken, strays);
         }
@@ -272,7 +272,7 @@ impl Session {
         for answer in answers {
             state.push(stream, answer);
         }
-        (Taken::Work(stream, work), strays)
+        (MessageEffect::Work(stream, work), strays)
     }
 
     /// Sends on the session's own stream, if there is room for it.
@@ -330,11 +330,11 @@ impl Session {
     pub(super) fn observe(self: &Arc<Self>) {
         let me = Arc::downgrade(self);
         let observer: Weak<dyn Observer> = me;
-        let mut observing = Observing::new(&self.shared.changes, observer, Interest::Lists);
+        let mut observing = ObserverGuard::new(&self.shared.changes, observer, Interest::Lists);
         let mut state = self.lock();
         // Of a session that another process has opened, the client may watch some already.
         let watched = state.engine.watched();
-        observing.watch(watched.map(|uri| Changed::Resource(uri.to_owned())));
+        observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
         state.observing = Some(observing);
     }
 
@@ -351,16 +351,16 @@ impl Session {
     }
 
     /// The content that a reader finds.
-    pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> Found {
+    pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> StreamContent {
         let limits = self.shared.limits();
         let keep = (!self.paired).then_some(&**limits);
         let mut state = self.lock();
         let (stream, room) = state.stream_and_room(number);
         let Some(stream) = stream else {
-            return Found::End;
+            return StreamContent::End;
         };
         let found = stream.read(reader, keep, room, waker);
-        if matches!(found, Found::Events(_)) {
+        if matches!(found, StreamContent::Events(_)) {
             if number == OWN {
                 // There is room again.
                 state.tell_untold();
@@ -665,7 +665,7 @@ impl State {
 }
 
 impl Observer for Session {
-    fn changed(&self, changed: &Changed, to: &Audience) {
+    fn changed(&self, changed: &Change, to: &Audience) {
         let mut state = self.lock();
         let caller = state.engine.principal().map(|principal| &**principal);
         if !state.engine.wants(changed) || !self.shared.concerns(changed, to, caller) {

@@ -45,7 +45,7 @@ const MADE_ROOM: &str = "the server needed the room of this session, which is ov
 
 /// Why a session is not kept.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unkept {
+pub(super) enum SessionError {
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     #[error("there is no entropy for its id: {0}")]
@@ -53,7 +53,7 @@ pub(super) enum Unkept {
 }
 
 /// A session of the fleet cannot be served now: its client may send the same again.
-pub(super) struct Unready;
+pub(super) struct SessionUnavailable;
 
 type Part = HashMap<Box<[u8]>, Arc<Session>, LastBytes>;
 
@@ -114,7 +114,7 @@ impl Sessions {
     }
 
     /// Keeps a session under an id nobody can guess, which it then has.
-    pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, Unkept> {
+    pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, SessionError> {
         self.begin();
         let session = match &self.shared.fleet {
             Some(_) if !session.paired => {
@@ -131,20 +131,20 @@ impl Sessions {
         &self,
         id: &str,
         principal: Option<Arc<Principal>>,
-    ) -> Result<(), Unready> {
+    ) -> Result<(), SessionUnavailable> {
         let opened = fleet_session::open(&self.shared, id, principal).await;
-        let opened = opened.map_err(|_| Unready)?;
+        let opened = opened.map_err(|_| SessionUnavailable)?;
         let Some(session) = opened.filter(|_| !self.has(id.as_bytes())) else {
             return Ok(());
         };
         self.begin();
         self.keep(session).map(drop).map_err(|error| {
             tracing::warn!(%error, "there is no room to go on with a session here");
-            Unready
+            SessionUnavailable
         })
     }
 
-    fn keep(&self, session: Session) -> Result<Arc<Session>, Unkept> {
+    fn keep(&self, session: Session) -> Result<Arc<Session>, SessionError> {
         let session = Arc::new(session);
         let id = Box::from(session.id().as_bytes());
         let principal = session.principal();

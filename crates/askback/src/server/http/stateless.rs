@@ -9,16 +9,16 @@ use std::{
 
 use askback_core::{
     engine::server::{Call, Origin, write_notification},
-    http::{media::Accepted, sse},
+    http::{media::AcceptedMedia, sse},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
 use http::Response;
 
 use super::{
-    body::{Body, Events, Outgoing, WORTH_COUNTING, Whole},
+    body::{Body, Events, Outgoing, WORTH_COUNTING, WholeBody},
     response,
-    stop::{Stop, Vigil, Woken},
+    stop::{QuietTimer, Stop, WaitEnd},
 };
 use crate::{
     ctx::{CallPeer, Peer},
@@ -26,7 +26,7 @@ use crate::{
     server::{
         Shared,
         budget::{Charge, NoRoom},
-        dispatch::{self, Answered},
+        dispatch::{self, CallResponse},
     },
 };
 
@@ -35,42 +35,44 @@ pub(super) async fn answer(
     shared: &Arc<Shared>,
     stop: &Stop,
     call: Call,
-    accept: Accepted,
+    accept: AcceptedMedia,
 ) -> Response<Body> {
-    let mut answering = Answering::new(shared, stop, call, accept.event_stream);
+    let mut answering = StatelessCall::new(shared, stop, call, accept.event_stream);
     let first = poll_fn(|cx| answering.poll_first(cx)).await;
     match first {
-        First::Answered(answered) if accept.json && !answering.peer.has_told() => {
+        FirstResult::Answered(answered) if accept.json && !answering.peer.has_told() => {
             let status = answered
                 .error
                 .map_or(http::StatusCode::OK, response::status);
-            match Whole::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
+            match WholeBody::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
                 Ok(message) => response::json(status, message),
                 Err(why) => response::no_room(Some(&answering.id), why, shared.limits()),
             }
         }
-        First::Answered(answered) => response::events_at_once(answering.last_events(answered)),
-        First::Stream => response::events(answering),
+        FirstResult::Answered(answered) => {
+            response::events_at_once(answering.last_events(answered))
+        }
+        FirstResult::Stream => response::events(answering),
     }
 }
 
 /// A call on its way.
-struct Answering {
+struct StatelessCall {
     /// None once it is answered.
-    answer: Option<BoxFuture<'static, Answered>>,
+    answer: Option<BoxFuture<'static, CallResponse>>,
     id: RequestId,
     peer: Arc<Requester>,
     stop: Stop,
-    vigil: Vigil,
+    vigil: QuietTimer,
 }
 
 /// The first result.
-enum First {
-    Answered(Answered),
+enum FirstResult {
+    Answered(CallResponse),
     Stream,
 }
 
-impl Answering {
+impl StatelessCall {
     fn new(shared: &Arc<Shared>, stop: &Stop, call: Call, streams: bool) -> Self {
         let peer = Arc::new(Requester {
             origin: Arc::clone(&call.origin),
@@ -85,25 +87,25 @@ impl Answering {
             id,
             peer,
             stop: stop.clone(),
-            vigil: Vigil::default(),
+            vigil: QuietTimer::default(),
         }
     }
 
     /// The response may stay undecided for a while: most handlers are quick and say nothing.
-    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<First> {
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<FirstResult> {
         if let Poll::Ready(answered) = self.poll_answer(cx) {
-            return Poll::Ready(First::Answered(answered));
+            return Poll::Ready(FirstResult::Answered(answered));
         }
         if !self.peer.streams {
             // Whoever takes no stream waits for the end.
         } else if self.peer.poll_told(cx).is_ready() {
-            return Poll::Ready(First::Stream);
+            return Poll::Ready(FirstResult::Stream);
         }
         let undecided = self.peer.shared.limits().http.undecided;
         match self.vigil.poll(&self.stop, undecided, cx) {
-            Poll::Ready(Woken::Over) => Poll::Ready(First::Answered(self.stopped())),
-            Poll::Ready(Woken::Quiet) if self.peer.streams => Poll::Ready(First::Stream),
-            Poll::Ready(Woken::Quiet) => {
+            Poll::Ready(WaitEnd::Over) => Poll::Ready(FirstResult::Answered(self.stopped())),
+            Poll::Ready(WaitEnd::Quiet) if self.peer.streams => Poll::Ready(FirstResult::Stream),
+            Poll::Ready(WaitEnd::Quiet) => {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
@@ -111,21 +113,21 @@ impl Answering {
         }
     }
 
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answered> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<CallResponse> {
         match &mut self.answer {
             Some(answer) => answer.as_mut().poll(cx),
             None => Poll::Pending,
         }
     }
 
-    fn stopped(&mut self) -> Answered {
+    fn stopped(&mut self) -> CallResponse {
         self.answer = None;
         self.failed("the server is stopping")
     }
 
-    fn failed(&self, why: impl Into<String>) -> Answered {
+    fn failed(&self, why: impl Into<String>) -> CallResponse {
         let error = ErrorObject::internal(why);
-        Answered {
+        CallResponse {
             message: jsonrpc::write_error(Some(&self.id), &error).into(),
             error: Some(error.code),
         }
@@ -133,7 +135,7 @@ impl Answering {
 
     /// Returns the unread notifications, and then the answer; an error in its place where there is
     /// no room for it.
-    fn last_events(&mut self, answered: Answered) -> Outgoing {
+    fn last_events(&mut self, answered: CallResponse) -> Outgoing {
         let mut message = answered.message.into_vec();
         let mut told = self.peer.lock();
         let bytes = told.events.len() + message.len();
@@ -145,7 +147,7 @@ impl Answering {
     }
 }
 
-impl Events for Answering {
+impl Events for StatelessCall {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.answer.is_none() {
             return Poll::Ready(None);
@@ -155,8 +157,8 @@ impl Events for Answering {
         if answered.is_pending() && told.is_pending() {
             let quiet = self.peer.shared.limits().http.keep_alive;
             match self.vigil.poll(&self.stop, quiet, cx) {
-                Poll::Ready(Woken::Over) => answered = Poll::Ready(self.stopped()),
-                Poll::Ready(Woken::Quiet) => {
+                Poll::Ready(WaitEnd::Over) => answered = Poll::Ready(self.stopped()),
+                Poll::Ready(WaitEnd::Quiet) => {
                     let mut alive = Vec::new();
                     sse::write_comment(&mut alive, "");
                     return Poll::Ready(Some(Outgoing::short(alive)));
@@ -181,19 +183,19 @@ struct Requester {
     /// Whether it takes a stream.
     streams: bool,
     shared: Arc<Shared>,
-    told: Mutex<Told>,
+    told: Mutex<NotificationBuffer>,
 }
 
 /// The notifications before the result, written as events.
 #[derive(Default)]
-struct Told {
+struct NotificationBuffer {
     events: Vec<u8>,
     waker: Option<Waker>,
     /// The room of what waits to be read, where it is much.
     room: Option<Charge>,
 }
 
-impl Told {
+impl NotificationBuffer {
     /// Takes the unread events, with their room.
     fn take(&mut self) -> Outgoing {
         Outgoing::with(std::mem::take(&mut self.events), self.room.take())
@@ -201,7 +203,7 @@ impl Told {
 }
 
 impl Requester {
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, NotificationBuffer> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,7 +214,7 @@ impl Requester {
     }
 
     /// Takes room for so much that waits to be read.
-    fn make_room(&self, told: &mut Told, bytes: usize) -> Result<(), NoRoom> {
+    fn make_room(&self, told: &mut NotificationBuffer, bytes: usize) -> Result<(), NoRoom> {
         match &mut told.room {
             _ if bytes <= WORTH_COUNTING => {}
             Some(room) => room.cover(bytes)?,

@@ -31,7 +31,7 @@ pub(super) struct Stop(watch::Sender<Phase>);
 
 /// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Woken {
+pub(super) enum WaitEnd {
     /// It was quiet for the time given.
     Quiet,
     /// The server is over.
@@ -40,7 +40,7 @@ pub(super) enum Woken {
 
 /// Waits through a quiet time; costs nothing until there is something to wait for.
 #[derive(Default)]
-pub(super) struct Vigil(Option<BoxFuture<'static, Woken>>);
+pub(super) struct QuietTimer(Option<BoxFuture<'static, WaitEnd>>);
 
 impl Default for Stop {
     fn default() -> Self {
@@ -65,19 +65,19 @@ impl Stop {
     }
 }
 
-impl Vigil {
+impl QuietTimer {
     pub(super) fn poll(
         &mut self,
         stop: &Stop,
         quiet: Duration,
         cx: &mut Context<'_>,
-    ) -> Poll<Woken> {
+    ) -> Poll<WaitEnd> {
         let waiting: &mut Pin<Box<_>> = self.0.get_or_insert_with(|| {
             let stop = stop.clone();
             Box::pin(async move {
                 tokio::select! {
-                    () = stop.reached(Phase::Over) => Woken::Over,
-                    () = tokio::time::sleep(quiet) => Woken::Quiet,
+                    () = stop.reached(Phase::Over) => WaitEnd::Over,
+                    () = tokio::time::sleep(quiet) => WaitEnd::Quiet,
                 }
             })
         });

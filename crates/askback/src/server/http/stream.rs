@@ -55,7 +55,7 @@ pub(super) struct Stream {
 }
 
 /// The content that a reader finds.
-pub(super) enum Found {
+pub(super) enum StreamContent {
     Events(Outgoing),
     /// Nothing yet.
     Nothing,
@@ -292,21 +292,21 @@ impl Stream {
         keep: Option<&Limits>,
         room: &mut Charge,
         waker: &Waker,
-    ) -> Found {
+    ) -> StreamContent {
         if self.reader != Some(reader) {
-            return Found::End;
+            return StreamContent::End;
         }
         if self.is_unread() || !self.note.is_empty() {
-            return Found::Events(Outgoing::moved(self.take_unread(keep), room));
+            return StreamContent::Events(Outgoing::moved(self.take_unread(keep), room));
         }
         if self.letting_go {
-            return Found::LetGo;
+            return StreamContent::LetGo;
         }
         if !self.open {
-            return Found::End;
+            return StreamContent::End;
         }
         self.watch(waker);
-        Found::Nothing
+        StreamContent::Nothing
     }
 
     /// Wakes whoever waits for something to read.

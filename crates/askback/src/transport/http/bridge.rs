@@ -26,7 +26,7 @@ use super::{
     exchange::{exchange, tell},
     message::PendingRequest,
     old,
-    send::{Target, Way},
+    send::{HttpState, Target},
     stream::listen,
 };
 
@@ -34,7 +34,7 @@ use super::{
 /// way. They are no tasks of their own, each of which would cost more than the answer it waits for. The
 /// answers to one client are therefore read one after another.
 pub(super) struct Bridge {
-    way: Arc<Way>,
+    state: Arc<HttpState>,
     shape: Shape,
     ongoing: FuturesUnordered<Abortable<BridgeTask>>,
     /// Ends those that are requests.
@@ -103,10 +103,10 @@ enum Shape {
 }
 
 impl Bridge {
-    pub(super) fn new(way: Way, old: bool) -> Self {
+    pub(super) fn new(state: HttpState, old: bool) -> Self {
         Self {
-            most: way.limits.wire.requests_in_flight.saturating_mul(2),
-            way: Arc::new(way),
+            most: state.limits.wire.requests_in_flight.saturating_mul(2),
+            state: Arc::new(state),
             shape: if old {
                 Shape::RememberedOld
             } else {
@@ -127,16 +127,16 @@ impl Bridge {
         sent: mpsc::Receiver<ClientMessage>,
         end: Arc<Mutex<Option<String>>>,
     ) {
-        let way = Arc::clone(&self.way);
+        let state = Arc::clone(&self.state);
         // Whatever a server keeps waiting: it is over when nobody listens any more.
         let why = tokio::select! {
             why = self.carry(sent) => why,
-            () = way.incoming.closed() => None,
+            () = state.incoming.closed() => None,
         };
         self.ongoing.clear();
         match why {
             Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
-            None => self.way.delete_session().await,
+            None => self.state.delete_session().await,
         }
     }
 
@@ -173,16 +173,16 @@ impl Bridge {
         let bytes = Bytes::from(bytes);
         match (&self.shape, kind) {
             (Shape::Old(endpoint), kind) => {
-                let (way, endpoint) = (Arc::clone(&self.way), endpoint.clone());
+                let (state, endpoint) = (Arc::clone(&self.state), endpoint.clone());
                 match kind {
                     MessageKind::Initialized(_) => {
-                        self.hold(old::tell(way, endpoint, None, bytes));
+                        self.hold(old::tell(state, endpoint, None, bytes));
                     }
                     MessageKind::Request(sent) => {
-                        self.begin(None, old::tell(way, endpoint, Some(sent.id), bytes));
+                        self.begin(None, old::tell(state, endpoint, Some(sent.id), bytes));
                     }
                     MessageKind::Cancelled(_) | MessageKind::Other => {
-                        self.tell(old::tell(way, endpoint, None, bytes));
+                        self.tell(old::tell(state, endpoint, None, bytes));
                     }
                 }
             }
@@ -197,17 +197,17 @@ impl Bridge {
                 self.ask(PendingRequest::new(*sent, bytes));
             }
             (_, MessageKind::Initialized(revision)) => {
-                self.way.session().revision = Some(revision);
-                let way = Arc::clone(&self.way);
+                self.state.session().revision = Some(revision);
+                let state = Arc::clone(&self.state);
                 self.hold(async move {
-                    match tell(way, bytes).await {
+                    match tell(state, bytes).await {
                         BridgeOutcome::Done => BridgeOutcome::Initialized,
                         ended => ended,
                     }
                 });
             }
             (_, MessageKind::Cancelled(id)) => {
-                let stands_alone = self.way.session().revision.is_none();
+                let stands_alone = self.state.session().revision.is_none();
                 if let Some(end) = self.by_request.remove(&id) {
                     end.abort();
                 }
@@ -215,11 +215,11 @@ impl Bridge {
                 // Where a request stands alone, hanging up is how it is cancelled
                 // (2026-07-28, basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
-                    self.tell(tell(Arc::clone(&self.way), bytes));
+                    self.tell(tell(Arc::clone(&self.state), bytes));
                 }
             }
             (_, MessageKind::Other) => {
-                self.tell(tell(Arc::clone(&self.way), bytes));
+                self.tell(tell(Arc::clone(&self.state), bytes));
             }
         }
         BridgeOutcome::Done
@@ -228,7 +228,7 @@ impl Bridge {
     fn ask(&mut self, request: PendingRequest) {
         let id = request.id().clone();
         let parts = request.cancels_task();
-        let work = Box::pin(exchange(Arc::clone(&self.way), request));
+        let work = Box::pin(exchange(Arc::clone(&self.state), request));
         let end = self.push(BridgeTask {
             id: Some(id.clone()),
             holds: false,
@@ -304,7 +304,7 @@ impl Bridge {
             }
             (Some(BridgeOutcome::Initialized), _) => {
                 self.is_listening = true;
-                self.begin(None, listen(Arc::clone(&self.way)));
+                self.begin(None, listen(Arc::clone(&self.state)));
                 BridgeOutcome::Done
             }
             (Some(BridgeOutcome::Elsewhere(error)), Some(id)) => {
@@ -324,7 +324,7 @@ impl Bridge {
             (Some(ended), _) => ended,
             (None, Some(id)) => {
                 let why = "the exchange of the request panicked".to_owned();
-                self.way.lose(id, RequestLoss::Broken(why)).await;
+                self.state.lose(id, RequestLoss::Broken(why)).await;
                 BridgeOutcome::Done
             }
             (None, None) => BridgeOutcome::Done,
@@ -337,10 +337,10 @@ impl Bridge {
             return;
         }
         let lost = std::mem::take(&mut self.elsewhere);
-        let way = Arc::clone(&self.way);
+        let state = Arc::clone(&self.state);
         self.begin(None, async move {
             for (id, error) in lost {
-                way.lose(id, RequestLoss::Failed(error)).await;
+                state.lose(id, RequestLoss::Failed(error)).await;
             }
             BridgeOutcome::Done
         });
@@ -352,24 +352,24 @@ impl Bridge {
         request: PendingRequest,
         error: Option<ClientError>,
     ) -> BridgeOutcome {
-        match old::open(&self.way).await {
+        match old::open(&self.state).await {
             Ok((endpoint, events)) => {
-                self.way
+                self.state
                     .eras
-                    .learn(&self.way.target.url, ServerEra::EventsAndMessages);
-                self.begin(None, old::listen(Arc::clone(&self.way), events));
+                    .learn(&self.state.target.url, ServerEra::EventsAndMessages);
+                self.begin(None, old::listen(Arc::clone(&self.state), events));
                 let id = Some(request.id().clone());
-                let (way, to) = (Arc::clone(&self.way), endpoint.clone());
-                self.begin(None, old::tell(way, to, id, request.bytes));
+                let (state, to) = (Arc::clone(&self.state), endpoint.clone());
+                self.begin(None, old::tell(state, to, id, request.bytes));
                 self.shape = Shape::Old(endpoint);
             }
             Err(other) => {
-                self.way.eras.forget(&self.way.target.url);
+                self.state.eras.forget(&self.state.target.url);
                 self.shape = Shape::Streamable;
                 match error {
                     Some(error) => {
                         let lost = RequestLoss::Failed(with(error, &other));
-                        self.way.lose(request.id().clone(), lost).await;
+                        self.state.lose(request.id().clone(), lost).await;
                     }
                     None => self.ask(request),
                 }

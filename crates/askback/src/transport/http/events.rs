@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use askback_core::{
     engine::client::ClientError,
-    http::sse::{Parser, SseEvent, TooLong},
+    http::sse::{Parser, SseEvent, SseLimitError},
     limits::Limits,
 };
 use askback_requests::{in_full, next_piece};
@@ -18,7 +18,7 @@ pub(super) struct Events {
     parser: Parser,
     ready: VecDeque<SseEvent>,
     /// Why nothing can be read after what is ready.
-    failed: Option<TooLong>,
+    failed: Option<SseLimitError>,
 }
 
 /// Where a stream goes on after it broke off.
@@ -32,7 +32,7 @@ pub(super) struct Resumption {
 
 /// Why no event comes.
 #[derive(Debug)]
-pub(super) enum NoEvent {
+pub(super) enum EventStreamEnd {
     /// The stream ended, or broke off.
     Ended(String),
     /// The server sent more than it may.
@@ -50,7 +50,7 @@ impl Events {
     }
 
     /// The next event that holds something. Not cancel safe.
-    pub(super) async fn next(&mut self) -> Result<SseEvent, NoEvent> {
+    pub(super) async fn next(&mut self) -> Result<SseEvent, EventStreamEnd> {
         loop {
             while let Some(event) = self.ready.pop_front() {
                 if !event.data.is_empty() {
@@ -58,17 +58,21 @@ impl Events {
                 }
             }
             if let Some(too_long) = self.failed {
-                return Err(NoEvent::Failed(match too_long {
-                    TooLong::Event(most) => ClientError::TooLarge(most),
+                return Err(EventStreamEnd::Failed(match too_long {
+                    SseLimitError::Event(most) => ClientError::TooLarge(most),
                     _ => ClientError::Protocol(too_long.to_string()),
                 }));
             }
             match next_piece(&mut self.body).await {
                 Ok(Some(chunk)) => self.parse(&chunk),
-                Ok(None) => return Err(NoEvent::Ended("its stream of events ended".to_owned())),
+                Ok(None) => {
+                    return Err(EventStreamEnd::Ended(
+                        "its stream of events ended".to_owned(),
+                    ));
+                }
                 Err(error) => {
                     let why = format!("its stream of events broke off: {}", in_full(&error));
-                    return Err(NoEvent::Ended(why));
+                    return Err(EventStreamEnd::Ended(why));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askback_core::{
     engine::client::{ClientError, RequestLoss, ServerMessage},
     http::media::Media,
-    jsonrpc::{self, Malformed, Message, Payload, RequestId},
+    jsonrpc::{self, MalformedMessage, Message, Payload, RequestId},
     protocol::codes,
     quote::excerpt,
 };
@@ -17,9 +17,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     bridge::BridgeOutcome,
     eras::ServerEra,
-    events::{Events, NoEvent, Resumption, is_message},
+    events::{EventStreamEnd, Events, Resumption, is_message},
     message::{PendingRequest, Reply},
-    send::{self, Response, SHOWN_BODY_BYTES, Way, media, refusal, refusal_in_full, saying},
+    send::{self, HttpState, Response, SHOWN_BODY_BYTES, media, refusal, refusal_in_full, saying},
     stream::{self, Attempts},
 };
 
@@ -51,15 +51,15 @@ enum Failure {
 }
 
 /// Sends a request and gives the engine what comes back.
-pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> BridgeOutcome {
-    let failure = match ask_well(&way, &request).await {
+pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> BridgeOutcome {
+    let failure = match ask_well(&state, &request).await {
         Ok(Answer::Elsewhere(error)) => return BridgeOutcome::Elsewhere(error),
         Ok(Answer::Whole(message)) => {
-            way.deliver(message).await;
+            state.deliver(message).await;
             return BridgeOutcome::Done;
         }
         Ok(Answer::Response(answered)) => {
-            give(&way, &request, answered).await;
+            give(&state, &request, answered).await;
             return BridgeOutcome::Done;
         }
         Err(failure) => failure,
@@ -68,13 +68,13 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> BridgeOu
     match failure {
         Failure::Lost(lost) => {
             if request.is_opening() {
-                way.eras.forget(&way.target.url);
+                state.eras.forget(&state.target.url);
             }
-            way.lose(id, lost).await;
+            state.lose(id, lost).await;
             BridgeOutcome::Done
         }
         Failure::SessionOver => {
-            way.lose(id, RequestLoss::Returned).await;
+            state.lose(id, RequestLoss::Returned).await;
             BridgeOutcome::Over(SESSION_OVER.to_owned())
         }
         Failure::TryOld(error) => BridgeOutcome::TryOld {
@@ -85,23 +85,24 @@ pub(super) async fn exchange(way: Arc<Way>, request: PendingRequest) -> BridgeOu
 }
 
 /// Sends something that has no response.
-pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
-    let in_session = way.is_in_session();
-    let posted = post_until_taken(&way, message);
-    let posted = timeout(way.limits.wire.request, posted).await;
+pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome {
+    let in_session = state.is_in_session();
+    let posted = post_until_taken(&state, message);
+    let posted = timeout(state.limits.wire.request, posted).await;
     let error = match posted {
         Ok(Ok(response)) if response.status().is_success() => return BridgeOutcome::Done,
         Ok(Ok(response)) if is_over(&response, in_session) => {
             return BridgeOutcome::Over(SESSION_OVER.to_owned());
         }
-        Ok(Ok(response)) => refusal_in_full(response, None, &way.limits)
+        Ok(Ok(response)) => refusal_in_full(response, None, &state.limits)
             .await
             .to_string(),
         Ok(Err(RequestLoss::Failed(error))) => error.to_string(),
         Ok(Err(RequestLoss::Broken(why))) => why,
         Ok(Err(_)) | Err(_) => "it took too long".to_owned(),
     };
-    way.note(format!("the server did not take a message: {error}"))
+    state
+        .note(format!("the server did not take a message: {error}"))
         .await;
     BridgeOutcome::Done
 }
@@ -109,22 +110,29 @@ pub(super) async fn tell(way: Arc<Way>, message: Bytes) -> BridgeOutcome {
 /// Posts a message of a session that has no response, until the server has taken it. If nothing listens at its address, the
 /// connection breaks or the server has no time, it may be starting again or be one of several: the message is posted again
 /// for as long as a broken stream is. An answer that comes twice is the same answer.
-async fn post_until_taken(way: &Way, message: Bytes) -> Result<Response, RequestLoss> {
-    let set = |headers: &mut HeaderMap| way.set_session(headers);
+async fn post_until_taken(state: &HttpState, message: Bytes) -> Result<Response, RequestLoss> {
+    let set = |headers: &mut HeaderMap| state.set_session(headers);
     let begun = Instant::now();
     let mut attempts = 0;
     loop {
-        let posted = way.post(&way.target, &set, message.clone()).await;
+        let posted = state.post(&state.target, &set, message.clone()).await;
         let is_taken = match &posted {
             Ok(response) => response.status() != StatusCode::SERVICE_UNAVAILABLE,
             Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => false,
             Err(_) => true,
         };
-        if is_taken || !way.is_in_session() || begun.elapsed() >= way.limits.http.stream_unreachable
+        if is_taken
+            || !state.is_in_session()
+            || begun.elapsed() >= state.limits.http.stream_unreachable
         {
             return posted;
         }
-        sleep(stream::pause(&Resumption::default(), attempts, &way.limits)).await;
+        sleep(stream::pause(
+            &Resumption::default(),
+            attempts,
+            &state.limits,
+        ))
+        .await;
         attempts += 1;
     }
 }
@@ -132,15 +140,15 @@ async fn post_until_taken(way: &Way, message: Bytes) -> Result<Response, Request
 /// Posts a request, and posts it again if the server has not begun it and says when it may (503 with `Retry-After`): it may
 /// be a process that stops, before another one that serves.
 async fn post_until_begun(
-    way: &Way,
+    state: &HttpState,
     set: &(dyn Fn(&mut HeaderMap) + Sync),
     request: &Bytes,
 ) -> Result<Response, RequestLoss> {
-    let limits = &way.limits.http;
+    let limits = &state.limits.http;
     let begun = Instant::now();
     let mut attempts = 1;
     loop {
-        let response = way.post(&way.target, set, request.clone()).await?;
+        let response = state.post(&state.target, set, request.clone()).await?;
         let pause = send::pause_before_retry(&response)
             .filter(|pause| begun.elapsed().saturating_add(*pause) <= limits.stream_unreachable);
         match pause {
@@ -155,19 +163,19 @@ const SESSION_OVER: &str = "the server no longer knows the session";
 
 /// Sends a request, and sends it again if its headers lacked what the tool wants mirrored
 /// (2026-07-28, basic/transports/streamable-http, Client Behavior).
-async fn ask_well(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
-    let answer = ask(way, request).await?;
+async fn ask_well(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
+    let answer = ask(state, request).await?;
     let Answer::Response(answered) = &answer else {
         return Ok(answer);
     };
     let mismatch =
         matches!(&answered.response.outcome, Err(error) if error.code == codes::HEADER_MISMATCH);
-    if !mismatch || !learn_headers(way, request).await {
+    if !mismatch || !learn_headers(state, request).await {
         return Ok(answer);
     }
     let own = request.id().clone();
     let again = request.renamed(RequestId::String(format!("{own}-again")));
-    match ask(way, &again).await? {
+    match ask(state, &again).await? {
         Answer::Response(mut answered) => {
             answered.response.id = Some(own);
             Ok(Answer::Response(answered))
@@ -177,7 +185,7 @@ async fn ask_well(way: &Way, request: &PendingRequest) -> Result<Answer, Failure
 }
 
 /// Reads the tools again, and says whether the request now has other headers.
-async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
+async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Page {
@@ -188,28 +196,28 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
     }
     let mirrored = || {
         let mut mirrored = HeaderMap::new();
-        request.mirror(&way.tools, &mut mirrored);
+        request.mirror(&state.tools, &mut mirrored);
         mirrored
     };
     let before = mirrored();
     let mut cursor = None;
     let mut bytes = 0;
-    for page in 0..way.limits.client.pages {
+    for page in 0..state.limits.client.pages {
         let id = RequestId::String(format!("{}-tools-{page}", request.id()));
         let first = cursor.is_none();
         let listing = request.list_tools(id, cursor.take());
-        let Ok(Answer::Response(answered)) = ask(way, &listing).await else {
+        let Ok(Answer::Response(answered)) = ask(state, &listing).await else {
             return false;
         };
         let Ok(tools) = answered.response.outcome else {
             return false;
         };
         bytes += tools.get().len();
-        if bytes > way.limits.client.list_bytes {
+        if bytes > state.limits.client.list_bytes {
             return false;
         }
-        for note in way.tools.read(&tools, first, &way.limits).notes {
-            way.note(note).await;
+        for note in state.tools.read(&tools, first, &state.limits).notes {
+            state.note(note).await;
         }
         if mirrored() != before {
             return true;
@@ -225,22 +233,22 @@ async fn learn_headers(way: &Way, request: &PendingRequest) -> bool {
 }
 
 /// Sends a request and waits for its response; what comes before goes to the engine.
-async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
+async fn ask(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
     let belongs_to_session = !request.stands_alone() && !request.is_initialize();
-    let in_session = belongs_to_session && way.is_in_session();
+    let in_session = belongs_to_session && state.is_in_session();
     let set = |headers: &mut HeaderMap| match belongs_to_session {
-        true => way.set_session(headers),
-        false => request.mirror(&way.tools, headers),
+        true => state.set_session(headers),
+        false => request.mirror(&state.tools, headers),
     };
-    let response = post_until_begun(way, &set, &request.bytes).await?;
+    let response = post_until_begun(state, &set, &request.bytes).await?;
     if is_over(&response, in_session) {
         return Err(Failure::SessionOver);
     }
     if !response.status().is_success() {
-        return refused(way, request, response).await;
+        return refused(state, request, response).await;
     }
     if request.is_initialize() {
-        way.begin_session(&response)?;
+        state.begin_session(&response)?;
     }
     let is_unanswered = matches!(
         response.status(),
@@ -252,12 +260,12 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
     };
     let error = match media(&response) {
         Some(Media::EventStream) => {
-            return stream_to(way, request, Events::new(response, &way.limits)).await;
+            return stream_to(state, request, Events::new(response, &state.limits)).await;
         }
         Some(Media::Json) => {
             let error = refusal(&response, Some(why));
-            let body = send::read(response, &way.limits).await?;
-            match request.recognize(way.parse(&body)) {
+            let body = send::read(response, &state.limits).await?;
+            match request.recognize(state.parse(&body)) {
                 Reply::Response(response, bytes) => {
                     return Ok(Answer::Response(ExchangeResponse {
                         response,
@@ -272,7 +280,7 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
                 Reply::Other(message) => no_response(&message.content, &body),
             }
         }
-        None => refusal_in_full(response, Some(why), &way.limits).await,
+        None => refusal_in_full(response, Some(why), &state.limits).await,
     };
     if is_unanswered && belongs_to_session {
         return Ok(Answer::Elsewhere(error));
@@ -281,7 +289,7 @@ async fn ask(way: &Way, request: &PendingRequest) -> Result<Answer, Failure> {
 }
 
 /// The error for what came in place of a response.
-fn no_response(content: &Result<Payload, Malformed>, received: &[u8]) -> ClientError {
+fn no_response(content: &Result<Payload, MalformedMessage>, received: &[u8]) -> ClientError {
     ClientError::Unreadable {
         why: match content {
             Ok(_) => "it is not a response to the request".to_owned(),
@@ -293,7 +301,7 @@ fn no_response(content: &Result<Payload, Malformed>, received: &[u8]) -> ClientE
 
 /// Reads a response that is not a success: it may hold a message nevertheless.
 async fn refused(
-    way: &Way,
+    state: &HttpState,
     request: &PendingRequest,
     response: Response,
 ) -> Result<Answer, Failure> {
@@ -303,11 +311,11 @@ async fn refused(
         // A server that fails says nothing of what it speaks.
         || status.is_server_error() && request.is_opening();
     if is_about_more {
-        return Err(failed(refusal_in_full(response, None, &way.limits).await));
+        return Err(failed(refusal_in_full(response, None, &state.limits).await));
     }
     if media(&response) == Some(Media::Json) {
-        let body = send::read(response, &way.limits).await?;
-        if let Reply::Response(response, bytes) = request.recognize(way.parse(&body))
+        let body = send::read(response, &state.limits).await?;
+        if let Reply::Response(response, bytes) = request.recognize(state.parse(&body))
             && response.outcome.is_err()
         {
             return Ok(Answer::Response(ExchangeResponse {
@@ -318,7 +326,7 @@ async fn refused(
         }
         error = saying(error, &excerpt(String::from_utf8_lossy(&body).trim()));
     } else {
-        error = refusal_in_full(response, None, &way.limits).await;
+        error = refusal_in_full(response, None, &state.limits).await;
     }
     let may_be_old = matches!(
         status,
@@ -332,7 +340,7 @@ async fn refused(
 
 /// Reads a stream up to the response. On a session, one that breaks off is taken up again.
 async fn stream_to(
-    way: &Way,
+    state: &HttpState,
     request: &PendingRequest,
     mut events: Events,
 ) -> Result<Answer, Failure> {
@@ -343,15 +351,15 @@ async fn stream_to(
     loop {
         let event = match events.next().await {
             Ok(event) => event,
-            Err(NoEvent::Failed(error)) => return Err(failed(error)),
-            Err(NoEvent::Ended(why)) => {
+            Err(EventStreamEnd::Failed(error)) => return Err(failed(error)),
+            Err(EventStreamEnd::Ended(why)) => {
                 // A stream with an event had begun: to come back for it again is not one more failure in a row.
                 if events.note_resumption(&mut resumption) {
                     attempts.begin_again();
                 }
                 let resumed = match request.stands_alone() || resumption.after.is_none() {
                     true => Err(RequestLoss::Broken(why)),
-                    false => stream::resume(way, &resumption, &mut attempts, why).await,
+                    false => stream::resume(state, &resumption, &mut attempts, why).await,
                 };
                 events = match resumed {
                     Ok(events) => events,
@@ -363,7 +371,7 @@ async fn stream_to(
         if !is_message(&event) {
             continue;
         }
-        match request.recognize(way.parse(&event.data)) {
+        match request.recognize(state.parse(&event.data)) {
             Reply::Response(response, bytes) => {
                 return Ok(Answer::Response(ExchangeResponse {
                     response,
@@ -378,14 +386,14 @@ async fn stream_to(
                     let kept = &event.data[..event.data.len().min(SHOWN_BODY_BYTES)];
                     unread = Some(no_response(&message.content, kept));
                 }
-                way.deliver(message).await;
+                state.deliver(message).await;
             }
         }
     }
 }
 
 /// Whether it is what a server may send on the stream of a request before the response.
-fn may_come_before(content: &Result<Payload, Malformed>) -> bool {
+fn may_come_before(content: &Result<Payload, MalformedMessage>) -> bool {
     matches!(
         content,
         Ok(Payload::Single(
@@ -395,40 +403,43 @@ fn may_come_before(content: &Result<Payload, Malformed>) -> bool {
 }
 
 /// Gives the engine a response, having learned from it what it tells of the server.
-async fn give(way: &Way, request: &PendingRequest, answered: ExchangeResponse) {
+async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeResponse) {
     let ExchangeResponse {
         mut response,
         bytes,
         rest,
     } = answered;
     match &mut response.outcome {
-        Ok(_) if request.is_initialize() => way.eras.learn(&way.target.url, ServerEra::Handshake),
-        Ok(_) if request.is_opening() => way.eras.learn(&way.target.url, ServerEra::Modern),
-        Err(_) if request.is_opening() => way.eras.forget(&way.target.url),
+        Ok(_) if request.is_initialize() => {
+            state.eras.learn(&state.target.url, ServerEra::Handshake)
+        }
+        Ok(_) if request.is_opening() => state.eras.learn(&state.target.url, ServerEra::Modern),
+        Err(_) if request.is_opening() => state.eras.forget(&state.target.url),
         Ok(result) if request.stands_alone() => {
             if let Some(is_first) = request.lists_tools() {
-                let read = way.tools.read(result, is_first, &way.limits);
+                let read = state.tools.read(result, is_first, &state.limits);
                 if let Some(mended) = read.mended {
                     *result = mended;
                 }
                 for note in read.notes {
-                    way.note(note).await;
+                    state.note(note).await;
                 }
             }
         }
         _ => {}
     }
     let content = Ok(Payload::Single(Message::Response(response)));
-    way.deliver(ServerMessage {
-        content,
-        bytes,
-        excerpt: None,
-        text: None,
-    })
-    .await;
+    state
+        .deliver(ServerMessage {
+            content,
+            bytes,
+            excerpt: None,
+            text: None,
+        })
+        .await;
     if let Some(mut rest) = rest {
         // A server that does not end the stream, as it should, costs a connection.
-        let _ = timeout(way.limits.client.exit, rest.read_over()).await;
+        let _ = timeout(state.limits.client.exit, rest.read_over()).await;
     }
 }
 

@@ -35,12 +35,12 @@ use self::{
     bridge::Bridge,
     eras::ServerEra,
     permission::Permission,
-    send::{Target, Way},
+    send::{HttpState, Target},
     tools::Tools,
 };
 use super::{
-    Connect, ConnectFuture, Link, LinkReceiver, LinkSender, Pause, Tap, WAITING, connect::Behind,
-    inbox::Inbox, link::ExchangeSender,
+    Connect, ConnectFuture, Link, LinkReceiver, LinkSender, Pause, Tap, WAITING,
+    connect::ChannelResource, inbox::Inbox, link::ExchangeSender,
 };
 #[cfg(feature = "oauth-client")]
 use crate::authorization::client::Authorization;
@@ -207,7 +207,7 @@ impl Http {
         #[cfg(not(feature = "oauth-client"))]
         let permission = Permission;
         let authorization = permission.context();
-        let way = Way {
+        let state = HttpState {
             permission,
             requests,
             target,
@@ -221,7 +221,7 @@ impl Http {
             tap: tap.clone(),
         };
         let end = Arc::<Mutex<Option<String>>>::default();
-        let bridge = Bridge::new(way, known == Some(ServerEra::EventsAndMessages));
+        let bridge = Bridge::new(state, known == Some(ServerEra::EventsAndMessages));
         let task = tokio::spawn(bridge.run(sent, Arc::clone(&end)));
         let handshake = known.is_some_and(|known| known != ServerEra::Modern);
         Ok(Link {
@@ -248,7 +248,7 @@ impl Connect for Http {
 /// Why the server's side ended, if it did.
 struct End(Arc<Mutex<Option<String>>>);
 
-impl Behind for End {
+impl ChannelResource for End {
     fn end<'a>(&'a mut self, _: &'a Limits) -> BoxFuture<'a, ServerEnd> {
         let mut why = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let why = why.take();

@@ -14,23 +14,23 @@ use tokio::time::timeout;
 use super::{
     bridge::BridgeOutcome,
     events::Events,
-    send::{Target, Way, refusal_in_full},
+    send::{HttpState, Target, refusal_in_full},
     stream::{forward, is_stream},
 };
 
 /// Opens the stream of events, and learns from its first where messages go.
-pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
-    let response = match way.get(None).await {
+pub(super) async fn open(state: &HttpState) -> Result<(Target, Events), ClientError> {
+    let response = match state.get(None).await {
         Ok(response) => response,
         Err(RequestLoss::Failed(error)) => return Err(error),
         Err(RequestLoss::Broken(why)) => return Err(ClientError::Unreachable(why)),
         Err(_) => return Err(ClientError::Closed),
     };
     if !is_stream(&response) {
-        return Err(refusal_in_full(response, None, &way.limits).await);
+        return Err(refusal_in_full(response, None, &state.limits).await);
     }
-    let mut events = Events::new(response, &way.limits);
-    let first = timeout(way.limits.http.connect, events.next()).await;
+    let mut events = Events::new(response, &state.limits);
+    let first = timeout(state.limits.http.connect, events.next()).await;
     let endpoint = match first {
         Ok(Ok(event)) if event.event.as_deref() == Some("endpoint") => event.data,
         _ => {
@@ -40,10 +40,10 @@ pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
     };
     let endpoint = str::from_utf8(&endpoint)
         .ok()
-        .and_then(|endpoint| way.target.url.join(endpoint.trim()).ok());
+        .and_then(|endpoint| state.target.url.join(endpoint.trim()).ok());
     match endpoint {
         // Messages, and the headers the user wants sent, are for this server alone.
-        Some(endpoint) if endpoint.origin() == way.target.url.origin() => {
+        Some(endpoint) if endpoint.origin() == state.target.url.origin() => {
             let endpoint = Target::new(endpoint)?;
             Ok((endpoint, events))
         }
@@ -55,8 +55,8 @@ pub(super) async fn open(way: &Way) -> Result<(Target, Events), ClientError> {
 }
 
 /// Gives the engine what comes on the stream, on which the connection depends.
-pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> BridgeOutcome {
-    BridgeOutcome::Over(match forward(&way, &mut events).await {
+pub(super) async fn listen(state: Arc<HttpState>, mut events: Events) -> BridgeOutcome {
+    BridgeOutcome::Over(match forward(&state, &mut events).await {
         Ok(_) => "its stream of events ended".to_owned(),
         Err(error) => error.to_string(),
     })
@@ -64,23 +64,26 @@ pub(super) async fn listen(way: Arc<Way>, mut events: Events) -> BridgeOutcome {
 
 /// Sends a message; an answer comes on the stream.
 pub(super) async fn tell(
-    way: Arc<Way>,
+    state: Arc<HttpState>,
     endpoint: Target,
     id: Option<RequestId>,
     message: Bytes,
 ) -> BridgeOutcome {
-    let set = |headers: &mut HeaderMap| way.set_session(headers);
-    let posted = way.post(&endpoint, &set, message);
-    let lost = match timeout(way.limits.wire.request, posted).await {
+    let set = |headers: &mut HeaderMap| state.set_session(headers);
+    let posted = state.post(&endpoint, &set, message);
+    let lost = match timeout(state.limits.wire.request, posted).await {
         Ok(Ok(response)) if response.status().is_success() => return BridgeOutcome::Done,
-        Ok(Ok(response)) => RequestLoss::Failed(refusal_in_full(response, None, &way.limits).await),
+        Ok(Ok(response)) => {
+            RequestLoss::Failed(refusal_in_full(response, None, &state.limits).await)
+        }
         Ok(Err(lost)) => lost,
-        Err(_) => RequestLoss::Failed(ClientError::TimedOut(way.limits.wire.request)),
+        Err(_) => RequestLoss::Failed(ClientError::TimedOut(state.limits.wire.request)),
     };
     match id {
-        Some(id) => way.lose(id, lost).await,
+        Some(id) => state.lose(id, lost).await,
         None => {
-            way.note("the server did not take a message".to_owned())
+            state
+                .note("the server did not take a message".to_owned())
                 .await
         }
     }

@@ -18,7 +18,7 @@ use askback_core::{
     quote::excerpt,
     revision::Revision,
 };
-use askback_requests::{Requests, Unanswered, in_full, next_piece};
+use askback_requests::{RequestError, Requests, in_full, next_piece};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
@@ -42,7 +42,7 @@ const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
 /// The state that all requests to one server share.
-pub(super) struct Way {
+pub(super) struct HttpState {
     /// The permission to make requests.
     pub(super) permission: Permission,
     pub(super) requests: Requests,
@@ -102,7 +102,7 @@ pub(super) struct Session {
     pub(super) revision: Option<Revision>,
 }
 
-impl Way {
+impl HttpState {
     /// Sends a message to a URL of the server, with the headers that are set.
     pub(super) async fn post(
         &self,
@@ -349,7 +349,7 @@ fn too_long(too_long: BodyTooLong) -> RequestLoss {
 }
 
 /// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
-/// be resolved: authorization begins in [`Way::send`] (2026-07-28, basic/authorization).
+/// be resolved: authorization begins in [`HttpState::send`] (2026-07-28, basic/authorization).
 pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     let status = response.status();
     let challenges: Vec<String> = response
@@ -420,9 +420,9 @@ pub(super) fn saying(mut error: ClientError, said: &str) -> ClientError {
     error
 }
 
-fn unsent(why: Unanswered) -> RequestLoss {
+fn unsent(why: RequestError) -> RequestLoss {
     match why {
-        Unanswered::Unreachable(why) => RequestLoss::Failed(ClientError::Unreachable(why)),
+        RequestError::Unreachable(why) => RequestLoss::Failed(ClientError::Unreachable(why)),
         why => RequestLoss::Broken(why.to_string()),
     }
 }

@@ -14,26 +14,27 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     bridge::BridgeOutcome,
-    events::{Events, NoEvent, Resumption, is_message},
-    send::{Response, Way, media},
+    events::{EventStreamEnd, Events, Resumption, is_message},
+    send::{HttpState, Response, media},
 };
 
 /// A longer pause before an answer goes on is not left without a word.
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// Hears what the server says unasked, as long as the session lasts. Ends if the server has no such stream.
-pub(super) async fn listen(way: Arc<Way>) -> BridgeOutcome {
+pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
     let mut resumption = Resumption::default();
     let mut attempts = 0;
     loop {
-        match way.get(resumption.after.as_deref()).await {
+        match state.get(resumption.after.as_deref()).await {
             Ok(response) if is_stream(&response) => {
-                let mut events = Events::new(response, &way.limits);
-                match forward(&way, &mut events).await {
+                let mut events = Events::new(response, &state.limits);
+                match forward(&state, &mut events).await {
                     Ok(0) => {}
                     Ok(_) => attempts = 0,
                     Err(error) => {
-                        way.note(format!("the server is no longer listened to: {error}"))
+                        state
+                            .note(format!("the server is no longer listened to: {error}"))
                             .await;
                         return BridgeOutcome::Deaf;
                     }
@@ -47,7 +48,7 @@ pub(super) async fn listen(way: Arc<Way>) -> BridgeOutcome {
             | Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => {}
             Err(_) => return BridgeOutcome::Deaf,
         }
-        sleep(pause(&resumption, attempts, &way.limits)).await;
+        sleep(pause(&resumption, attempts, &state.limits)).await;
         attempts += 1;
     }
 }
@@ -85,20 +86,21 @@ impl Attempts {
     }
 
     /// Tells the host, once, that an answer is a while in coming.
-    async fn tell(&mut self, way: &Way, why: &str) {
+    async fn tell(&mut self, state: &HttpState, why: &str) {
         if !self.is_told {
             self.is_told = true;
-            way.note(format!(
-                "the answer broke off and is asked for again: {why}"
-            ))
-            .await;
+            state
+                .note(format!(
+                    "the answer broke off and is asked for again: {why}"
+                ))
+                .await;
         }
     }
 
     /// Tells the host that it goes on, if it heard of the break.
-    async fn tell_end(&mut self, way: &Way) {
+    async fn tell_end(&mut self, state: &HttpState) {
         if std::mem::take(&mut self.is_told) {
-            way.note("the answer goes on".to_owned()).await;
+            state.note("the answer goes on".to_owned()).await;
         }
     }
 }
@@ -107,25 +109,25 @@ impl Attempts {
 /// succeed at once. A server where nothing listens may be starting again, and is given less time
 /// than one that answers.
 pub(super) async fn resume(
-    way: &Way,
+    state: &HttpState,
     resumption: &Resumption,
     attempts: &mut Attempts,
     why: String,
 ) -> Result<Events, RequestLoss> {
     let mut why = why;
-    while attempts.count < way.limits.http.stream_resumptions {
-        let pause = attempts.pause(resumption, &way.limits);
+    while attempts.count < state.limits.http.stream_resumptions {
+        let pause = attempts.pause(resumption, &state.limits);
         if pause > SILENCE {
-            attempts.tell(way, &why).await;
+            attempts.tell(state, &why).await;
         }
         sleep(pause).await;
         attempts.count += 1;
-        let got = way.get(resumption.after.as_deref()).await;
+        let got = state.get(resumption.after.as_deref()).await;
         let was_unreachable = attempts.unreachable.take();
         match got {
             Ok(response) if is_stream(&response) => {
-                attempts.tell_end(way).await;
-                return Ok(Events::new(response, &way.limits));
+                attempts.tell_end(state).await;
+                return Ok(Events::new(response, &state.limits));
             }
             Ok(response) if response.status().is_server_error() => {}
             Ok(response) => {
@@ -136,7 +138,7 @@ pub(super) async fn resume(
             }
             Err(RequestLoss::Failed(ClientError::Unreachable(again))) => {
                 let since = was_unreachable.unwrap_or_else(Instant::now);
-                if since.elapsed() >= way.limits.http.stream_unreachable {
+                if since.elapsed() >= state.limits.http.stream_unreachable {
                     return Err(RequestLoss::Broken(again));
                 }
                 attempts.unreachable = Some(since);
@@ -145,7 +147,7 @@ pub(super) async fn resume(
             Err(RequestLoss::Broken(again)) => why = again,
             Err(lost) => return Err(lost),
         }
-        attempts.tell(way, &why).await;
+        attempts.tell(state, &why).await;
     }
     Err(RequestLoss::Broken(why))
 }
@@ -155,17 +157,17 @@ pub(super) async fn resume(
 /// # Errors
 ///
 /// If the server sends more than it may.
-pub(super) async fn forward(way: &Way, events: &mut Events) -> Result<usize, ClientError> {
+pub(super) async fn forward(state: &HttpState, events: &mut Events) -> Result<usize, ClientError> {
     let mut messages = 0;
     loop {
         match events.next().await {
             Ok(event) if is_message(&event) => {
                 messages += 1;
-                way.deliver(way.parse(&event.data)).await;
+                state.deliver(state.parse(&event.data)).await;
             }
             Ok(_) => {}
-            Err(NoEvent::Ended(_)) => return Ok(messages),
-            Err(NoEvent::Failed(error)) => return Err(error),
+            Err(EventStreamEnd::Ended(_)) => return Ok(messages),
+            Err(EventStreamEnd::Failed(error)) => return Err(error),
         }
     }
 }

@@ -3,7 +3,7 @@
 use askback::{
     Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, Tool,
     protocol::{CreateMessageParams, IncludeContext, InputRequiredResult},
-    server::Completing,
+    server::CompletionRequest,
     testing::Wire,
 };
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ struct Wish {
 // Shows MR-04.
 #[tokio::test(start_paused = true)]
 async fn only_what_runs_a_handler_asks() {
-    let wishes = async |_: Completing| Ok(vec!["a".to_owned()]);
+    let wishes = async |_: CompletionRequest| Ok(vec!["a".to_owned()]);
     let asks = async |ctx: Ctx| {
         ctx.elicit::<Seat>("A seat?").await?.accepted()?;
         Ok(String::new())

@@ -11,7 +11,7 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Form, Limits, Prompt, Resource, Result, Revision, Server, Tool,
+    Change, Ctx, Form, Limits, Prompt, Resource, Result, Revision, Server, Tool,
     client::{CallTarget, Client, ClientError, Event, HostQuestion, PendingCall},
     keys::{Key, KeyRing, KeySource},
     protocol::{
@@ -463,19 +463,19 @@ async fn changes_are_heard_in_either_era() {
         let subscription = client.listen(filter).await.unwrap();
         assert_eq!(subscription.granted().tools_list_changed, Some(true));
         client.subscribe("a:other").await.unwrap();
-        server.changed(Changed::Tools);
-        server.changed(Changed::Prompts);
-        server.changed(Changed::Resources);
-        server.changed(Changed::Resource("a:list".into()));
-        server.changed(Changed::Resource("a:other".into()));
-        server.changed(Changed::Resource("a:third".into()));
+        server.changed(Change::Tools);
+        server.changed(Change::Prompts);
+        server.changed(Change::Resources);
+        server.changed(Change::Resource("a:list".into()));
+        server.changed(Change::Resource("a:other".into()));
+        server.changed(Change::Resource("a:third".into()));
         // A round trip, behind which all of them have arrived.
         client.tools().await.unwrap();
         client.unsubscribe("a:other").await.unwrap();
         drop(subscription);
         client.read_resource("a:list").await.unwrap();
-        server.changed(Changed::Resource("a:list".into()));
-        server.changed(Changed::Resource("a:other".into()));
+        server.changed(Change::Resource("a:list".into()));
+        server.changed(Change::Resource("a:other".into()));
         client.tools().await.unwrap();
         let expected = [
             Event::ToolsChanged,

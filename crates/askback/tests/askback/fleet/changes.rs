@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::{Changed, Fleet, Principal, Revision, Server};
+use askback::{Change, Fleet, Principal, Revision, Server};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -51,11 +51,11 @@ async fn a_change_reaches_the_clients_of_all_processes() {
     sleep(SOON).await;
     let long = format!("note://{}", "x".repeat(4 << 10));
     for (changed, heard) in [
-        (Changed::Resource("note://one".to_owned()), vec![UPDATED]),
-        (Changed::Resource("note://two".to_owned()), vec![]),
-        (Changed::Resources, vec![LIST]),
+        (Change::Resource("note://one".to_owned()), vec![UPDATED]),
+        (Change::Resource("note://two".to_owned()), vec![]),
+        (Change::Resources, vec![LIST]),
         // It has no room in a hint: anything may have changed.
-        (Changed::Resource(long), vec![LIST, UPDATED]),
+        (Change::Resource(long), vec![LIST, UPDATED]),
     ] {
         first.changed(changed.clone());
         let mut methods = told(&mut stream).await;
@@ -63,7 +63,7 @@ async fn a_change_reaches_the_clients_of_all_processes() {
         assert_eq!(methods, heard, "{changed:?}");
     }
     // It concerns a principal who is not this client.
-    first.changed_for(&Principal::new("ada"), Changed::Resources);
+    first.changed_for(&Principal::new("ada"), Change::Resources);
     assert!(told(&mut stream).await.is_empty());
 }
 
@@ -94,7 +94,7 @@ async fn a_subscription_is_known_where_the_stream_is() {
         }
         sleep(SOON).await;
         for uri in ["note://nothing", "note://one"] {
-            first.changed(Changed::Resource(uri.to_owned()));
+            first.changed(Change::Resource(uri.to_owned()));
         }
         assert_eq!(told(&mut stream).await, [UPDATED], "{is_told}");
     }

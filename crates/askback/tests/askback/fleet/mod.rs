@@ -14,7 +14,7 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
+    Change, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
     journal::MemoryJournal,
     keys::{Key, KeyRing, KeySource},
     protocol::CreateMessageParams,
@@ -322,7 +322,7 @@ async fn what_a_client_has_chosen_is_known_to_other_processes() {
     let server = shared.server();
     let other = at(&session, &Client::of(&server));
     let mut stream = other.listen().await;
-    server.changed(Changed::Resource("note://one".to_owned()));
+    server.changed(Change::Resource("note://one".to_owned()));
     let told = stream.message().await;
     assert_eq!(told["method"], "notifications/resources/updated", "{told}");
     // A stream that was read at another process may have missed anything.

@@ -1,6 +1,6 @@
 //! What a client sent, where an error speaks of it.
 
-use askback::{Form, Prompt, ResourceTemplate, Result, Revision, server::Completing};
+use askback::{Form, Prompt, ResourceTemplate, Result, Revision, server::CompletionRequest};
 use serde_json::{Value, json};
 
 use super::{
@@ -24,7 +24,7 @@ async fn about(place: Place) -> Result<String> {
     Ok(place.name)
 }
 
-async fn names(_: Completing) -> Result<Vec<String>> {
+async fn names(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(Vec::new())
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use askback::{
-    Changed, Ctx, Json, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
+    Change, Ctx, Json, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
     http::Service, protocol::TaskSupport, testing::TestClock,
 };
 use bytes::Bytes;
@@ -566,7 +566,7 @@ async fn a_change_for_one_principal_reaches_nobody_else() {
         .tool(Tool::new(
             "moves",
             async |ctx: Ctx| -> Result<&'static str> {
-                ctx.changed_for_caller(Changed::Resources);
+                ctx.changed_for_caller(Change::Resources);
                 Ok("Moved.")
             },
         ))
@@ -589,7 +589,7 @@ async fn a_change_for_one_principal_reaches_nobody_else() {
     }
     let mut ada = Principal::new("ada");
     ada.client_id = Some("another client".to_owned());
-    let watched = Changed::Resource("note://one".to_owned());
+    let watched = Change::Resource("note://one".to_owned());
     for (act, heard) in [
         (0, [true, false, false]),
         (1, [false, false, true]),

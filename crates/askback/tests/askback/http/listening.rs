@@ -1,6 +1,6 @@
 //! `subscriptions/listen` over HTTP (2026-07-28, basic/patterns/subscriptions).
 
-use askback::{Changed, Limits};
+use askback::{Change, Limits};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,8 +10,8 @@ use super::{
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-fn uri(name: &str) -> Changed {
-    Changed::Resource(name.to_owned())
+fn uri(name: &str) -> Change {
+    Change::Resource(name.to_owned())
 }
 
 async fn listening(client: &Client, filter: Value) -> Response {
@@ -34,10 +34,10 @@ async fn a_client_is_told_what_it_asked_for_and_nothing_else() {
     let server = Stage::default().builder().build().unwrap();
     let client = Client::of(&server);
     // Earlier changes are not told.
-    server.changed(Changed::Tools);
+    server.changed(Change::Tools);
     let all = [
-        Changed::Tools,
-        Changed::Resources,
+        Change::Tools,
+        Change::Resources,
         uri("note://one"),
         uri("note://two"),
     ];
@@ -94,7 +94,7 @@ async fn whoever_does_not_read_is_told_each_change_once() {
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["note://one"]});
     let mut stream = listening(&client, filter).await;
     for _ in 0..100_000 {
-        server.changed(Changed::Tools);
+        server.changed(Change::Tools);
         server.changed(uri("note://one"));
     }
     let bytes = stream.chunk().await.unwrap();
@@ -105,7 +105,7 @@ async fn whoever_does_not_read_is_told_each_change_once() {
         Some(":\n\n"),
         "a sign of life"
     );
-    server.changed(Changed::Tools);
+    server.changed(Change::Tools);
     assert_eq!(
         stream.message().await["method"],
         "notifications/tools/list_changed"

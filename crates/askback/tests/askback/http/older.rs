@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use askback::{Changed, Limits, Revision, Server};
+use askback::{Change, Limits, Revision, Server};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -179,7 +179,7 @@ async fn a_pair_answers_on_its_stream() {
     assert_eq!(pair.stream.message().await["id"], 3);
     stage.go_on();
     assert_eq!(pair.stream.message().await["id"], 2);
-    server.changed(Changed::Tools);
+    server.changed(Change::Tools);
     let changed = pair.stream.message().await;
     assert_eq!(changed["method"], "notifications/tools/list_changed");
     assert_eq!(pair.say(&cancelled(1)).await, 202);

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use askback::{Changed, Limits, Revision};
+use askback::{Change, Limits, Revision};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -91,7 +91,7 @@ async fn no_two_events_of_a_session_have_one_id() {
             stage.go_on();
             rest().await;
         }
-        server.changed(Changed::Tools);
+        server.changed(Change::Tools);
         let mut ids = Vec::new();
         ids.extend(listening.event().await.unwrap().id);
         for stream in &mut streams {
@@ -304,7 +304,7 @@ async fn the_own_stream_is_resumed_like_any() {
     let mut own = session.listen().await;
     own.event().await;
     for _ in 0..3 {
-        server.changed(askback::Changed::Tools);
+        server.changed(askback::Change::Tools);
     }
     let (first, _) = own.told().await.unwrap();
     own.told().await.unwrap();

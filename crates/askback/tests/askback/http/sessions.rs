@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use askback::{Changed, Ctx, Limits, Result, Revision, State, Tool};
+use askback::{Change, Ctx, Limits, Result, Revision, State, Tool};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -350,9 +350,9 @@ async fn changes_are_told_on_one_stream_and_each_once() {
     session.call(1, "resources/subscribe", watch).await;
     let (one, two) = ("note://one".to_owned(), "note://two".to_owned());
     for _ in 0..3 {
-        server.changed(Changed::Tools);
-        server.changed(Changed::Resource(one.clone()));
-        server.changed(Changed::Resource(two.clone()));
+        server.changed(Change::Tools);
+        server.changed(Change::Resource(one.clone()));
+        server.changed(Change::Resource(two.clone()));
     }
     let mut calling = session.call(2, "tools/call", tool("waits")).await;
     let mut first = session.listen().await;
@@ -369,7 +369,7 @@ async fn changes_are_told_on_one_stream_and_each_once() {
 
     let mut second = session.listen().await;
     first.assert_ended().await;
-    server.changed(Changed::Tools);
+    server.changed(Change::Tools);
     assert_eq!(
         second.message().await["method"],
         "notifications/tools/list_changed"
@@ -390,7 +390,7 @@ async fn a_flood_of_changes_is_told_once() {
     own.event().await;
     // Somebody is there, but does not read.
     for _ in 0..100_000 {
-        server.changed(Changed::Tools);
+        server.changed(Change::Tools);
     }
     let bytes = own.chunk().await.unwrap().len();
     let most = Limits::default().http.resume_bytes;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback::{
-    Changed, Prompt, Result, Revision, Server, Tool,
+    Change, Prompt, Result, Revision, Server, Tool,
     protocol::{ContentBlock, PromptMessage},
 };
 use serde_json::{Value, json};
@@ -276,10 +276,10 @@ async fn a_stream_tells_of_its_own_call_alone() {
         assert_eq!(response.message().await["params"]["data"], "a line");
     }
     for changed in [
-        Changed::Tools,
-        Changed::Prompts,
-        Changed::Resources,
-        Changed::Resource("note://one".to_owned()),
+        Change::Tools,
+        Change::Prompts,
+        Change::Resources,
+        Change::Resource("note://one".to_owned()),
     ] {
         server.changed(changed);
     }

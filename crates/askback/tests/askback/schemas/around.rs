@@ -3,7 +3,7 @@
 use askback::{
     Error, Json, Limits, Result, Revision, Server, Tool,
     ctx::Incoming,
-    middleware::{Handled, Middleware, Next},
+    middleware::{HandledCall, Middleware, Next},
     protocol::TaskSupport,
     testing::TestClock,
 };
@@ -19,7 +19,7 @@ use crate::{
 struct Closed;
 
 impl Middleware for Closed {
-    async fn around(&self, _: &Incoming, _: Next<'_>) -> Result<Handled> {
+    async fn around(&self, _: &Incoming, _: Next<'_>) -> Result<HandledCall> {
         Err(Error::not_done("Nobody may add up today."))
     }
 }

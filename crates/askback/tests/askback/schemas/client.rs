@@ -208,7 +208,7 @@ async fn a_server_that_was_started_again_is_held_to_what_it_lists_then() {
 #[tokio::test]
 async fn a_list_that_changed_is_not_held_against_the_server() {
     let changes = async |ctx: askback::Ctx| -> Result<CallToolResult> {
-        ctx.changed(askback::Changed::Tools);
+        ctx.changed(askback::Change::Tools);
         Ok(structured(&json!({"total": "many"})))
     };
     let output: Value = json!({

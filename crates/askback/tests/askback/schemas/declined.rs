@@ -1,13 +1,14 @@
 //! A person's no, where clients want a value.
 
 use askback::{
-    Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::WithText, protocol::CallToolResult,
+    Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::JsonWithText,
+    protocol::CallToolResult,
 };
 use serde_json::json;
 
 use super::{Seat, Total, ask, call, server, text};
 
-async fn refuses(ctx: Ctx) -> Result<WithText<Json<Total>>> {
+async fn refuses(ctx: Ctx) -> Result<JsonWithText<Json<Total>>> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted()?;
     Ok(nothing())
 }
@@ -20,7 +21,7 @@ async fn gives_nothing(ctx: Ctx) -> Result<Json<Total>> {
     }))
 }
 
-async fn gives_another_type(ctx: Ctx) -> Result<WithText<Json<Total>>> {
+async fn gives_another_type(ctx: Ctx) -> Result<JsonWithText<Json<Total>>> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted_or("Nothing.")?;
     Ok(nothing())
 }
@@ -30,7 +31,7 @@ async fn in_words(ctx: Ctx) -> Result<String> {
     Ok("Booked.".to_owned())
 }
 
-fn nothing() -> WithText<Json<Total>> {
+fn nothing() -> JsonWithText<Json<Total>> {
     let total = Total {
         total: 0.0,
         by: Vec::new(),

@@ -9,7 +9,7 @@ use askback_core::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{authorization::server::access::Rejected, clock::millis};
+use crate::{authorization::server::access::TokenError, clock::millis};
 
 /// The claims of a token.
 #[derive(Debug, Deserialize)]
@@ -17,7 +17,7 @@ use crate::{authorization::server::access::Rejected, clock::millis};
 pub(crate) struct Claims(Map<String, Value>);
 
 /// The claims that a token must have to be valid here.
-pub(crate) struct Expected<'a> {
+pub(crate) struct ExpectedClaims<'a> {
     pub(crate) issuer: &'a str,
     pub(crate) resource: &'a str,
     /// Other names of this server.
@@ -28,7 +28,7 @@ pub(crate) struct Expected<'a> {
 
 impl Claims {
     /// Checks where a token comes from, for whom it is and whether it is time; says when it ends.
-    pub(crate) fn check(&self, expected: &Expected<'_>) -> Result<Millis, Rejected> {
+    pub(crate) fn check(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         if self.text("iss")? != expected.issuer {
             return Err(invalid("another issuer has issued it (`iss`)"));
         }
@@ -38,7 +38,7 @@ impl Claims {
 
     /// Whether it is for this server, among others or alone
     /// (2026-07-28, basic/authorization, Token Handling).
-    pub(crate) fn check_audience(&self, expected: &Expected<'_>) -> Result<(), Rejected> {
+    pub(crate) fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
         let is_us = |name: &Value| {
             let name = name.as_str();
             name.is_some_and(|name| {
@@ -58,14 +58,14 @@ impl Claims {
     }
 
     /// Whether its time has come, and not gone; says when it ends.
-    pub(crate) fn check_time(&self, expected: &Expected<'_>) -> Result<Millis, Rejected> {
+    pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
             return Err(invalid("it does not say when it ends (`exp`)"));
         };
         let ends = ends.saturating_add(leeway);
         if expected.now >= ends {
-            return Err(Rejected::Expired);
+            return Err(TokenError::Expired);
         }
         match self.moment("nbf")? {
             Some(begins) if begins > expected.now.saturating_add(leeway) => {
@@ -76,10 +76,10 @@ impl Claims {
     }
 
     /// A claim that must be there, a text with something in it.
-    pub(crate) fn text(&self, name: &str) -> Result<&str, Rejected> {
+    pub(crate) fn text(&self, name: &str) -> Result<&str, TokenError> {
         match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text),
-            _ => Err(Rejected::Invalid(format!(
+            _ => Err(TokenError::Invalid(format!(
                 "it has no `{name}`, or no text in it"
             ))),
         }
@@ -91,7 +91,7 @@ impl Claims {
         &self,
         issuer: &str,
         tenant_claim: Option<&str>,
-    ) -> Result<Principal, Rejected> {
+    ) -> Result<Principal, TokenError> {
         Ok(Principal {
             client_id: self.client()?.map(str::to_owned),
             ..self.person(issuer, "sub", tenant_claim)?
@@ -104,7 +104,7 @@ impl Claims {
         issuer: &str,
         subject_claim: &str,
         tenant_claim: Option<&str>,
-    ) -> Result<Principal, Rejected> {
+    ) -> Result<Principal, TokenError> {
         let tenant = tenant_claim.map(|name| self.text(name)).transpose()?;
         Ok(Principal {
             tenant: tenant.map(str::to_owned),
@@ -115,7 +115,7 @@ impl Claims {
     }
 
     /// The client it was given to, where it says so.
-    fn client(&self) -> Result<Option<&str>, Rejected> {
+    fn client(&self) -> Result<Option<&str>, TokenError> {
         let name = ["client_id", "azp"];
         let name = name.into_iter().find(|name| self.0.contains_key(*name));
         name.map(|name| self.text(name)).transpose()
@@ -123,7 +123,7 @@ impl Claims {
 
     /// The thumbprint of the key it is bound to, if it is bound to one (RFC 9449, 6). A token that
     /// is bound in a way that cannot be checked here is not taken for one that is not bound.
-    pub(crate) fn bound_to(&self) -> Result<Option<String>, Rejected> {
+    pub(crate) fn bound_to(&self) -> Result<Option<String>, TokenError> {
         let Some(confirmation) = self.0.get("cnf") else {
             return Ok(None);
         };
@@ -136,7 +136,7 @@ impl Claims {
     }
 
     /// Returns the scopes; none where the token names none.
-    pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, Rejected> {
+    pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, TokenError> {
         let scopes = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(Scopes::new()),
             Some(Value::String(text)) => Scopes::parse(text),
@@ -144,13 +144,13 @@ impl Claims {
                 // What is no text is no scope, and refused as one.
                 Scopes::of(names.iter().map(|name| name.as_str().unwrap_or_default()))
             }
-            Some(_) => return Err(Rejected::Invalid(format!("`{name}` holds no scopes"))),
+            Some(_) => return Err(TokenError::Invalid(format!("`{name}` holds no scopes"))),
         };
-        scopes.map_err(|bad| Rejected::Invalid(bad.to_string()))
+        scopes.map_err(|bad| TokenError::Invalid(bad.to_string()))
     }
 
     /// A moment in seconds since the Unix epoch, perhaps with a fraction (RFC 7519, 2).
-    pub(crate) fn moment(&self, name: &str) -> Result<Option<Millis>, Rejected> {
+    pub(crate) fn moment(&self, name: &str) -> Result<Option<Millis>, TokenError> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
         };
@@ -161,7 +161,7 @@ impl Claims {
             Some((seconds * 1000.0) as Millis)
         };
         let moment = whole.or_else(broken);
-        let no_moment = || Rejected::Invalid(format!("`{name}` is no moment"));
+        let no_moment = || TokenError::Invalid(format!("`{name}` is no moment"));
         moment.map(Some).ok_or_else(no_moment)
     }
 
@@ -170,6 +170,6 @@ impl Claims {
     }
 }
 
-fn invalid(why: &str) -> Rejected {
-    Rejected::Invalid(why.to_owned())
+fn invalid(why: &str) -> TokenError {
+    TokenError::Invalid(why.to_owned())
 }

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{Claims, Key, SigningAlgorithm};
-use crate::authorization::server::access::Rejected;
+use crate::authorization::server::access::TokenError;
 
 /// The members of a header that are read (RFC 7515, 4.1).
 #[derive(Debug, Deserialize)]
@@ -44,7 +44,7 @@ impl Header {
     pub(super) fn accepted(
         &self,
         algorithms: &[SigningAlgorithm],
-    ) -> Result<SigningAlgorithm, Rejected> {
+    ) -> Result<SigningAlgorithm, TokenError> {
         let algorithm = self
             .algorithm()
             .filter(|algorithm| algorithms.contains(algorithm))
@@ -65,7 +65,7 @@ impl Header {
 
 impl<'a> Compact<'a> {
     /// Reads a token.
-    pub(crate) fn parse(token: &'a str) -> Result<Self, Rejected> {
+    pub(crate) fn parse(token: &'a str) -> Result<Self, TokenError> {
         let unreadable = || invalid("it is no signed token");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
         let (header, claims) = signed.split_once('.').ok_or_else(unreadable)?;
@@ -83,7 +83,7 @@ impl<'a> Compact<'a> {
         &self,
         key: &Key,
         algorithm: SigningAlgorithm,
-    ) -> Result<Claims, Rejected> {
+    ) -> Result<Claims, TokenError> {
         if !key.has_signed(self.signed.as_bytes(), &self.signature, algorithm) {
             return Err(invalid("its signature does not fit"));
         }
@@ -104,6 +104,6 @@ fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
     serde_json::from_slice(&bytes).ok()
 }
 
-fn invalid(why: &str) -> Rejected {
-    Rejected::Invalid(why.to_owned())
+fn invalid(why: &str) -> TokenError {
+    TokenError::Invalid(why.to_owned())
 }

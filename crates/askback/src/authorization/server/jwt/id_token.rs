@@ -8,11 +8,11 @@ use askback_oauth::Fetcher;
 use serde_json::Value;
 
 use super::{
-    BadKeys, Claims, Compact, Expected, LEEWAY, PLAIN, SigningAlgorithm, is_among, keys::KeySet,
-    source::Source,
+    BadKeys, Claims, Compact, ExpectedClaims, LEEWAY, PLAIN, SigningAlgorithm, is_among,
+    keys::KeySet, source::Source,
 };
 use crate::{
-    authorization::server::{access::Rejected, fetch::usable},
+    authorization::server::{access::TokenError, fetch::usable},
     clock::millis,
 };
 
@@ -131,8 +131,8 @@ impl IdTokenVerifier {
     ///
     /// # Errors
     ///
-    /// [`Rejected`]: it is not good for this, or the keys of the issuer cannot be had.
-    pub async fn verify(&self, token: &str, check: SignInCheck<'_>) -> Result<IdToken, Rejected> {
+    /// [`TokenError`]: it is not good for this, or the keys of the issuer cannot be had.
+    pub async fn verify(&self, token: &str, check: SignInCheck<'_>) -> Result<IdToken, TokenError> {
         let compact = Compact::parse(token)?;
         let algorithm = compact.header.accepted(&SigningAlgorithm::ALL)?;
         let typ = compact.header.typ.as_deref();
@@ -140,7 +140,7 @@ impl IdTokenVerifier {
             return Err(invalid("it is no identity token (`typ`)"));
         }
         let claims = self.source.signed(&compact, algorithm, check.now).await?;
-        claims.check(&Expected {
+        claims.check(&ExpectedClaims {
             issuer: &self.issuer,
             resource: &self.client_id,
             audiences: &[],
@@ -160,7 +160,7 @@ impl IdTokenVerifier {
     }
 
     /// Whether it was given to this client and to no other that it is also for.
-    fn check_party(&self, claims: &Claims) -> Result<(), Rejected> {
+    fn check_party(&self, claims: &Claims) -> Result<(), TokenError> {
         let has_several = claims
             .get("aud")
             .and_then(Value::as_array)
@@ -176,7 +176,7 @@ impl IdTokenVerifier {
         &self,
         claims: &Claims,
         check: SignInCheck<'_>,
-    ) -> Result<Option<Millis>, Rejected> {
+    ) -> Result<Option<Millis>, TokenError> {
         let time = claims.moment("auth_time")?;
         let leeway = millis(self.leeway);
         if time.is_some_and(|time| time > check.now.saturating_add(leeway)) {
@@ -228,12 +228,12 @@ impl IdToken {
     ///
     /// # Errors
     ///
-    /// [`Rejected::Invalid`] where a claim is missing or is no text.
+    /// [`TokenError::Invalid`] where a claim is missing or is no text.
     pub fn principal(
         &self,
         subject_claim: &str,
         tenant_claim: Option<&str>,
-    ) -> Result<Principal, Rejected> {
+    ) -> Result<Principal, TokenError> {
         self.claims
             .person(&self.issuer, subject_claim, tenant_claim)
     }
@@ -248,6 +248,6 @@ impl std::fmt::Debug for IdToken {
     }
 }
 
-fn invalid(why: &str) -> Rejected {
-    Rejected::Invalid(why.to_owned())
+fn invalid(why: &str) -> TokenError {
+    TokenError::Invalid(why.to_owned())
 }

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 
 pub use algorithm::SigningAlgorithm;
-pub(super) use claims::{Claims, Expected};
+pub(super) use claims::{Claims, ExpectedClaims};
 pub(super) use compact::{Compact, Header};
 pub use id_token::{IdToken, IdTokenVerifier, SignInCheck};
 pub use keys::BadKeys;
@@ -20,7 +20,7 @@ pub(super) use keys::Key;
 
 use self::{keys::KeySet, source::Source};
 use super::{
-    access::{Access, PresentedToken, Rejected, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier},
     fetch::{UnusableUrl, fetcher, usable},
 };
 
@@ -163,7 +163,7 @@ impl JwtVerifier {
         self
     }
 
-    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, Rejected> {
+    async fn access(&self, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         let compact = Compact::parse(token.reveal())?;
         let algorithm = self.algorithm(&compact.header)?;
         let claims = self.source.signed(&compact, algorithm, token.now()).await?;
@@ -171,7 +171,7 @@ impl JwtVerifier {
     }
 
     /// The algorithm of a token that is not refused for its header alone.
-    fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, Rejected> {
+    fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, TokenError> {
         let algorithm = header.accepted(&self.algorithms)?;
         let is_access_token = match header.typ.as_deref() {
             Some(typ) => is_among(&ACCESS_TOKENS, typ) || self.plain_type && is_among(&PLAIN, typ),
@@ -180,14 +180,14 @@ impl JwtVerifier {
         if is_access_token {
             Ok(algorithm)
         } else {
-            Err(Rejected::Invalid(
+            Err(TokenError::Invalid(
                 "it is no access token (`typ`)".to_owned(),
             ))
         }
     }
 
-    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, Rejected> {
-        let expected = Expected {
+    fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, TokenError> {
+        let expected = ExpectedClaims {
             issuer: &self.issuer,
             resource: token.resource(),
             audiences: &self.audiences,
@@ -207,7 +207,10 @@ impl TokenVerifier for JwtVerifier {
         vec![self.issuer.clone()]
     }
 
-    fn verify<'a>(&'a self, token: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(
+        &'a self,
+        token: PresentedToken<'a>,
+    ) -> BoxFuture<'a, Result<Access, TokenError>> {
         Box::pin(self.access(token))
     }
 

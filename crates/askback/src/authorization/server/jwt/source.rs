@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     authorization::server::{
-        access::Rejected,
-        fetch::{Unfetched, UnusableUrl, get, usable},
+        access::TokenError,
+        fetch::{FetchFailure, UnusableUrl, get, usable},
     },
     clock::millis,
 };
@@ -68,9 +68,9 @@ struct State {
 
 /// Why keys were not fetched.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Missed {
+pub(super) enum KeyFetchError {
     #[error("{0}: {1}")]
-    Fetch(Url, Unfetched),
+    Fetch(Url, FetchFailure),
     #[error("no document of the issuer {0} can be read")]
     Document(String),
     #[error("the document of the issuer {0} is another issuer's")]
@@ -121,7 +121,7 @@ impl Source {
         id: Option<&str>,
         algorithm: SigningAlgorithm,
         now: Millis,
-    ) -> Result<Arc<KeySet>, Rejected> {
+    ) -> Result<Arc<KeySet>, TokenError> {
         let known = self.known(now);
         if let Some(keys) = &known
             && keys.find(id, algorithm).next().is_some()
@@ -135,10 +135,10 @@ impl Source {
         if let Err(missed) = self.renew(now).await
             && known.is_none()
         {
-            return Err(Rejected::Unavailable(missed.to_string()));
+            return Err(TokenError::Unavailable(missed.to_string()));
         }
         let keys = self.known(now);
-        keys.ok_or_else(|| Rejected::Unavailable(Missed::Paused.to_string()))
+        keys.ok_or_else(|| TokenError::Unavailable(KeyFetchError::Paused.to_string()))
     }
 
     /// The claims of a token that a key of the issuer has signed.
@@ -147,10 +147,12 @@ impl Source {
         token: &Compact<'_>,
         algorithm: SigningAlgorithm,
         now: Millis,
-    ) -> Result<Claims, Rejected> {
+    ) -> Result<Claims, TokenError> {
         let id = token.header.kid.as_deref();
         let keys = self.keys_for(id, algorithm, now).await?;
-        let mut claims = Err(Rejected::Invalid("no key of the issuer fits it".to_owned()));
+        let mut claims = Err(TokenError::Invalid(
+            "no key of the issuer fits it".to_owned(),
+        ));
         for key in keys.find(id, algorithm) {
             claims = token.verify(key, algorithm);
             if claims.is_ok() {
@@ -172,7 +174,7 @@ impl Source {
     }
 
     /// Fetches the keys, if there are none.
-    pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), Missed> {
+    pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if self.lock().keys.is_some() {
             return Ok(());
         }
@@ -181,17 +183,17 @@ impl Source {
 
     /// Fetches the keys, unless that was tried a moment ago. Whoever comes while a fetch goes on
     /// waits for it, and leaves nothing behind on going away.
-    async fn renew(self: &Arc<Self>, now: Millis) -> Result<(), Missed> {
+    async fn renew(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if let Some(fetch) = self.begin(now) {
-            return fetch.await.unwrap_or(Err(Missed::Broken));
+            return fetch.await.unwrap_or(Err(KeyFetchError::Broken));
         }
         drop(self.turn.lock().await);
-        self.known(now).map(|_| ()).ok_or(Missed::Paused)
+        self.known(now).map(|_| ()).ok_or(KeyFetchError::Paused)
     }
 
     /// Begins to fetch the keys, unless that goes on already or was tried a moment ago. It goes on
     /// when the client goes away: somebody else needs the keys.
-    fn begin(self: &Arc<Self>, now: Millis) -> Option<JoinHandle<Result<(), Missed>>> {
+    fn begin(self: &Arc<Self>, now: Millis) -> Option<JoinHandle<Result<(), KeyFetchError>>> {
         let turn = Arc::clone(&self.turn).try_lock_owned().ok()?;
         if !self.may_fetch(now) {
             return None;
@@ -223,9 +225,9 @@ impl Source {
                 .is_none_or(|tried| now >= tried.saturating_add(millis(pause)))
     }
 
-    async fn fetch(&self) -> Result<KeySet, Missed> {
+    async fn fetch(&self) -> Result<KeySet, KeyFetchError> {
         let (fetcher, url) = match &self.place {
-            Place::Nowhere => return Err(Missed::Broken),
+            Place::Nowhere => return Err(KeyFetchError::Broken),
             Place::At(fetcher, url) => (fetcher, url.clone()),
             Place::Named {
                 fetcher,
@@ -234,7 +236,7 @@ impl Source {
             } => (fetcher, keys_of(fetcher, issuer, documents).await?),
         };
         let json = get(fetcher, &url).await;
-        let json = json.map_err(|why| Missed::Fetch(url, why))?;
+        let json = json.map_err(|why| KeyFetchError::Fetch(url, why))?;
         Ok(KeySet::parse(&json)?)
     }
 
@@ -245,22 +247,22 @@ impl Source {
 
 /// Where the keys of an issuer are, says its document: the first there is, and only if it is its
 /// own (RFC 8414, 3.3).
-async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<Url, Missed> {
+async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<Url, KeyFetchError> {
     for place in documents {
         let json = match get(fetcher, place).await {
             Ok(json) => json,
             // It stands elsewhere, if anywhere.
-            Err(Unfetched::Status(_) | Unfetched::Failed(FetchError::Redirected)) => continue,
-            Err(why) => return Err(Missed::Fetch(place.clone(), why)),
+            Err(FetchFailure::Status(_) | FetchFailure::Failed(FetchError::Redirected)) => continue,
+            Err(why) => return Err(KeyFetchError::Fetch(place.clone(), why)),
         };
         let Ok(document) = json::parse(&json).and_then(json::document::<AuthorizationServer>)
         else {
             continue;
         };
         if document.issuer != issuer {
-            return Err(Missed::Issuer(issuer.to_owned()));
+            return Err(KeyFetchError::Issuer(issuer.to_owned()));
         }
         return Ok(usable(&document.jwks_uri.unwrap_or_default())?);
     }
-    Err(Missed::Document(issuer.to_owned()))
+    Err(KeyFetchError::Document(issuer.to_owned()))
 }

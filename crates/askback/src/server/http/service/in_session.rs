@@ -4,7 +4,7 @@ use std::{any::Any, future::poll_fn, sync::Arc, task::Poll};
 
 use askback_core::{
     engine::server::ReceivedMessage,
-    http::{headers, media::Accepted, sse},
+    http::{headers, media::AcceptedMedia, sse},
     jsonrpc::{ErrorObject, RequestId},
 };
 use http::{HeaderName, Response, StatusCode, request::Parts};
@@ -18,15 +18,15 @@ use crate::server::http::{
     admission::{Attachment, VERSION, principal, single},
     body::{Body, Outgoing},
     heads::Heads,
-    reading::{First, Reading},
     response::{self, SESSION_ID},
-    session::{Session, Stray, Taken, Work},
-    sessions::Unkept,
+    session::{MessageEffect, Session, Stray, Work},
+    sessions::SessionError,
     stop::Phase,
     stream::EventId,
+    stream_body::{StreamBody, StreamStart},
 };
 use crate::server::{
-    fleet::{self, Fate},
+    fleet::{self, DeliveryOutcome},
     http::fleet_session,
 };
 
@@ -60,7 +60,7 @@ impl Inner {
     pub(super) async fn message(
         &self,
         session: Arc<Session>,
-        accept: Accepted,
+        accept: AcceptedMedia,
         received: ReceivedMessage,
         attachment: Option<Attachment>,
     ) -> Response<Body> {
@@ -79,29 +79,31 @@ impl Inner {
         let (taken, strays) = session.take(received, attachment.as_ref());
         if !strays.is_empty() {
             let handed_on = self.strays(&session, strays, attachment.as_ref()).await;
-            if matches!(taken, Taken::Nothing) {
+            if matches!(taken, MessageEffect::Nothing) {
                 return handed_on;
             }
         }
         match taken {
-            Taken::Refused(received, why) => self.no_room(id_of(&received), why),
-            Taken::Nothing => response::accepted(),
-            Taken::Chosen(answer) => {
+            MessageEffect::Refused(received, why) => self.no_room(id_of(&received), why),
+            MessageEffect::Nothing => response::accepted(),
+            MessageEffect::Chosen(answer) => {
                 fleet_session::note(&self.shared, &session).await;
                 self.json(session.principal().as_ref(), None, answer)
             }
-            Taken::Answered(answer) if session.paired => match session.tell(answer) {
+            MessageEffect::Answered(answer) if session.paired => match session.tell(answer) {
                 Ok(()) => response::accepted(),
                 Err(why) => self.no_room(None, why),
             },
-            Taken::Answered(answer) => self.json(session.principal().as_ref(), None, answer),
-            Taken::Work(_, work) if session.paired => {
+            MessageEffect::Answered(answer) => {
+                self.json(session.principal().as_ref(), None, answer)
+            }
+            MessageEffect::Work(_, work) if session.paired => {
                 for work in work {
                     tokio::spawn(work);
                 }
                 response::accepted()
             }
-            Taken::Work(stream, work) => self.work(session, stream, work, accept).await,
+            MessageEffect::Work(stream, work) => self.work(session, stream, work, accept).await,
         }
     }
 
@@ -111,7 +113,7 @@ impl Inner {
         session: Arc<Session>,
         stream: u32,
         mut work: Vec<Work>,
-        accept: Accepted,
+        accept: AcceptedMedia,
     ) -> Response<Body> {
         // Of a batch, each is a task of its own: they must not wait for one another.
         let mut last = work.pop();
@@ -128,10 +130,10 @@ impl Inner {
         let Some((stream, reader)) = session.attach_to_work(stream) else {
             return ended();
         };
-        let mut reading = Reading::new(session, stream, reader, &self.stop).working(last);
+        let mut reading = StreamBody::new(session, stream, reader, &self.stop).working(last);
         match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
-            First::Only(answer) => response::json(StatusCode::OK, answer),
-            First::Stream => response::events(reading),
+            StreamStart::Only(answer) => response::json(StatusCode::OK, answer),
+            StreamStart::Stream => response::events(reading),
         }
     }
 
@@ -176,7 +178,7 @@ impl Inner {
             return response::refusal(StatusCode::BAD_REQUEST, why);
         };
         let prime = session.lock().prime(stream);
-        let reading = Reading::new(session, stream, reader, &self.stop);
+        let reading = StreamBody::new(session, stream, reader, &self.stop);
         response::open_ended(reading.beginning_with(prime))
     }
 
@@ -195,17 +197,17 @@ impl Inner {
         let endpoint = format!("{}?{PAIRED}{}", parts.uri.path(), session.id());
         let mut first = Vec::new();
         sse::write_named_event(&mut first, "endpoint", endpoint.as_bytes());
-        let reading = Reading::new(session, stream, reader, &self.stop)
+        let reading = StreamBody::new(session, stream, reader, &self.stop)
             .beginning_with(first)
             .ending(Arc::clone(&self.sessions));
         response::open_ended(reading)
     }
 
     /// There is no room for a session, or the environment is broken.
-    pub(super) fn refused(&self, unkept: Unkept) -> Response<Body> {
+    pub(super) fn refused(&self, unkept: SessionError) -> Response<Body> {
         match unkept {
-            Unkept::NoRoom(why) => self.no_room(None, why),
-            Unkept::Broken(error) => {
+            SessionError::NoRoom(why) => self.no_room(None, why),
+            SessionError::Broken(error) => {
                 tracing::error!(%error, "a session could not be opened");
                 let error = ErrorObject::internal("the server cannot open a session now");
                 response::error(StatusCode::INTERNAL_SERVER_ERROR, None, &error)
@@ -253,17 +255,17 @@ impl Inner {
         };
         let principal = session.principal();
         let attachment = attachment.map(|it| Arc::clone(it) as Arc<dyn Any + Send + Sync>);
-        let mut worst = Fate::Accepted;
+        let mut worst = DeliveryOutcome::Accepted;
         for stray in strays {
             let fate = match stray {
                 Stray::Cancel(id) => {
                     let request = fleet::request_digest(member, &id);
                     node.stop(request);
                     match node.journal.cancel(member, request).await {
-                        Ok(_) => Fate::Accepted,
+                        Ok(_) => DeliveryOutcome::Accepted,
                         Err(error) => {
                             tracing::error!(%error, "a request could not be cancelled");
-                            Fate::Unavailable
+                            DeliveryOutcome::Unavailable
                         }
                     }
                 }
@@ -275,12 +277,12 @@ impl Inner {
             worst = worst.max(fate);
         }
         match worst {
-            Fate::Accepted => response::accepted(),
-            Fate::Unknown => {
+            DeliveryOutcome::Accepted => response::accepted(),
+            DeliveryOutcome::Unknown => {
                 let why = "no question of this session has this id (any more)";
                 response::refusal(StatusCode::BAD_REQUEST, why)
             }
-            Fate::Unavailable => self.unavailable(),
+            DeliveryOutcome::Unavailable => self.unavailable(),
         }
     }
 }

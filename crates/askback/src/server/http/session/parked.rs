@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_core::{
-    engine::server::{Changed, write_notification},
+    engine::server::{Change, write_notification},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{InputRequiredResult, RawJson},
 };
@@ -19,7 +19,7 @@ use crate::{
     journal::{CallId, SessionId},
     server::{
         Shared,
-        fleet::{self, Follower, Node, Standing, WaitingNote},
+        fleet::{self, CallRecord, Follower, Node, WaitingNote},
         http::stream::{EventId, Stream, StreamName},
     },
 };
@@ -98,7 +98,7 @@ async fn park_whole(
                 "there are no random numbers for the name of the call",
             ));
         };
-        (number, Standing::new(call, member, id.clone(), next))
+        (number, CallRecord::new(call, member, id.clone(), next))
     };
     let (call, next) = (standing.call, standing.next_event);
     let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
@@ -248,10 +248,10 @@ impl State {
     pub(super) fn report_all(&mut self) {
         let watched = self.engine.watched();
         let watched: Vec<_> = watched
-            .map(|uri| Changed::Resource(uri.to_owned()))
+            .map(|uri| Change::Resource(uri.to_owned()))
             .collect();
         self.untold
-            .extend([Changed::Tools, Changed::Prompts, Changed::Resources]);
+            .extend([Change::Tools, Change::Prompts, Change::Resources]);
         self.untold.extend(watched);
     }
 
@@ -272,7 +272,7 @@ impl State {
     }
 
     /// Says that a question waits.
-    fn push_note(&mut self, number: u32, waiting: &Waiting) {
+    fn push_note(&mut self, number: u32, waiting: &WaitingQuestion) {
         let notification = waiting.note.notification(waiting.notes);
         let revision = self.engine.revision();
         let message = revision.and_then(|revision| write_notification(revision, notification));
@@ -300,14 +300,14 @@ struct FollowStart {
 }
 
 /// A question that waits for its answer.
-struct Waiting {
+struct WaitingQuestion {
     number: u64,
     note: WaitingNote,
     /// How many notes were due the last time.
     notes: u64,
 }
 
-impl Waiting {
+impl WaitingQuestion {
     fn new(shared: &Shared, asked: &mut LogMessage) -> Option<Self> {
         let note = asked.waiting.take()?;
         Some(Self {
@@ -348,7 +348,7 @@ async fn follow(
         let last = read(&shared, node, member, call, &mut before).await;
         if let Read::Messages(mut messages, _) = last {
             let last = messages.iter_mut().find(|it| it.number == after);
-            waiting = last.and_then(|last| Waiting::new(&shared, last));
+            waiting = last.and_then(|last| WaitingQuestion::new(&shared, last));
         }
     }
     loop {
@@ -376,7 +376,7 @@ async fn follow(
             && let Some(last) = messages.last_mut()
         {
             has_news = true;
-            waiting = Waiting::new(&shared, last);
+            waiting = WaitingQuestion::new(&shared, last);
         }
         if !session.take_from_log(number, read) {
             return;

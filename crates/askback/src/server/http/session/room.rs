@@ -1,13 +1,13 @@
 //! The room of a session: how many bytes it keeps, and whether there may be more.
 
 use askback_core::{
-    engine::server::{Changed, ReceivedMessage},
+    engine::server::{Change, ReceivedMessage},
     protocol::ClientRequest,
 };
 
 use super::{Session, State};
 use crate::{
-    ctx::{Observing, bytes_of},
+    ctx::{ObserverGuard, bytes_of},
     server::{
         budget::{Charge, NoRoom, Shortage},
         http::stream::{FRAME_BYTES, Stream},
@@ -64,7 +64,7 @@ impl State {
     pub(super) fn kept_bytes(&self) -> usize {
         let streams = self.streams.iter();
         let untold = self.untold.iter().map(|changed| match changed {
-            Changed::Resource(name) | Changed::Task(name) => name.len(),
+            Change::Resource(name) | Change::Task(name) => name.len(),
             _ => 0,
         });
         SESSION_BYTES
@@ -74,7 +74,7 @@ impl State {
                 .map(|stream| STREAM_BYTES + stream.kept_bytes())
                 .sum::<usize>()
             + untold.sum::<usize>()
-            + self.observing.as_ref().map_or(0, Observing::kept_bytes)
+            + self.observing.as_ref().map_or(0, ObserverGuard::kept_bytes)
     }
 
     /// Takes room for so many bytes more, if need be of what is kept only for a client that comes
@@ -112,7 +112,7 @@ pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
                 None
             }
             ClientRequest::Subscribe(params) => {
-                let watched = bytes_of(&Changed::Resource(params.uri.clone()));
+                let watched = bytes_of(&Change::Resource(params.uri.clone()));
                 Some(params.uri.len() + watched)
             }
             _ => Some(RUNNING_BYTES),

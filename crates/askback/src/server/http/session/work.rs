@@ -14,7 +14,7 @@ use crate::{
     ctx::CallPeer,
     flow::BoxFuture,
     server::{
-        dispatch::{self, Answered},
+        dispatch::{self, CallResponse},
         http::body::Outgoing,
     },
 };
@@ -26,7 +26,7 @@ pub(in crate::server::http) struct Work {
     number: u64,
     /// Closed as soon as the call does not go on any more.
     stop: Receiver<()>,
-    answering: BoxFuture<'static, Answered>,
+    answering: BoxFuture<'static, CallResponse>,
 }
 
 impl Work {

@@ -6,7 +6,7 @@ use askback::{
     BoxFuture, Revision,
     authorization::client::{
         Authorization, CredentialKey, CredentialStore, Redirect, SignIn, SignInError,
-        SignInRequest, SignOut, SignedIn,
+        SignInRequest, SignOut, StoredSignIn,
     },
     client::ClientError,
     transport::Http,
@@ -126,7 +126,7 @@ async fn what_is_kept_is_used_by_the_next_run() {
 
     let key = CredentialKey::Tokens(world.server.url.clone());
     let kept = world.store.load(&key).await.unwrap().unwrap();
-    let signed_in = SignedIn::read(&kept).unwrap();
+    let signed_in = StoredSignIn::read(&kept).unwrap();
     assert_eq!(signed_in.server, world.server.url);
     assert_eq!(signed_in.issuer, world.base());
     assert_eq!(signed_in.client_id, "registered");

@@ -3,7 +3,7 @@
 use askback::{
     Principal,
     authorization::server::{
-        BadToken, DevelopmentTokens, PresentedToken, Protection, Rejected, TokenVerifier,
+        BadToken, DevelopmentTokens, PresentedToken, Protection, TokenError, TokenVerifier,
     },
 };
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn each_token_is_its_principals() {
         let verified = tokens
             .verify(PresentedToken::new(token, RESOURCE, NOW))
             .await;
-        assert!(matches!(verified, Err(Rejected::Invalid(_))), "{token}");
+        assert!(matches!(verified, Err(TokenError::Invalid(_))), "{token}");
     }
 }
 

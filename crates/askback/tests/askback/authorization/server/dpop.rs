@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use askback::authorization::server::{Access, PresentedToken, Rejected, TokenVerifier};
+use askback::authorization::server::{Access, PresentedToken, TokenError, TokenVerifier};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -259,7 +259,7 @@ async fn the_key_of_a_token_is_what_its_issuer_says() {
     let holder = TestKey::es256("holder");
     let token = bound_to(&holder);
     let presented = PresentedToken::new(&token, RESOURCE, NOW);
-    let access: Result<Access, Rejected> = verifier().verify(presented).await;
+    let access: Result<Access, TokenError> = verifier().verify(presented).await;
     assert_eq!(access.unwrap().key, Some(thumbprint(&holder)));
 }
 

@@ -2,7 +2,7 @@
 
 use askback::{
     Principal, Server, Tool,
-    authorization::server::{Access, Protection, Rejected},
+    authorization::server::{Access, Protection, TokenError},
 };
 use serde_json::json;
 
@@ -13,8 +13,8 @@ use crate::principal::{body, post};
 async fn a_function_verifies_tokens() {
     let protection = Protection::verify_with(RESOURCE, async |token: String| match &*token {
         "alices-token" => Ok(Access::from(Principal::new("alice"))),
-        "bobs-token" => Err(Rejected::Expired),
-        _ => Err(Rejected::Invalid("no such token".to_owned())),
+        "bobs-token" => Err(TokenError::Expired),
+        _ => Err(TokenError::Invalid("no such token".to_owned())),
     })
     .unwrap();
     let server = Server::new("notes", "1").tool(Tool::new("whoami", whoami));

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::authorization::server::{
-    Access, BadKeys, Introspection, PresentedToken, Protection, Rejected, TokenVerifier,
+    Access, BadKeys, Introspection, PresentedToken, Protection, TokenError, TokenVerifier,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet, time::Instant};
@@ -44,7 +44,7 @@ fn asking(issuer: &Issuer) -> Introspection {
     Introspection::new(ISSUER, &endpoint, "no:tes", "s cret+").unwrap()
 }
 
-async fn at(verifier: &Introspection, token: &str, now: u64) -> Result<Access, Rejected> {
+async fn at(verifier: &Introspection, token: &str, now: u64) -> Result<Access, TokenError> {
     verifier
         .verify(PresentedToken::new(token, RESOURCE, now))
         .await
@@ -124,7 +124,7 @@ async fn the_issuer_says_what_a_token_is_worth() {
         for (later, asked) in [(0, 1), (4_999, 1), (5_000, 2)] {
             let rejected = at(&verifier, "opaque", NOW + later).await.expect_err(name);
             assert!(rejected.to_string().contains(why), "{name}: {rejected}");
-            assert!(!matches!(rejected, Rejected::Unavailable(_)), "{name}");
+            assert!(!matches!(rejected, TokenError::Unavailable(_)), "{name}");
             assert_eq!(issuer.times(), asked, "{name} after {later} ms");
         }
     }
@@ -195,7 +195,7 @@ async fn an_issuer_that_does_not_answer_refuses_nobody() {
         let issuer = issuer(status, &says).await;
         let rejected = at(&asking(&issuer), "opaque", NOW).await;
         assert!(
-            matches!(rejected, Err(Rejected::Unavailable(_))),
+            matches!(rejected, Err(TokenError::Unavailable(_))),
             "{status}: {rejected:?}"
         );
         assert_eq!(issuer.times(), 1, "{status}");
@@ -218,7 +218,7 @@ async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
         assert_eq!(says.times(), asked, "{token} {now}");
     }
     let over = at(&verifier, "one", ends).await;
-    assert_eq!(over.unwrap_err(), Rejected::Expired);
+    assert_eq!(over.unwrap_err(), TokenError::Expired);
     let says = issuer(200, &said()).await;
     let verifier = asking(&says).keep(Duration::ZERO);
     for asked in 1..3 {
@@ -241,7 +241,7 @@ async fn nobody_waits_long_for_the_issuer_to_be_asked() {
         asking.spawn(async move { at(&verifier, &token.to_string(), NOW).await });
     }
     let first = asking.join_next().await.unwrap().unwrap().unwrap_err();
-    assert!(matches!(first, Rejected::Unavailable(_)), "{first}");
+    assert!(matches!(first, TokenError::Unavailable(_)), "{first}");
     assert!(first.to_string().contains("too many"), "{first}");
     assert_eq!(since.elapsed().as_secs(), 2);
 }

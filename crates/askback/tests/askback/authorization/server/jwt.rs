@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback::authorization::server::{
-    Access, BadKeys, JwtVerifier, PresentedToken, Rejected, SigningAlgorithm, TokenVerifier,
+    Access, BadKeys, JwtVerifier, PresentedToken, SigningAlgorithm, TokenError, TokenVerifier,
 };
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::{
     verifier, with,
 };
 
-async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Access, Rejected> {
+async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Access, TokenError> {
     verifier
         .verify(PresentedToken::new(token, RESOURCE, NOW))
         .await

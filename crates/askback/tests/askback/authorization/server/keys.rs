@@ -8,7 +8,7 @@ use std::{
 };
 
 use askback::authorization::server::{
-    Access, BadKeys, JwtVerifier, PresentedToken, Protection, Rejected, TokenVerifier,
+    Access, BadKeys, JwtVerifier, PresentedToken, Protection, TokenError, TokenVerifier,
 };
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Handle, time::timeout};
@@ -42,7 +42,7 @@ fn token(key: &TestKey) -> String {
     key.token(&with("exp", json!(NOW / 1000 + 7200)))
 }
 
-async fn at(verifier: &JwtVerifier, key: &TestKey, now: u64) -> Result<Access, Rejected> {
+async fn at(verifier: &JwtVerifier, key: &TestKey, now: u64) -> Result<Access, TokenError> {
     let token = token(key);
     verifier
         .verify(PresentedToken::new(&token, RESOURCE, now))
@@ -65,12 +65,12 @@ async fn keys_are_fetched_once_and_again_for_one_that_is_new() {
 
     *answer.lock().unwrap() = (200, jwks([&next]));
     let soon = at(&verifier, &next, NOW + 29 * SECOND).await;
-    assert!(matches!(soon, Err(Rejected::Invalid(_))), "{soon:?}");
+    assert!(matches!(soon, Err(TokenError::Invalid(_))), "{soon:?}");
     assert_eq!(issuer.times(), 1, "not so soon");
     at(&verifier, &next, NOW + 30 * SECOND).await.unwrap();
     assert_eq!(issuer.times(), 2);
     let gone = at(&verifier, key(), NOW + 31 * SECOND).await;
-    assert!(matches!(gone, Err(Rejected::Invalid(_))), "{gone:?}");
+    assert!(matches!(gone, Err(TokenError::Invalid(_))), "{gone:?}");
 }
 
 // Shows AZ-39.
@@ -84,7 +84,10 @@ async fn nobody_can_have_keys_fetched_at_will() {
     let many: Vec<_> = (0..20).map(|_| at(&verifier, &unknown, later)).collect();
     for one in many {
         let refused = one.await;
-        assert!(matches!(refused, Err(Rejected::Invalid(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(TokenError::Invalid(_))),
+            "{refused:?}"
+        );
     }
     assert_eq!(issuer.times(), 2, "one fetch for all of them");
 
@@ -175,13 +178,13 @@ async fn keys_are_good_for_a_day() {
     at(NOW + DAY).await.unwrap();
     let unknown = at(NOW + DAY + 30 * SECOND).await;
     assert!(
-        matches!(unknown, Err(Rejected::Unavailable(_))),
+        matches!(unknown, Err(TokenError::Unavailable(_))),
         "{unknown:?}"
     );
     *answer.lock().unwrap() = (200, jwks([&next]));
     let withdrawn = at(NOW + DAY + 60 * SECOND).await;
     assert!(
-        matches!(withdrawn, Err(Rejected::Invalid(_))),
+        matches!(withdrawn, Err(TokenError::Invalid(_))),
         "{withdrawn:?}"
     );
 }
@@ -201,7 +204,10 @@ async fn keys_are_kept_when_they_cannot_be_fetched() {
         verifier.prepare(NOW).await;
         answer.lock().unwrap().clone_from(&broken);
         let refused = at(&verifier, &next, NOW + 30 * SECOND).await;
-        assert!(matches!(refused, Err(Rejected::Invalid(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(TokenError::Invalid(_))),
+            "{refused:?}"
+        );
         assert_eq!(
             issuer.times(),
             2,
@@ -220,7 +226,7 @@ async fn without_keys_nobody_is_to_blame() {
     for now in [NOW, NOW + 4 * SECOND] {
         let refused = at(&verifier, key(), now).await;
         assert!(
-            matches!(refused, Err(Rejected::Unavailable(_))),
+            matches!(refused, Err(TokenError::Unavailable(_))),
             "{refused:?}"
         );
     }

@@ -24,7 +24,7 @@ use askback::{
     authorization::server::{JwtVerifier, Protection},
     clock::Clock,
     keys::{Key, KeyRing, KeySource},
-    server::Completing,
+    server::CompletionRequest,
 };
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ struct Topic {
     topic: String,
 }
 
-async fn topics(_: Completing) -> Result<Vec<String>> {
+async fn topics(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["tea".to_owned()])
 }
 

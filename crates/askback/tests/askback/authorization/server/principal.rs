@@ -6,7 +6,7 @@ use askback::{
     Ctx, Form, Limits, Principal, Prompt, Revision, Tool,
     authorization::server::Protection,
     protocol::{self, TaskSupport},
-    server::Completing,
+    server::CompletionRequest,
 };
 use serde_json::{Value, json};
 
@@ -418,8 +418,9 @@ async fn lists_and_completions_are_for_whoever_asks() {
         let uri = format!("note://of/{subject}");
         Ok(vec![protocol::Resource::new(uri, subject)])
     };
-    let typed =
-        move |typed: Completing| async move { Ok(Vec::from_iter(subject(&typed.principal))) };
+    let typed = move |typed: CompletionRequest| async move {
+        Ok(Vec::from_iter(subject(&typed.principal)))
+    };
     let prompt = Prompt::new("whose", async |whose: Whose| Ok(whose.name)).complete("name", typed);
     let server = builder(&Ran::default())
         .list_resources_for(listed)

@@ -15,7 +15,7 @@ use askback::{
     BoxFuture, Principal, Server, Tool,
     authorization::{
         BadScopes, Scopes,
-        server::{Access, PresentedToken, Protection, Rejected, TokenVerifier},
+        server::{Access, PresentedToken, Protection, TokenError, TokenVerifier},
     },
 };
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ impl TokenVerifier for Slow {
         vec![ISSUER.to_owned()]
     }
 
-    fn verify<'a>(&'a self, _: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
+    fn verify<'a>(&'a self, _: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, TokenError>> {
         Box::pin(async {
             self.time.fetch_add(self.takes, Ordering::SeqCst);
             let access = Access::new(Principal::new("alice"), Scopes::new());
@@ -283,8 +283,11 @@ async fn a_token_that_cannot_be_judged_is_not_refused() {
             vec![ISSUER.to_owned()]
         }
 
-        fn verify<'a>(&'a self, _: PresentedToken<'a>) -> BoxFuture<'a, Result<Access, Rejected>> {
-            let why = Rejected::Unavailable("it is away".to_owned());
+        fn verify<'a>(
+            &'a self,
+            _: PresentedToken<'a>,
+        ) -> BoxFuture<'a, Result<Access, TokenError>> {
+            let why = TokenError::Unavailable("it is away".to_owned());
             Box::pin(std::future::ready(Err(why)))
         }
     }

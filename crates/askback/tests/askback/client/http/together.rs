@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    Changed, Ctx, Form, Result, Revision, Server, Tool,
+    Change, Ctx, Form, Result, Revision, Server, Tool,
     client::{Client, ClientError, Event},
     forms::{ChoicesField, Field, FieldKind, FormSchema},
     protocol::{ElicitParams, InputResponse, ListRootsResult, SubscriptionFilter, TaskSupport},
@@ -309,7 +309,7 @@ async fn changes_are_told() {
         let telling = served.server.clone();
         let telling = tokio::spawn(async move {
             loop {
-                telling.changed(Changed::Tools);
+                telling.changed(Change::Tools);
                 tokio::task::yield_now().await;
             }
         });

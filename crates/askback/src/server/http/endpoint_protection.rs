@@ -14,7 +14,7 @@ use crate::server::Shared;
 
 /// The protection of an endpoint, if it has one.
 #[derive(Clone, Default)]
-pub(super) struct Protected {
+pub(super) struct EndpointProtection {
     #[cfg(feature = "oauth-server")]
     by: Option<Arc<Protection>>,
 }
@@ -30,14 +30,16 @@ mod guarded {
     };
     use tokio::runtime::Handle;
 
-    use super::{Arc, Body, Parts, Protected, Protection, ReceivedMessage, Response, Shared};
+    use super::{
+        Arc, Body, EndpointProtection, Parts, Protection, ReceivedMessage, Response, Shared,
+    };
     use crate::{
-        authorization::server::{Granted, Refusal},
+        authorization::server::{Refusal, RequestRights},
         server::http::{
             admission::principal,
             body::Outgoing,
             pages,
-            response::{self, OpenEnded},
+            response::{self, StreamMarker},
         },
     };
 
@@ -47,7 +49,7 @@ mod guarded {
     /// How long anybody may keep the document.
     const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
 
-    impl Protected {
+    impl EndpointProtection {
         pub(in crate::server::http) fn by(protection: Protection) -> Self {
             Self {
                 by: Some(Arc::new(protection)),
@@ -101,9 +103,9 @@ mod guarded {
             parts: &Parts,
             response: Response<Body>,
         ) -> Response<Body> {
-            let is_open = response.extensions().get::<OpenEnded>().is_some();
-            let granted = parts.extensions.get::<Granted>();
-            let expires = granted.and_then(Granted::expires);
+            let is_open = response.extensions().get::<StreamMarker>().is_some();
+            let granted = parts.extensions.get::<RequestRights>();
+            let expires = granted.and_then(RequestRights::expires);
             let Some(expires) = expires.filter(|_| is_open) else {
                 return response;
             };
@@ -147,7 +149,7 @@ mod guarded {
                     }
                 }
             }
-            let granted = parts.extensions.get::<Granted>();
+            let granted = parts.extensions.get::<RequestRights>();
             protection.check(granted, &needed).err().map(refused)
         }
     }
@@ -195,7 +197,7 @@ mod guarded {
 }
 
 #[cfg(not(feature = "oauth-server"))]
-impl Protected {
+impl EndpointProtection {
     pub(super) fn protects(&self) -> bool {
         false
     }

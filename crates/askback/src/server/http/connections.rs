@@ -28,13 +28,13 @@ const AT_WORK: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct ConnectionPlaces {
     room: Arc<Semaphore>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<ConnectionTable>,
 }
 
 /// The place of a connection, as long as there is one.
 #[derive(Debug)]
 pub struct ConnectionPlace {
-    present: Present,
+    present: ConnectionGuard,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -44,7 +44,7 @@ impl ConnectionPlaces {
     pub fn new(most: usize) -> Self {
         Self {
             room: Arc::new(Semaphore::new(most)),
-            waiting: Waiting::new(),
+            waiting: ConnectionTable::new(),
         }
     }
 
@@ -61,7 +61,7 @@ impl ConnectionPlaces {
         }
     }
 
-    pub(super) fn waiting(&self) -> &Arc<Waiting> {
+    pub(super) fn waiting(&self) -> &Arc<ConnectionTable> {
         &self.waiting
     }
 
@@ -93,21 +93,21 @@ impl ConnectionPlace {
 
 /// All connections there are.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct ConnectionTable {
     connections: Mutex<Connections>,
     begun: Instant,
 }
 
 #[derive(Debug, Default)]
 struct Connections {
-    by_number: HashMap<u64, Arc<Standing>>,
+    by_number: HashMap<u64, Arc<ConnectionActivity>>,
     last: u64,
 }
 
 /// The state of one connection. It waits until a whole request has arrived, works on it, and waits
 /// again when the response is written.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct ConnectionActivity {
     number: u64,
     /// In nanoseconds, from when the server began.
     waits_since: AtomicU64,
@@ -120,17 +120,17 @@ pub(super) struct Standing {
     /// Whether it was asked to give way.
     is_asked: AtomicBool,
     gives_way: Notify,
-    among: Arc<Waiting>,
+    among: Arc<ConnectionTable>,
 }
 
 /// A connection, as long as there is one.
 #[derive(Debug)]
-pub(super) struct Present(pub(super) Arc<Standing>);
+pub(super) struct ConnectionGuard(pub(super) Arc<ConnectionActivity>);
 
 /// A request whose head has come, up to the end of its response.
-pub(super) struct InRequest(Arc<Standing>);
+pub(super) struct RequestGuard(Arc<ConnectionActivity>);
 
-impl Waiting {
+impl ConnectionTable {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             connections: Mutex::default(),
@@ -139,11 +139,11 @@ impl Waiting {
     }
 
     /// Notes a connection, which waits for its first request.
-    pub(super) fn enter(self: &Arc<Self>) -> Present {
+    pub(super) fn enter(self: &Arc<Self>) -> ConnectionGuard {
         let mut connections = self.lock();
         connections.last += 1;
         let number = connections.last;
-        let standing = Arc::new(Standing {
+        let standing = Arc::new(ConnectionActivity {
             number,
             waits_since: AtomicU64::new(self.now()),
             in_request: AtomicBool::new(false),
@@ -154,7 +154,7 @@ impl Waiting {
             among: Arc::clone(self),
         });
         connections.by_number.insert(number, Arc::clone(&standing));
-        Present(standing)
+        ConnectionGuard(standing)
     }
 
     /// Asks some of those that have waited for the longest to give way.
@@ -168,8 +168,8 @@ impl Waiting {
     }
 
     /// Asks another to give way that has held much of a head for the longest.
-    fn make_room_for_head(&self, of: &Standing) {
-        let holding = |standing: &Standing| {
+    fn make_room_for_head(&self, of: &ConnectionActivity) {
+        let holding = |standing: &ConnectionActivity| {
             standing.number != of.number
                 && standing.holds_head.load(Ordering::Relaxed)
                 && !standing.is_asked.load(Ordering::Relaxed)
@@ -180,7 +180,10 @@ impl Waiting {
         }
     }
 
-    fn waiting(&self, which: impl Fn(&Standing) -> bool) -> Vec<(u64, Arc<Standing>)> {
+    fn waiting(
+        &self,
+        which: impl Fn(&ConnectionActivity) -> bool,
+    ) -> Vec<(u64, Arc<ConnectionActivity>)> {
         let connections = self.lock();
         let all = connections.by_number.values();
         all.filter(|standing| !standing.is_at_work() && which(standing))
@@ -199,7 +202,7 @@ impl Waiting {
     }
 }
 
-impl Standing {
+impl ConnectionActivity {
     fn since(&self) -> u64 {
         self.waits_since.load(Ordering::Relaxed)
     }
@@ -219,10 +222,10 @@ impl Standing {
     }
 
     /// The head of a request has come.
-    pub(super) fn request(self: &Arc<Self>) -> InRequest {
+    pub(super) fn request(self: &Arc<Self>) -> RequestGuard {
         self.in_request.store(true, Ordering::Relaxed);
         self.holds_head.store(false, Ordering::Relaxed);
-        InRequest(Arc::clone(self))
+        RequestGuard(Arc::clone(self))
     }
 
     /// The whole request has come.
@@ -268,13 +271,13 @@ impl Standing {
     }
 }
 
-impl Drop for InRequest {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.is_answered.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Present {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.among.lock().by_number.remove(&self.0.number);
     }

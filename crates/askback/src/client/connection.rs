@@ -1,4 +1,4 @@
-//! The way to a server, from when it is opened to when it has ended.
+//! The connection to a server, from opening to end.
 
 use std::{collections::VecDeque, future::pending, io, pin::Pin};
 
@@ -12,13 +12,13 @@ use tokio::{
     time::{Sleep, sleep, timeout},
 };
 
-use crate::transport::{Behind, Connect, Link, LinkReceiver, LinkSender, Report, Tap};
+use crate::transport::{ChannelResource, Connect, Link, LinkReceiver, LinkSender, Report, Tap};
 
-/// The way to the server.
-pub(super) enum Way {
+/// The state of the connection to the server.
+pub(super) enum ConnectionState {
     Closed(Box<dyn Connect>),
     Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
-    Open(Box<Open>),
+    Open(Box<OpenConnection>),
     /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
     /// wanted the end.
     Ending {
@@ -30,15 +30,15 @@ pub(super) enum Way {
     Moving,
 }
 
-pub(super) struct Open {
+pub(super) struct OpenConnection {
     pub(super) connector: Box<dyn Connect>,
     pub(super) receiver: LinkReceiver,
     pub(super) sender: LinkSender,
     pub(super) stderr: Stderr,
     pub(super) reports: Option<mpsc::Receiver<Report>>,
-    pub(super) behind: Option<Box<dyn Behind>>,
+    pub(super) behind: Option<Box<dyn ChannelResource>>,
     pub(super) tap: Tap,
-    /// When the way ends to which nothing can be sent any more: what the server said before is heard
+    /// When a connection ends on which nothing can be sent any more: what the server said before is read
     /// until then.
     pub(super) deaf: Option<Pin<Box<Sleep>>>,
 }
@@ -53,8 +53,8 @@ pub(super) struct Outbox {
     most: usize,
 }
 
-/// An event on the way.
-pub(super) enum WayEvent {
+/// An event on the connection.
+pub(super) enum ConnectionEvent {
     Message(io::Result<Option<ServerMessage>>),
     /// There is room again for what answers bring about, or the server is gone.
     Room(io::Result<()>),
@@ -64,7 +64,7 @@ pub(super) enum WayEvent {
     Ended(Box<dyn Connect>, ServerEnd),
 }
 
-impl Way {
+impl ConnectionState {
     pub(super) fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Moving)
     }
@@ -87,24 +87,24 @@ impl Way {
         }
     }
 
-    /// Waits for whatever happens on the way, and sends what can be sent.
-    pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> WayEvent {
+    /// Waits for the next event, and sends what can be sent.
+    pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> ConnectionEvent {
         match self {
             Self::Closed(_) | Self::Moving => pending().await,
             Self::Opening(opening) => {
                 let (connector, link) = opening.await;
-                WayEvent::Opened(connector, link)
+                ConnectionEvent::Opened(connector, link)
             }
             Self::Open(open) => open.next(outbox, limits).await,
             Self::Ending { end, stderr, .. } => tokio::select! {
-                (connector, why) = end => WayEvent::Ended(connector, why),
-                line = hear(stderr) => WayEvent::Stderr(line),
+                (connector, why) = end => ConnectionEvent::Ended(connector, why),
+                line = hear(stderr) => ConnectionEvent::Stderr(line),
             },
         }
     }
 
     /// Something that has happened already.
-    pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<WayEvent> {
+    pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<ConnectionEvent> {
         match self {
             Self::Open(open) => open.ready(outbox, limits),
             Self::Closed(_) | Self::Opening(_) | Self::Ending { .. } | Self::Moving => None,
@@ -112,9 +112,9 @@ impl Way {
     }
 }
 
-impl Open {
+impl OpenConnection {
     /// Waits for whatever happens, and sends meanwhile.
-    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> WayEvent {
+    async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> ConnectionEvent {
         loop {
             if self.deaf.is_some() {
                 outbox.clear();
@@ -131,13 +131,13 @@ impl Open {
             };
             let arrived = tokio::select! {
                 biased;
-                room = sending => WayEvent::Room(room),
-                report = hear(&mut self.reports) => WayEvent::Report(report),
-                message = self.receiver.receive(limits, &self.tap), if has_room => WayEvent::Message(message),
-                line = hear(&mut self.stderr) => WayEvent::Stderr(line),
+                room = sending => ConnectionEvent::Room(room),
+                report = hear(&mut self.reports) => ConnectionEvent::Report(report),
+                message = self.receiver.receive(limits, &self.tap), if has_room => ConnectionEvent::Message(message),
+                line = hear(&mut self.stderr) => ConnectionEvent::Stderr(line),
             };
             match arrived {
-                WayEvent::Room(Err(_)) if self.deaf.is_none() => {
+                ConnectionEvent::Room(Err(_)) if self.deaf.is_none() => {
                     self.deaf = Some(Box::pin(sleep(limits.client.exit)));
                 }
                 arrived => return arrived,
@@ -145,12 +145,12 @@ impl Open {
         }
     }
 
-    fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<WayEvent> {
+    fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<ConnectionEvent> {
         if !outbox.has_room() {
             return None;
         }
         let message = self.receiver.try_receive(limits, &self.tap)?;
-        Some(WayEvent::Message(Ok(Some(message))))
+        Some(ConnectionEvent::Message(Ok(Some(message))))
     }
 
     /// Sends the rest, closes this side and waits until the other is gone, reading over what it still

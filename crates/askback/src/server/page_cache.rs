@@ -12,10 +12,10 @@ use askback_core::{
 
 /// The pages of a catalog that were written, for as long as that is the catalog.
 #[derive(Default)]
-pub(super) struct WrittenPages(Mutex<Kept>);
+pub(super) struct WrittenPages(Mutex<PageCache>);
 
 #[derive(Default)]
-struct Kept {
+struct PageCache {
     pages: HashMap<Place, Arc<WrittenResponse>>,
     bytes: usize,
 }
@@ -57,7 +57,7 @@ impl WrittenPages {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, PageCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use arc_swap::ArcSwap;
 use askback_core::{
     engine::server::{ClientLocation, KnownClient, ReceivedMessage},
-    jsonrpc::Malformed,
+    jsonrpc::MalformedMessage,
 };
 
 use crate::server::Shared;
@@ -27,7 +27,11 @@ pub(super) struct KnownClients {
 
 impl KnownClients {
     /// Reads a message, and what it says of its client only where that is not known.
-    pub(super) fn read(&self, body: &[u8], shared: &Shared) -> Result<ReceivedMessage, Malformed> {
+    pub(super) fn read(
+        &self,
+        body: &[u8],
+        shared: &Shared,
+    ) -> Result<ReceivedMessage, MalformedMessage> {
         let received = ReceivedMessage::parse(body, shared.limits(), &self.known.load())?;
         if let Some(meta) = received.unknown_client() {
             let before = self.unknown.fetch_add(1, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use super::{Error, Kind, Result};
 
 /// The result of a step as it is recorded: an error keeps its words and whose it was.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum Recorded<T> {
+pub(crate) enum StepResult<T> {
     #[serde(rename = "ok")]
     Ok(T),
     /// That of a commit in a transaction of the author's.
@@ -34,36 +34,36 @@ pub(crate) struct RecordedError {
     #[serde(rename = "m")]
     message: String,
     #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
-    whose: Option<Whose>,
+    whose: Option<ErrorCause>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Whose {
+enum ErrorCause {
     Caller,
     Person,
 }
 
-impl<T: Serialize> Recorded<T> {
+impl<T: Serialize> StepResult<T> {
     /// The record. A value that cannot be written as JSON is recorded as an error: the effect has
     /// happened, and must not happen again.
     pub(crate) fn to_json(&self) -> Result<RawJson> {
         let json = RawJson::new(self).or_else(|error| {
             let why = format!("the result of a step cannot be recorded: {error}");
-            RawJson::new(&Recorded::<()>::from(Err(Error::new(why))))
+            RawJson::new(&StepResult::<()>::from(Err(Error::new(why))))
         });
         Ok(json?)
     }
 }
 
-impl<T> From<Result<T>> for Recorded<T> {
+impl<T> From<Result<T>> for StepResult<T> {
     fn from(result: Result<T>) -> Self {
         match result {
             Ok(value) => Self::Ok(value),
             Err(error) => Self::Err(RecordedError {
                 whose: match error.kind {
-                    Kind::InvalidParams => Some(Whose::Caller),
-                    Kind::NotDone(_) => Some(Whose::Person),
+                    Kind::InvalidParams => Some(ErrorCause::Caller),
+                    Kind::NotDone(_) => Some(ErrorCause::Person),
                     // A step fails with the words of these alone, the first time and when it is replayed.
                     Kind::Failed
                     | Kind::Ask(_)
@@ -80,15 +80,15 @@ impl<T> From<Result<T>> for Recorded<T> {
     }
 }
 
-impl<T> From<Recorded<T>> for Result<T> {
-    fn from(recorded: Recorded<T>) -> Self {
+impl<T> From<StepResult<T>> for Result<T> {
+    fn from(recorded: StepResult<T>) -> Self {
         let error = match recorded {
-            Recorded::Ok(value) | Recorded::InTransaction(value) => return Ok(value),
-            Recorded::Err(error) => error,
+            StepResult::Ok(value) | StepResult::InTransaction(value) => return Ok(value),
+            StepResult::Err(error) => error,
         };
         let kind = match error.whose {
-            Some(Whose::Caller) => Kind::InvalidParams,
-            Some(Whose::Person) => Kind::NotDone(None),
+            Some(ErrorCause::Caller) => Kind::InvalidParams,
+            Some(ErrorCause::Person) => Kind::NotDone(None),
             None => Kind::Failed,
         };
         Err(Error::of(kind, error.message))
@@ -106,12 +106,12 @@ pub(crate) fn read_commit<T: DeserializeOwned>(
     kept: &[u8],
     place: CommitPlace,
 ) -> Result<T> {
-    let was = match serde_json::from_slice::<Recorded<IgnoredAny>>(kept)? {
-        Recorded::InTransaction(_) => CommitPlace::Transaction,
-        Recorded::Ok(_) | Recorded::Err(_) => CommitPlace::Store,
+    let was = match serde_json::from_slice::<StepResult<IgnoredAny>>(kept)? {
+        StepResult::InTransaction(_) => CommitPlace::Transaction,
+        StepResult::Ok(_) | StepResult::Err(_) => CommitPlace::Store,
     };
     if was != place {
         return Err(Error::commit_name_used(name));
     }
-    serde_json::from_slice::<Recorded<T>>(kept)?.into()
+    serde_json::from_slice::<StepResult<T>>(kept)?.into()
 }

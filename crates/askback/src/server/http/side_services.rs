@@ -17,16 +17,16 @@ use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
-use super::arriving::Arriving;
+use super::arriving_body::ArrivingBody;
 
-type Answering = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
-type Answers = dyn Fn(Request<RequestBody>) -> Answering + Send + Sync;
+type ServiceFuture = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
+type SideService = dyn Fn(Request<RequestBody>) -> ServiceFuture + Send + Sync;
 
 /// The services beside the endpoint, by the paths below which they answer.
 #[derive(Clone, Default)]
-pub(super) struct Beside(Arc<[(String, Arc<Answers>)]>);
+pub(super) struct SideServices(Arc<[(String, Arc<SideService>)]>);
 
-impl Beside {
+impl SideServices {
     /// Adds a service below a path.
     pub(super) fn and<S, B>(&self, path: &str, service: S) -> Self
     where
@@ -36,12 +36,12 @@ impl Beside {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let answers: Arc<Answers> = Arc::new(move |request| {
+        let answers: Arc<SideService> = Arc::new(move |request| {
             let mut service = service.clone();
             Box::pin(async move {
                 let Ok(()) = poll_fn(|cx| service.poll_ready(cx)).await;
                 let Ok(response) = service.call(request).await;
-                response.map(|body| -> Outgoing { Box::pin(Told(Box::pin(body))) })
+                response.map(|body| -> Outgoing { Box::pin(IoErrorBody(Box::pin(body))) })
             })
         });
         let path = path.trim_end_matches('/').to_owned();
@@ -50,7 +50,7 @@ impl Beside {
     }
 
     /// The service that answers at this path: the one whose own path is the longest.
-    pub(super) fn at(&self, asked: &str) -> Option<&Answers> {
+    pub(super) fn at(&self, asked: &str) -> Option<&SideService> {
         let below = |path: &str| {
             let rest = asked.strip_prefix(path);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -72,7 +72,7 @@ pub struct ConnectionEnds {
 }
 
 /// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).
-pub struct RequestBody(pub(super) Arriving);
+pub struct RequestBody(pub(super) ArrivingBody);
 
 impl Body for RequestBody {
     type Data = Bytes;
@@ -105,9 +105,9 @@ impl fmt::Debug for RequestBody {
 pub(super) type Outgoing = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 
 /// A body that tells its errors in one way.
-struct Told<B>(Pin<Box<B>>);
+struct IoErrorBody<B>(Pin<Box<B>>);
 
-impl<B> Body for Told<B>
+impl<B> Body for IoErrorBody<B>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,

@@ -2,11 +2,11 @@
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
-use super::known::{KnownClient, describes_only_a_client};
+use super::known_client::{KnownClient, describes_only_a_client};
 use crate::{
     jsonrpc::{
-        self, ErrorObject, Malformed, Message, Notification, Payload, Request, RequestId, Response,
-        Walk,
+        self, ErrorObject, MalformedMessage, Message, Notification, Payload, Request, RequestId,
+        Response, Walk,
     },
     limits::{Limits, WireLimits},
     protocol::{CallToolParams, ClientRequest, HasMeta, Meta, RawObject},
@@ -28,7 +28,7 @@ pub enum ReceivedMessage {
     /// The answer to a request of ours.
     Response(Response),
     /// A batch; whether the revision in use has batches is for the caller to say.
-    Batch(Vec<Result<Message, Malformed>>),
+    Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
 /// A request of a client.
@@ -53,7 +53,7 @@ impl ReceivedMessage {
         bytes: &[u8],
         limits: &Limits,
         known: &[Arc<KnownClient>],
-    ) -> Result<Self, Malformed> {
+    ) -> Result<Self, MalformedMessage> {
         if let Some(call) = read_call(bytes, &limits.wire, known) {
             return Ok(Self::Request(call));
         }

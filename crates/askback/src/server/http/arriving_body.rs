@@ -10,16 +10,16 @@ use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::waiting::Standing;
+use super::connections::ConnectionActivity;
 
 /// The body of a request. With its end, the connection is at work.
-pub(super) struct Arriving {
+pub(super) struct ArrivingBody {
     body: Incoming,
-    standing: Arc<Standing>,
+    standing: Arc<ConnectionActivity>,
 }
 
-impl Arriving {
-    pub(super) fn new(body: Incoming, standing: &Arc<Standing>) -> Self {
+impl ArrivingBody {
+    pub(super) fn new(body: Incoming, standing: &Arc<ConnectionActivity>) -> Self {
         let standing = Arc::clone(standing);
         if body.is_end_stream() {
             standing.work();
@@ -28,7 +28,7 @@ impl Arriving {
     }
 }
 
-impl http_body::Body for Arriving {
+impl http_body::Body for ArrivingBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

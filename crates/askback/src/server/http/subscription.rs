@@ -7,18 +7,18 @@ use std::{
 };
 
 use askback_core::{
-    engine::server::{Changed, OpenSubscription},
+    engine::server::{Change, OpenSubscription},
     http::sse,
     protocol::DetailedTask,
 };
 
 use super::{
     body::{Events, Outgoing, WORTH_COUNTING},
-    stop::{Phase, Stop, Vigil, Woken},
+    stop::{Phase, QuietTimer, Stop, WaitEnd},
     stream::FRAME_BYTES,
 };
 use crate::{
-    ctx::{Audience, Interest, Observer, Observing, bytes_of},
+    ctx::{Audience, Interest, Observer, ObserverGuard, bytes_of},
     flow::BoxFuture,
     server::{
         Shared,
@@ -30,35 +30,35 @@ use crate::{
 const STREAM_BYTES: usize = 4 << 10;
 
 /// The stream of a subscription.
-pub(super) struct Listening {
+pub(super) struct SubscriptionBody {
     listener: Arc<Listener>,
     /// Written at once.
     acknowledged: Option<Vec<u8>>,
     stop: Stop,
     stopping: BoxFuture<'static, ()>,
-    vigil: Vigil,
+    vigil: QuietTimer,
     shared: Arc<Shared>,
     finished: bool,
     /// Reads how tasks of a fleet stand that have changed.
     reading: Option<BoxFuture<'static, Vec<DetailedTask>>>,
-    _observing: Observing,
+    _observing: ObserverGuard,
     room: Charge,
 }
 
 struct Listener {
     subscription: OpenSubscription,
     shared: Arc<Shared>,
-    untold: Mutex<Untold>,
+    untold: Mutex<PendingChanges>,
 }
 
 /// The changes since the stream was last written, each once.
 #[derive(Default)]
-struct Untold {
-    changed: BTreeSet<Changed>,
+struct PendingChanges {
+    changed: BTreeSet<Change>,
     waker: Option<Waker>,
 }
 
-impl Listening {
+impl SubscriptionBody {
     /// The stream of a subscription, if there is room for it.
     pub(super) fn new(
         shared: &Arc<Shared>,
@@ -74,7 +74,7 @@ impl Listening {
             untold: Mutex::default(),
         });
         let observer: Weak<dyn Observer> = Arc::downgrade(&listener) as _;
-        let mut observing = Observing::new(&shared.changes, observer, Interest::None);
+        let mut observing = ObserverGuard::new(&shared.changes, observer, Interest::None);
         observing.watch(listener.subscription.watched());
         let stopping = stop.clone();
         Ok(Self {
@@ -82,7 +82,7 @@ impl Listening {
             acknowledged: Some(acknowledged),
             stop: stop.clone(),
             stopping: Box::pin(async move { stopping.reached(Phase::Leaving).await }),
-            vigil: Vigil::default(),
+            vigil: QuietTimer::default(),
             shared: Arc::clone(shared),
             finished: false,
             reading: None,
@@ -98,7 +98,7 @@ fn lasting_bytes(subscription: &OpenSubscription) -> usize {
     STREAM_BYTES + 2 * subscription.kept_bytes() + watched.sum::<usize>()
 }
 
-impl Listening {
+impl SubscriptionBody {
     /// Returns the first message of the stream.
     fn acknowledge(&mut self, acknowledged: &[u8]) -> Outgoing {
         let mut event = Vec::with_capacity(FRAME_BYTES + acknowledged.len());
@@ -145,7 +145,7 @@ impl Listening {
     }
 }
 
-impl Events for Listening {
+impl Events for SubscriptionBody {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.finished {
             return Poll::Ready(None);
@@ -183,7 +183,7 @@ impl Events for Listening {
         if room.is_err() {
             // It is told when there is room again: at the latest at the next sign of life.
             events = Vec::new();
-            let tasks = read.into_iter().map(|task| Changed::Task(task.task_id));
+            let tasks = read.into_iter().map(|task| Change::Task(task.task_id));
             self.listener
                 .lock()
                 .changed
@@ -198,8 +198,8 @@ impl Events for Listening {
         if events.is_empty() {
             let quiet = self.shared.limits().http.keep_alive;
             match self.vigil.poll(&self.stop, quiet, cx) {
-                Poll::Ready(Woken::Quiet) => sse::write_comment(&mut events, ""),
-                Poll::Ready(Woken::Over) => return Poll::Ready(None),
+                Poll::Ready(WaitEnd::Quiet) => sse::write_comment(&mut events, ""),
+                Poll::Ready(WaitEnd::Over) => return Poll::Ready(None),
                 Poll::Pending => return Poll::Pending,
             }
         } else {
@@ -209,31 +209,31 @@ impl Events for Listening {
     }
 }
 
-fn is_task(changed: &Changed) -> bool {
-    matches!(changed, Changed::Task(_))
+fn is_task(changed: &Change) -> bool {
+    matches!(changed, Change::Task(_))
 }
 
-fn task_of(changed: Changed) -> Option<String> {
+fn task_of(changed: Change) -> Option<String> {
     match changed {
-        Changed::Task(id) => Some(id),
+        Change::Task(id) => Some(id),
         _ => None,
     }
 }
 
 impl Listener {
-    fn take_untold(&self, cx: &Context<'_>) -> BTreeSet<Changed> {
+    fn take_untold(&self, cx: &Context<'_>) -> BTreeSet<Change> {
         let mut untold = self.lock();
         untold.waker = Some(cx.waker().clone());
         std::mem::take(&mut untold.changed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Untold> {
+    fn lock(&self) -> MutexGuard<'_, PendingChanges> {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Listener {
-    fn changed(&self, changed: &Changed, to: &Audience) {
+    fn changed(&self, changed: &Change, to: &Audience) {
         let principal = self.subscription.principal().map(|principal| &**principal);
         if !self.subscription.wants(changed) || !self.shared.concerns(changed, to, principal) {
             return;

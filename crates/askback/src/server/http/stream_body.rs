@@ -13,8 +13,8 @@ use super::{
     body::{Events, Outgoing},
     session::{Session, Work},
     sessions::Sessions,
-    stop::{Phase, Stop, Vigil, Woken},
-    stream::{Found, OWN, come_back},
+    stop::{Phase, QuietTimer, Stop, WaitEnd},
+    stream::{OWN, StreamContent, come_back},
 };
 use crate::flow::BoxFuture;
 
@@ -26,7 +26,7 @@ const DRAIN_RETRY: Duration = Duration::from_millis(100);
 /// It does the work of its call itself, so that no task is needed for what ends soon. When the
 /// client goes away, the work goes on in a task: only a notification cancels it (2025-11-25,
 /// basic/transports, Sending Messages to the Server).
-pub(super) struct Reading {
+pub(super) struct StreamBody {
     session: Arc<Session>,
     stream: u32,
     reader: u32,
@@ -39,18 +39,18 @@ pub(super) struct Reading {
     /// Fires when the server stops. A stream that belongs to no call ends then, where all calls
     /// share one stream as soon as none of them goes on.
     stopping: Option<BoxFuture<'static, ()>>,
-    vigil: Vigil,
+    vigil: QuietTimer,
     ended: bool,
 }
 
 /// The first result.
-pub(super) enum First {
+pub(super) enum StreamStart {
     /// The response, and nothing before it.
     Only(Outgoing),
     Stream,
 }
 
-impl Reading {
+impl StreamBody {
     pub(super) fn new(session: Arc<Session>, stream: u32, reader: u32, stop: &Stop) -> Self {
         let stopping = stop.clone();
         // What comes from a journal can be read from another process.
@@ -67,7 +67,7 @@ impl Reading {
             ends: None,
             stop: stop.clone(),
             stopping,
-            vigil: Vigil::default(),
+            vigil: QuietTimer::default(),
             ended: false,
         }
     }
@@ -92,20 +92,20 @@ impl Reading {
 
     /// Polls for the first result. It stays undecided for a while, because most handlers are quick
     /// and send no notification.
-    pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<First> {
+    pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<StreamStart> {
         self.poll_work(cx);
         let mut state = self.session.lock();
         if json && let Some(only) = state.take_only(self.stream) {
-            return Poll::Ready(First::Only(only));
+            return Poll::Ready(StreamStart::Only(only));
         }
         let Some(stream) = state.stream(self.stream) else {
-            return Poll::Ready(First::Stream);
+            return Poll::Ready(StreamStart::Stream);
         };
         stream.watch(cx.waker());
         let undecided = self.session.shared.limits().http.undecided;
         if stream.has_news() || self.vigil.poll(&self.stop, undecided, cx).is_ready() {
             self.first = state.prime(self.stream);
-            return Poll::Ready(First::Stream);
+            return Poll::Ready(StreamStart::Stream);
         }
         Poll::Pending
     }
@@ -119,7 +119,7 @@ impl Reading {
     }
 }
 
-impl Events for Reading {
+impl Events for StreamBody {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if self.ended {
             return Poll::Ready(None);
@@ -131,17 +131,17 @@ impl Events for Reading {
         self.poll_work(cx);
         let found = self.session.read(self.stream, self.reader, cx.waker());
         match found {
-            Found::Events(events) => {
+            StreamContent::Events(events) => {
                 self.vigil.reset();
                 return Poll::Ready(Some(events));
             }
-            Found::LetGo => {
+            StreamContent::LetGo => {
                 self.ended = true;
                 let end = come_back(self.session.shared.limits());
                 return Poll::Ready(Some(Outgoing::short(end)));
             }
-            Found::End => return Poll::Ready(None),
-            Found::Nothing => {}
+            StreamContent::End => return Poll::Ready(None),
+            StreamContent::Nothing => {}
         }
         if let Some(stopping) = &mut self.stopping
             && stopping.as_mut().poll(cx).is_ready()
@@ -165,12 +165,12 @@ impl Events for Reading {
         self.vigil.poll(&self.stop, quiet, cx).map(|woken| {
             let mut alive = Vec::new();
             sse::write_comment(&mut alive, "");
-            (woken == Woken::Quiet).then_some(Outgoing::short(alive))
+            (woken == WaitEnd::Quiet).then_some(Outgoing::short(alive))
         })
     }
 }
 
-impl Drop for Reading {
+impl Drop for StreamBody {
     fn drop(&mut self) {
         self.session.detach(self.stream, self.reader);
         if let Some(sessions) = &self.ends {

@@ -24,13 +24,13 @@ pub(crate) enum TaskStage {
     "this call cannot become a task: only a tool can, and it must be declared with \
      `Tool::may_become_task`"
 )]
-pub(crate) struct NotDeclared;
+pub(crate) struct NoTaskSupport;
 
 impl TaskStage {
     /// Ready once the call is a task, and at once where it never will be one.
-    pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), NotDeclared>> {
+    pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), NoTaskSupport>> {
         match self {
-            Self::Undeclared => Poll::Ready(Err(NotDeclared)),
+            Self::Undeclared => Poll::Ready(Err(NoTaskSupport)),
             Self::Unsupported | Self::Is => Poll::Ready(Ok(())),
             Self::Possible => {
                 *self = Self::Wanted(vec![waker.clone()]);

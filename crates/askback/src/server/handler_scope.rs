@@ -14,20 +14,20 @@ use crate::{
 /// The parts that the handlers of one server have for themselves, before it is built: also where it
 /// is mounted on another.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct ScopeParts {
     pub(super) states: States,
     pub(super) limits: Limits,
     pub(super) layers: Vec<Layer>,
 }
 
 /// The parts that the handlers of one server have for themselves.
-pub(super) struct Household {
+pub(super) struct HandlerScope {
     pub(super) backing: Arc<Backing>,
     /// The middleware around their calls, the outermost first.
     pub(super) layers: Vec<Layer>,
 }
 
-impl Parts {
+impl ScopeParts {
     /// The same with middleware of another server around its own.
     pub(super) fn inside(mut self, layers: &[Layer]) -> Self {
         self.layers.splice(0..0, layers.iter().cloned());
@@ -35,9 +35,9 @@ impl Parts {
     }
 }
 
-impl Household {
+impl HandlerScope {
     pub(super) fn new(
-        parts: Parts,
+        parts: ScopeParts,
         clock: &Arc<dyn Clock>,
         store: &Arc<dyn Store>,
         commits: &RunningCommits,
