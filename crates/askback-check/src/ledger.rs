@@ -110,7 +110,6 @@ impl Ledger {
         }
     }
 
-    /// Notes whether a rule was kept in a part of what came.
     pub(crate) fn judge_part(&mut self, rule: Rule, is_kept: bool, sent: &str, came: &str) {
         let came = || (sent.to_owned(), came.to_owned(), Vec::new());
         self.put(rule, is_kept, rule.wanted, came);

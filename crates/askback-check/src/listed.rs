@@ -18,7 +18,6 @@ use crate::{ledger::Ledger, rules::*};
 #[derive(Debug, Default)]
 pub(crate) struct Lists(pub(crate) BTreeMap<&'static str, Vec<Value>>);
 
-/// The members that hold lists.
 pub(crate) const MEMBERS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
 /// The same with the kind of their entries, and the members of these by type. `!` marks those that must be there.
@@ -52,7 +51,6 @@ const SHAPES: [(&str, &str, &str); 4] = [
 /// The same of an argument of a prompt.
 const ARGUMENT: &str = "string name! title description; boolean required";
 
-/// The rules about schemas.
 const OF_SCHEMAS: [Rule; 9] = [
     INPUT_SCHEMA,
     SCHEMA_PROPERTIES,
@@ -74,7 +72,6 @@ const NAME_BYTES: usize = 128;
 /// The most places at which a rule about shapes is broken.
 const MAX_PLACES: usize = 1_000;
 
-/// The most work for one schema.
 const SCHEMA_WORK: usize = 64_000;
 
 /// The work for a part, in addition to the bytes of its place.
@@ -106,7 +103,6 @@ impl Lists {
         }
     }
 
-    /// Judges all entries.
     pub(crate) fn judge(&self, ledger: &mut Ledger) {
         self.shapes(ledger);
         if !self.of("tools").is_empty() {
@@ -161,7 +157,6 @@ impl Lists {
         });
     }
 
-    /// The arguments that are mirrored into headers.
     fn headers(&self, ledger: &mut Ledger) {
         let tools = self.of("tools").iter();
         let all: Vec<_> = tools.filter_map(|it| Some((it, mirrored(it)?))).collect();
@@ -280,7 +275,6 @@ fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
     faults
 }
 
-/// A walk through a schema.
 struct Walk<'a> {
     root: &'a Value,
     /// The references that led to the current part.

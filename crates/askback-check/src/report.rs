@@ -39,7 +39,6 @@ pub struct Report {
     pub(crate) lost: Option<GiveUpReason>,
 }
 
-/// A step that a client takes.
 #[derive(Debug)]
 pub(crate) struct Step {
     name: &'static str,

@@ -105,7 +105,6 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
 /// A rule holds on in a later revision, unless its row says otherwise.
 const NOW: Revision = Revision::LATEST;
 
-/// The last of one or two revisions.
 macro_rules! last {
     ($only:ident) => {
         $only

@@ -506,7 +506,6 @@ impl Desk {
     }
 }
 
-/// The error of an account that was connected in place of the one that is needed.
 fn another(title: &str, needed: Option<&str>, connected: &str) -> Error {
     Error::new(match needed {
         Some(needed) if needed != connected => format!(

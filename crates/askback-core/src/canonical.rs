@@ -201,7 +201,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes a string and returns what it says.
     fn string(&mut self) -> Result<Cow<'a, str>, CanonicalError> {
         self.expect(b'"')?;
         let from = self.at;
@@ -272,7 +271,6 @@ fn utf16_order(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
 
-/// Writes a JSON number by value.
 fn write_number(token: &str, out: &mut String) -> Result<(), CanonicalError> {
     if let Some(integer) = Integer::of_decimal(token) {
         integer.write(out);

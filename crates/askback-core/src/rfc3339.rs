@@ -2,7 +2,6 @@
 
 use alloc::{format, string::String};
 
-/// The milliseconds of a day.
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// The last moment of a year with four digits, in milliseconds since the Unix epoch.
@@ -119,7 +118,6 @@ fn has_shape(text: &str, shape: &str) -> bool {
         })
 }
 
-/// The number that these few digits write.
 fn number(digits: &str) -> u32 {
     digits
         .bytes()

@@ -96,7 +96,6 @@ struct HeldTokens {
     failed: Option<FailedAttempt>,
 }
 
-/// A failed attempt to answer a refusal.
 struct FailedAttempt {
     /// Which time it was.
     round: u64,
@@ -109,7 +108,6 @@ struct FailedAttempt {
 enum Cause {
     /// A request is about to be sent.
     Sending,
-    /// One was refused that was sent with this.
     Refused {
         used: Option<Arc<Pass>>,
         wanted: Demands,

@@ -4,7 +4,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use askback_core::{ask::Millis, clock::Clock};
 
-/// The clock of the machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SystemClock;
 

@@ -233,7 +233,6 @@ impl PendingAuthorization {
 }
 
 impl AuthorizationCode {
-    /// Returns the form for a token endpoint.
     pub(crate) fn form(self) -> Form {
         Form::default()
             .with("grant_type", "authorization_code")

@@ -73,7 +73,6 @@ pub struct FetchedAnswer {
     pub(super) nonce: Option<String>,
 }
 
-/// The answer of a server.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

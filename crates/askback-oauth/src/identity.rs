@@ -142,7 +142,6 @@ pub(super) enum Origin {
         /// Whether the host also said that it belongs to this issuer.
         is_told: bool,
     },
-    /// It is the URL of a document.
     Document,
     /// The issuer gave it just now.
     New,

@@ -28,7 +28,6 @@ use crate::Secret;
 pub struct SigningKey {
     pair: Pair,
     algorithm: Algorithm,
-    /// Which of its keys it is, for whoever checks a signature.
     id: Option<String>,
 }
 

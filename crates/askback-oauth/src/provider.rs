@@ -19,7 +19,6 @@ pub struct Provider {
     pub(crate) token_endpoint: Url,
     pub(crate) revocation_endpoint: Option<Url>,
     pub(crate) device_endpoint: Option<Url>,
-    /// Whether each of its answers names it.
     pub(crate) names_issuer: bool,
     /// How it lets a client show who it is, where it says so.
     pub(crate) methods: Option<Vec<String>>,

@@ -50,7 +50,6 @@ pub(super) struct Grant {
     pub(super) key: Option<Secret>,
 }
 
-/// The stored identity of a client at an issuer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct StoredClient {
     pub(super) id: String,
@@ -144,14 +143,12 @@ impl StoredClient {
     }
 }
 
-/// Writes what is to be kept.
 pub(super) fn write<T: Serialize>(record: &T) -> Result<Secret, AuthorizationError> {
     serde_json::to_string(record)
         .map(Secret::new)
         .map_err(|error| AuthorizationError::Store(error.to_string()))
 }
 
-/// Reads what was kept.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(kept: &Secret) -> Result<T, AuthorizationError> {
     // An error of the parser may quote what is secret.
     serde_json::from_str(kept.expose())

@@ -7,7 +7,6 @@ use serde_json::Value;
 pub(crate) struct AnswerShape {
     /// Where the answer to a code holds the tokens, if not at its top.
     pub(crate) code_tokens_at: Option<String>,
-    /// Whether scopes have commas between them.
     pub(crate) has_commas: bool,
     /// Types of tokens that are sent as `Bearer`.
     pub(crate) types: Vec<String>,

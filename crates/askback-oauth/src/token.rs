@@ -46,7 +46,6 @@ pub struct Tokens {
     pub id_token: Option<Secret>,
 }
 
-/// A request to a token endpoint.
 #[derive(Debug)]
 pub(crate) struct TokenRequest {
     pub(crate) endpoint: Url,
@@ -54,7 +53,6 @@ pub(crate) struct TokenRequest {
     pub(crate) issuer: String,
     pub(crate) client: Client,
     pub(crate) form: Form,
-    /// Whether the token is to be bound to the key of this authorization.
     pub(crate) bound: bool,
     /// Whether it goes to the company's provider, which the host chose, and not to an issuer that
     /// a server named.
@@ -65,7 +63,6 @@ pub(crate) struct TokenRequest {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 
-/// The tokens of a token endpoint.
 #[derive(Deserialize)]
 pub(crate) struct TokenAnswer {
     pub(crate) access_token: String,

@@ -198,7 +198,6 @@ fn state_file(directory: &Path, service: &str) -> PathBuf {
     state_path(directory, service, ".key")
 }
 
-/// The folder for the claims of a service, beside its key file.
 pub(crate) fn claims_folder(directory: &Path, service: &str) -> PathBuf {
     state_path(directory, service, ".claims")
 }
@@ -296,7 +295,6 @@ fn check_owner(file: &File, path: &Path) -> io::Result<()> {
     checked
 }
 
-/// A key of this process alone.
 pub(crate) fn process_ring() -> Result<KeyRing, KeyError> {
     let (key, _) = new_key()?;
     Ok(KeyRing::new(key))
@@ -330,7 +328,6 @@ fn read_ring(file: File, path: PathBuf) -> Result<KeyRing, KeyError> {
     }
 }
 
-/// A new key, and the secret that it is made of.
 fn new_key() -> Result<(Key, Zeroizing<[u8; 32]>), KeyError> {
     let secret = Zeroizing::new(entropy::<32>().map_err(KeyError::NoEntropy)?);
     Ok((Key::new(&secret), secret))

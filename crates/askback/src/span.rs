@@ -32,7 +32,6 @@ pub(crate) fn record_target(
     name
 }
 
-/// Records a failure, and its code where that of a response tells it.
 pub(crate) fn record_failure(span: &Span, kind: &str, code: Option<i64>) {
     if let Some(code) = code {
         span.record("rpc.response.status_code", code.to_string());

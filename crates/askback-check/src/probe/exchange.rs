@@ -76,7 +76,6 @@ impl ProbeRequest {
         Self::bytes(message.to_string().into_bytes(), wait)
     }
 
-    /// A request whose answer is waited for.
     pub(crate) fn request(message: &Value) -> Self {
         Self::message(message, Wait::For(message["id"].clone()))
     }
@@ -289,7 +288,6 @@ impl Fault {
         "its messages do not say \"jsonrpc\": \"2.0\":",
         "Clients refuse such messages: add the member to each of them.",
     );
-    /// A response with a result and an error.
     pub(crate) const BOTH: Self = Self(
         "it answers with a result and an error at once:",
         "Clients refuse such answers: each has one of `result` and `error`.",

@@ -33,7 +33,6 @@ use crate::{
 /// How far the codes that the protocol keeps for itself are below the first of them.
 const RESERVED: Range<i64> = 0..80;
 
-/// A name that nothing has.
 const NOBODY: &str = "askback-no-such-name";
 
 /// A version that there never was.
@@ -118,7 +117,6 @@ impl Trials<'_> {
         self.revision.era() == Era::Modern
     }
 
-    /// The newest revision with a handshake that the server speaks.
     fn newest_with_handshake(&self) -> Option<Revision> {
         let mut spoken = self.spoken.iter().rev();
         spoken.find(|it| it.era() == Era::Legacy).copied()

@@ -15,7 +15,6 @@ use crate::{
 
 struct Round {
     state: Option<String>,
-    /// The answers to its questions.
     answers: Map<String, Value>,
 }
 

@@ -99,7 +99,6 @@ pub(crate) enum Stage {
     Redirected {
         /// The digest of the `state` that the provider is to send back.
         state: [u8; 32],
-        /// The visit, of one browser, in which that was.
         visit: [u8; 16],
     },
     /// The provider is being asked for tokens, or what the person did on the page is being kept.
@@ -153,7 +152,6 @@ impl Purpose {
         }
     }
 
-    /// This, for an account that has these scopes.
     pub(crate) fn keeping(mut self, scopes: &Scopes) -> Self {
         if let Self::Account { kept, .. } = &mut self {
             *kept = scopes.to_string();

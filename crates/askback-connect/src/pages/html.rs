@@ -119,7 +119,6 @@ pub(super) struct ShownScope {
 }
 
 impl ShownScope {
-    /// The scopes of a third party, as it may be known to this process.
     pub(super) fn all<'a>(
         party: Option<&ThirdParty>,
         scopes: impl Iterator<Item = &'a str>,

@@ -89,7 +89,6 @@ enum PageError {
     CutOff,
     /// The visitor is not the person who was asked, or the form is not one of theirs.
     Wrong,
-    /// Something failed on this side.
     Failed(VaultError),
 }
 

@@ -117,7 +117,6 @@ pub(super) struct Fault {
     pub(super) why: ConnectError,
 }
 
-/// Makes the error of a key a fault.
 fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     move |error| Fault {
         key: Some(key),

@@ -185,7 +185,6 @@ impl Vault {
         Ok(())
     }
 
-    /// Creates a line of the audit about a person and a provider.
     pub(crate) fn line(&self, holder: &Holder, provider: &str, event: AuditEvent) -> AuditRecord {
         AuditRecord::of(&holder.account(provider, ""), event, self.now())
     }

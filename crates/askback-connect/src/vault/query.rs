@@ -85,7 +85,6 @@ impl AccountQuery {
         }
     }
 
-    /// Whether an account of this id and this name is one of those that are wanted.
     pub(crate) fn accepts(&self, id: &str, name: &str) -> bool {
         match &self.account {
             Choice::Any => true,

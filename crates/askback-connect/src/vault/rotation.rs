@@ -22,7 +22,6 @@ enum SealedItem {
 }
 
 impl SealedItem {
-    /// Whose they are, the secrets, and whether these are an API key.
     fn parts(&self) -> (&AccountKey, &SealedSecrets, bool) {
         match self {
             Self::Record(it) => (&it.account, &it.sealed, it.is_api_key),

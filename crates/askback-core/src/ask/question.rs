@@ -169,7 +169,6 @@ impl CheckedRequest {
     }
 }
 
-/// Checks that a request keeps all rules.
 fn check_request(request: &mut InputRequest, limits: &Limits) -> Result<(), AskError> {
     match request {
         InputRequest::Elicit(ElicitParams::Form(form)) => {

@@ -61,7 +61,6 @@ fn results_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
     Ok(ids)
 }
 
-/// The ids of the tools a message uses.
 fn uses_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
     let uses = message
         .content

@@ -40,7 +40,6 @@ pub struct LoweredForm {
     /// The form to send.
     pub schema: FormSchema,
     flattened: Vec<FlattenedChoice>,
-    /// The number fields that are asked for as texts.
     numbers: Vec<Field>,
     /// The name of the field that sends the form, if it has one.
     sender: Option<String>,
@@ -175,7 +174,6 @@ impl LoweredForm {
         });
     }
 
-    /// The wanted name, with a number behind it where the original or the lowered form has it.
     fn free_name(&self, form: &FormSchema, wanted: &str) -> String {
         let taken = |name: &str| form.field(name).or(self.schema.field(name)).is_some();
         let mut name = wanted.to_string();
@@ -253,7 +251,6 @@ fn describe(field: &mut Field, sentence: &str) {
     field.description = Some(with_sentence(field.description.as_deref(), sentence));
 }
 
-/// A description with one more sentence at its end.
 fn with_sentence(description: Option<&str>, sentence: &str) -> String {
     match description.map(str::trim_end).filter(|d| !d.is_empty()) {
         None => format!("{sentence}."),

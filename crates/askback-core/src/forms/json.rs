@@ -45,7 +45,6 @@ pub fn read_json(text: &str) -> Result<Value, String> {
 }
 
 impl JsonField {
-    /// The value filled in beforehand.
     pub(super) fn default_value(&self) -> Option<Value> {
         let default = self.schema.get("default");
         default.filter(|value| !value.is_null()).cloned()
@@ -142,7 +141,6 @@ fn rounded(json: &str) -> Option<&str> {
     None
 }
 
-/// Returns the text behind the end of a string.
 fn behind(text: &str) -> &str {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {

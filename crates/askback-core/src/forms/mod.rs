@@ -82,7 +82,6 @@ mod pattern {
             Err("the feature `pattern` of askback is off".into())
         }
 
-        /// Whether the pattern matches.
         pub(super) fn matches(&self, _: &str) -> bool {
             match *self {}
         }

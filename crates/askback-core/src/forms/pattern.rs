@@ -17,7 +17,6 @@ use crate::limits::FormLimits;
 /// How deep groups may be nested; the parser of the engine uses the stack for them.
 const NESTING: u32 = 32;
 
-/// A pattern that can be checked.
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
@@ -35,7 +34,6 @@ impl Pattern {
             .map_err(|error| reason(&error))
     }
 
-    /// Whether the pattern matches somewhere in the text, as in JSON Schema.
     pub(super) fn matches(&self, text: &str) -> bool {
         self.0.is_match(text)
     }

@@ -92,14 +92,11 @@ pub(super) fn order_by(field: &mut Field, orders: &Orders) {
     }
 }
 
-/// The purpose of reading a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SchemaSource {
-    /// A form of a server.
     Form,
     /// The same, where a person may answer what cannot be drawn.
     Wire,
-    /// The arguments of a tool.
     Arguments,
 }
 
@@ -220,7 +217,6 @@ fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits)
     read_or_json(plain, keywords, limits)
 }
 
-/// A field of a form by its plain keywords, or else one of all keywords that is written as JSON.
 fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> FieldParts {
     let reason = match read_field(Some(plain), limits) {
         Ok(described) => return described,

@@ -21,7 +21,6 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    /// Those among the keywords of a schema.
     pub(super) fn of(keywords: &Keywords) -> Self {
         let mut all = Map::new();
         for (key, value) in &keywords.0 {

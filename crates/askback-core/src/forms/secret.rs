@@ -156,7 +156,6 @@ impl FormSchema {
         fields.filter(move |field| field.is_secret(said_of))
     }
 
-    /// Whether the message says what the form asks for.
     pub(super) fn needs_message(&self) -> bool {
         match &self.fields[..] {
             [field] => SPEECHLESS.contains(&spaced_words(&field.name).trim()),

@@ -15,7 +15,6 @@ use values::{Value, Walk};
 pub struct HeaderAnnotations {
     /// The names of the headers in small letters.
     headers: Vec<String>,
-    /// The annotated properties and those on the way to them.
     properties: Vec<Property>,
 }
 
@@ -55,7 +54,6 @@ pub enum BadReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Property {
     name: String,
-    /// Its header, as an index into the list of headers.
     header: Option<usize>,
     inside: Vec<Property>,
 }

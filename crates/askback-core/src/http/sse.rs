@@ -113,7 +113,6 @@ impl Parser {
         self.retry
     }
 
-    /// Keeps the beginning of a line.
     fn keep(&mut self, piece: &[u8]) -> Result<(), SseLimitError> {
         if self.line.is_empty() && piece.first() == Some(&b':') {
             self.in_comment = true;
@@ -134,7 +133,6 @@ impl Parser {
         Ok(())
     }
 
-    /// Takes the last piece of a line, whose end has come.
     fn end_line(&mut self, piece: &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         if mem::take(&mut self.in_comment) {
             return Ok(None);

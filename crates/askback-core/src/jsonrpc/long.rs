@@ -95,7 +95,6 @@ fn last_id(bytes: &[u8]) -> Option<RequestId> {
     id
 }
 
-/// The text that these bytes begin with.
 fn text(bytes: &[u8]) -> &str {
     bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }

@@ -137,7 +137,6 @@ impl fmt::Display for RequestId {
 }
 
 impl RequestId {
-    /// The id as JSON.
     pub(crate) fn to_json(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),

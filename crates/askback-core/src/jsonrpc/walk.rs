@@ -52,7 +52,6 @@ impl<'a> Walk<'a> {
         Some(string)
     }
 
-    /// Steps over the id of a request.
     pub(crate) fn request_id(&mut self) -> Option<RequestId> {
         self.skip_space();
         if self.peek()? == b'"' {

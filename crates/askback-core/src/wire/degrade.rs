@@ -12,13 +12,11 @@ use crate::{
     revision::Revision,
 };
 
-/// A form in what a revision can say.
 pub(super) fn form(params: &mut ElicitFormParams, revision: Revision) {
     let lowered = forms::lower(&params.requested_schema, &dialect(revision));
     params.requested_schema = lowered.schema.into();
 }
 
-/// A link as text that names it.
 pub(super) fn link(link: &mut ResourceLink) -> TextContent {
     let name = link.title.as_deref().unwrap_or(&link.name);
     let mut text = format!("{name}: {}", link.uri);

@@ -257,7 +257,6 @@ pub fn result_json<T: Lower + Serialize>(
     })
 }
 
-/// A result that says what it is.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TypedResult<'a, T> {

@@ -20,7 +20,6 @@ const MARGIN: u64 = 60;
 /// How long nothing is tried ahead of the end of a token after it failed, in seconds.
 const PAUSE: u64 = 30;
 
-/// The outcome of a renewal.
 pub(super) enum RenewalOutcome {
     /// These are used from now on.
     Tokens(Arc<Pass>),
@@ -186,7 +185,6 @@ impl Authorizer {
         Ok(Some(pass))
     }
 
-    /// The client that tokens were given to.
     pub(super) fn client(&self, grant: &Grant) -> Option<Client> {
         if !grant.by_hand {
             return Some(grant.client.client(Origin::Kept));

@@ -40,7 +40,6 @@ pub(super) struct Plan {
     pub(super) reach: Reach,
     pub(super) wanted: Demands,
     pub(super) way: Way,
-    /// Those registered by hand.
     pub(super) clients: Vec<RegisteredClient>,
     /// The URL of the document that describes this client.
     pub(super) document: Option<String>,
@@ -54,7 +53,6 @@ pub(super) struct Plan {
     pub(super) random: Random,
 }
 
-/// The demands of a refusal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Demands {
     /// Where it describes itself.
@@ -70,19 +68,16 @@ pub(super) struct Demands {
 #[derive(Debug, Clone)]
 pub(super) enum Way {
     /// A person signs in, and comes back to this URI.
-    Person { redirect: String },
-    /// The client acts for itself.
+    Person {
+        redirect: String,
+    },
     Client,
-    /// The company's identity provider decides.
     Company(IdentityProvider),
-    /// Somebody vouches for the client.
     Vouched,
 }
 
-/// The next action.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// Fetch a document.
     Fetch(Fetch),
     /// Look up who the client is to this issuer.
     Recall(String),
@@ -94,7 +89,6 @@ pub(super) enum Action {
     },
     /// Ask the person for the client they registered with this issuer.
     AskClient(String),
-    /// Keep what came of a registration.
     Keep(Registration),
     /// The issuer no longer knows what was kept.
     Forget(String),
@@ -102,15 +96,12 @@ pub(super) enum Action {
     Again,
     /// Ask the person.
     Show(SignInRequest),
-    /// Get an assertion for this audience.
     Assert(String),
-    /// Ask for a token.
     Ask(TokenRequest),
     Done(Box<Grant>),
     Failed(AuthorizationError),
 }
 
-/// A document to fetch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fetch {
     pub(super) what: &'static str,
@@ -173,7 +164,6 @@ enum State {
 /// A server, as far as it is known.
 #[derive(Debug, Clone)]
 struct Resource {
-    /// Its name, as it writes it.
     name: String,
     /// The server's own name.
     title: Option<String>,

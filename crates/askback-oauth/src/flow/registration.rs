@@ -158,7 +158,6 @@ impl Flow {
         request
     }
 
-    /// Reads what the issuer answers.
     pub(super) fn registered(&self, site: Site, answer: Result<Answer, FetchError>) -> Next {
         let answer = answer.map_err(|error| AuthorizationError::Fetch {
             what: WHAT,

@@ -157,7 +157,6 @@ fn is_unknown_client(answer: &Answer) -> bool {
     !answer.is_success() && code.and_then(Value::as_str) == Some("invalid_client")
 }
 
-/// The URL of a provider that the host configured.
 fn provider_url(url: &str) -> Result<Url, AuthorizationError> {
     let is_safe = |url: &Url| {
         let is_local = url.scheme() == "http" && crate::reach::is_loopback(url);

@@ -50,13 +50,10 @@ pub struct PendingCall<T> {
     result: PhantomData<fn() -> T>,
 }
 
-/// A check on its way.
 #[cfg(feature = "json-schema")]
 type OutputCheck<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
-/// The result type of a call.
 pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
-    /// Reads the text of a result.
     fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -94,7 +91,6 @@ impl CallResult for ReadResourceResult {
 enum Stage {
     Ready(Client, Box<ClientRequest>),
     Sent(CancelGuard, oneshot::Receiver<CallOutcome>, SentSpan),
-    /// It ends with this, or has ended.
     Ended(Option<ClientError>),
 }
 
@@ -262,7 +258,6 @@ impl CancelGuard {
         }
     }
 
-    /// The call has ended, or is somebody else's to cancel.
     pub(super) fn end(mut self) -> CallId {
         self.ended = true;
         self.id

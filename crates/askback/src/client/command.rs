@@ -9,13 +9,10 @@ use askback_core::{
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-/// The outcome of a call.
 pub(super) type CallOutcome = Result<Box<RawValue>, ClientError>;
 
-/// Where the outcome of a call goes.
 pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
-/// How a call is made.
 #[derive(Clone, Default)]
 pub(super) enum CallMode {
     /// With all its rounds.

@@ -14,7 +14,6 @@ use tokio::{
 
 use crate::transport::{ChannelResource, Connect, Link, LinkReceiver, LinkSender, Report, Tap};
 
-/// The state of the connection to the server.
 pub(super) enum ConnectionState {
     Closed(Box<dyn Connect>),
     Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
@@ -53,7 +52,6 @@ pub(super) struct Outbox {
     most: usize,
 }
 
-/// An event on the connection.
 pub(super) enum ConnectionEvent {
     Message(io::Result<Option<ServerMessage>>),
     /// There is room again for what answers bring about, or the server is gone.

@@ -98,7 +98,6 @@ struct PendingReply {
 /// How much is handled at most before other tasks have their turn, and what is to be sent is.
 const TURN: usize = 64;
 
-/// The events that a driver waits for.
 enum DriverEvent {
     Command(Option<Command>),
     Connection(ConnectionEvent),

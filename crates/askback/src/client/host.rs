@@ -19,7 +19,6 @@ use crate::{
     transport::Observer,
 };
 
-/// A function that answers questions of one kind.
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
 
 /// The host of a client: one function for each kind of question. A kind without a function is not
@@ -33,7 +32,6 @@ pub(super) struct Host {
     pub(super) event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
     /// The function that is shown what travels.
     pub(super) wire: Option<Observer>,
-    /// The further capabilities of sampling.
     pub(super) sampling: SamplingCapability,
 }
 
@@ -48,7 +46,6 @@ where
 }
 
 impl Host {
-    /// Returns the capabilities of a client with these functions.
     pub(super) fn capabilities(&self) -> ClientCapabilities {
         let mode = |is_there: bool| is_there.then(JsonObject::new);
         let elicits = self.elicit.is_some() || self.elicit_url.is_some();
@@ -65,7 +62,6 @@ impl Host {
         }
     }
 
-    /// Answers a question.
     pub(super) async fn answer(
         &self,
         question: HostQuestion,

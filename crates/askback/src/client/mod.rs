@@ -113,7 +113,6 @@ pub struct Client {
     inner: Arc<Inner>,
     /// Those of this handle.
     timeouts: Timeouts,
-    /// How its calls are made.
     manner: CallMode,
     /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,

@@ -28,7 +28,6 @@ struct SchemaCache {
     forgotten: u64,
     /// Counts how often the server was started again.
     starts: u64,
-    /// Whether the tools were listed.
     is_listed: bool,
     /// Whether they were listed by a server that was started again since.
     is_lost: bool,

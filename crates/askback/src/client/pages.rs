@@ -66,24 +66,20 @@ impl<'a, T> IntoIterator for &'a List<T> {
     }
 }
 
-/// A page of a list.
 pub(super) trait Page: ResultWithEntries {
     type Item;
 
-    /// The request for a page.
     const REQUEST: fn(PaginatedParams) -> ClientRequest;
 
     /// The capability of a server that has such a list.
     const CAPABILITY: &'static str;
 
-    /// Whether the server declares such a list.
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
 
     /// How many items are on a page, found out without making them: an item of a few bytes takes
     /// many times as much once it is read.
     fn count(raw: &RawValue) -> Result<usize, ClientError>;
 
-    /// Returns the entries of the page, and the cursor of the next.
     fn split(self) -> (List<Self::Item>, Option<String>);
 }
 
@@ -135,12 +131,10 @@ pages! {
 struct PageBudget {
     bytes: usize,
     items: usize,
-    /// The cursors that led on.
     cursors: HashSet<String>,
 }
 
 impl PageBudget {
-    /// Counts a page that came.
     fn take<P: Page>(&mut self, raw: &RawValue, limits: &Limits) -> Result<(), ClientError> {
         self.bytes = self.bytes.saturating_add(raw.get().len());
         if self.bytes > limits.client.list_bytes {
@@ -171,7 +165,6 @@ fn too_long(most: usize, what: &str) -> ClientError {
 }
 
 impl Client {
-    /// One page of a list.
     pub(super) async fn page<P: Page>(&self, cursor: Option<String>) -> Result<P, ClientError> {
         let mut fetched = PageBudget::default();
         self.next_page(cursor, &mut fetched).await

@@ -22,7 +22,6 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// Asks the host.
     pub(super) fn ask(&mut self, host: &Arc<Host>, id: QuestionId, question: HostQuestion) {
         let host = Arc::clone(host);
         let task = self.tasks.spawn(async move { host.answer(question).await });
@@ -50,7 +49,6 @@ impl Questions {
         self.tasks.shutdown().await;
     }
 
-    /// The next answer, whenever that comes.
     pub(super) async fn next(&mut self) -> Result<(Id, HostAnswer), JoinError> {
         match self.tasks.join_next_with_id().await {
             Some(joined) => joined,

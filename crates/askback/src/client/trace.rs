@@ -17,14 +17,12 @@ use crate::span::{record_failure, record_target};
 /// Says where the span of a request stands in its trace.
 pub(super) type Propagator = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
 
-/// The span of a request that was sent.
 pub(super) struct SentSpan {
     span: Span,
     is_call: bool,
 }
 
 impl SentSpan {
-    /// Begins the span of a request, and writes into the request where that stands in its trace.
     pub(super) fn begin(client: &Client, request: &mut ClientRequest) -> Self {
         let span = begin(request, || client.greeting().revision);
         if let Some(propagate) = &client.inner.propagate {
@@ -34,7 +32,6 @@ impl SentSpan {
         Self { span, is_call }
     }
 
-    /// Tells in the span how the request ended.
     pub(super) fn end(&self, ended: &CallOutcome) {
         end(&self.span, self.is_call, ended);
     }

@@ -37,10 +37,8 @@ const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::
 /// How often the store is rid of what has expired: once in so many commits and states.
 const WRITES_TO_PURGE: u32 = 256;
 
-/// An attempt to commit.
 enum Attempt<T> {
     Over(Result<T>),
-    /// Another attempt has begun it.
     Busy,
 }
 

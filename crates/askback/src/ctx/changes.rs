@@ -72,7 +72,6 @@ impl Audience {
         one.as_deref().map(Principal::owner)
     }
 
-    /// Whether it is one of them.
     pub(crate) fn has(&self, principal: Option<&Principal>) -> bool {
         match self {
             Self::All => true,
@@ -96,7 +95,6 @@ impl Audience {
     }
 }
 
-/// The server that handles a call, as far as the call needs it.
 pub(crate) trait CallServer: Any + Send + Sync {
     /// Tells of a change of what it offers.
     fn changed(&self, changed: &Change, to: Audience);
@@ -120,11 +118,8 @@ struct Observers {
     of_lists: ObserverMap,
     by_name: HashMap<Change, ObserverMap>,
     last: u64,
-    /// The changes that gather, with their audiences.
     gathered: BTreeMap<Change, Vec<Audience>>,
-    /// Whether somebody is to tell them.
     telling: bool,
-    /// The runtime that serves the last observer.
     runtime: Option<Handle>,
 }
 
@@ -135,7 +130,6 @@ type ObserverMap = BTreeMap<u64, Weak<dyn Observer>>;
 pub(crate) enum Interest {
     /// Everything: it chooses itself.
     All,
-    /// Every list.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     Lists,
     /// Nothing.
@@ -209,7 +203,6 @@ impl Changes {
     }
 }
 
-/// Tells observers of a change, for each of its audiences.
 fn tell_each(observers: &[Weak<dyn Observer>], changed: &Change, audiences: &[Audience]) {
     for observer in observers.iter().filter_map(Weak::upgrade) {
         for to in audiences {

@@ -92,7 +92,6 @@ impl Drop for CommitSlot {
     }
 }
 
-/// How an effect has ended.
 pub(super) enum Effect<T> {
     Done(Result<T>),
     Panicked(Box<dyn Any + Send>),

@@ -29,13 +29,11 @@ pub struct Parameters {
     pub form: Option<SharedForm>,
     /// The schema of the arguments, where a parameter has one and no form.
     pub schema: Option<Schema>,
-    /// The type whose form that is.
     pub(crate) form_of: Option<TypeId>,
     /// A parameter reads the arguments and does not describe them.
     pub(crate) undescribed: bool,
     /// The forms that are asked before the handler runs, with their messages.
     pub(crate) asks: Vec<(SharedForm, &'static str)>,
-    /// More than one parameter describes the arguments.
     pub(crate) described_twice: bool,
     /// A parameter takes something of the HTTP request.
     pub(crate) extensions: bool,
@@ -43,20 +41,16 @@ pub struct Parameters {
     pub(crate) states: Vec<StateType>,
 }
 
-/// The states of a server, one of each type.
 #[derive(Default)]
 pub(crate) struct States(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
-/// A state that a handler takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StateType {
     id: TypeId,
-    /// The name of the type, for messages.
     pub(crate) name: &'static str,
 }
 
 impl Parameters {
-    /// Describes the arguments by a form.
     pub(crate) fn describe_by_form<T: Form>(&mut self) {
         self.described_twice |= self.schema.is_some();
         self.described_twice |= self.form.replace(T::schema()).is_some();
@@ -68,7 +62,6 @@ impl Parameters {
         self.asks.push((form, message));
     }
 
-    /// Describes the arguments by a schema.
     #[cfg(feature = "schemars")]
     pub(crate) fn describe_by_schema(&mut self, schema: Schema) {
         self.described_twice |= self.form.is_some();
@@ -95,7 +88,6 @@ impl States {
         self.0.contains_key(&state.id)
     }
 
-    /// A clone of the state of this type.
     pub(crate) fn require<T: Clone + 'static>(&self) -> Result<T> {
         let state = self.0.get(&TypeId::of::<T>());
         let state = state.and_then(|state| state.downcast_ref().cloned());

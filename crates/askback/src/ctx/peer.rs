@@ -14,7 +14,6 @@ use askback_core::{
 use super::Incoming;
 use crate::{error::Result, flow::BoxFuture};
 
-/// How a flow pauses until it is answered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowPause {
     /// When it goes on without an answer.
@@ -30,7 +29,6 @@ pub(crate) trait Peer: Send + Sync {
     /// Sends a notification that belongs to the request.
     fn notify(&self, notification: ServerNotification);
 
-    /// Whether the client wants log lines of this level.
     fn wants_log(&self, level: LoggingLevel) -> bool;
 
     /// Says how a task stands; the request of another call has no place for that.

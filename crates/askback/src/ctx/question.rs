@@ -32,7 +32,6 @@ pub struct Elicit<T> {
     asking: QuestionFuture,
     /// Reads the answer; taken when it has come.
     read: Option<Read<T>>,
-    /// Why it cannot be asked.
     fault: Option<AskError>,
 }
 

@@ -72,10 +72,8 @@ pub(crate) enum Kind {
     /// Links must be opened first.
     #[cfg(feature = "server")]
     UrlRequired(Box<UrlElicitationRequired>),
-    /// The client lacks these capabilities.
     #[cfg(feature = "server")]
     ClientLacks(Box<ClientCapabilities>),
-    /// The handler panicked.
     #[cfg(feature = "server")]
     Panicked,
     /// The call is written down, and goes on with its answers. No client sees this.
@@ -202,7 +200,6 @@ impl Error {
         matches!(self.kind, Kind::NotDone(_))
     }
 
-    /// The error as a server is answered that asked.
     #[cfg(feature = "client")]
     pub(crate) fn into_answer(self) -> ErrorObject {
         match self.kind {

@@ -20,10 +20,8 @@ pub(crate) enum StepResult<T> {
     Err(RecordedError),
 }
 
-/// Where a commit is claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitPlace {
-    /// In the server's store.
     Store,
     /// In a database of the author's.
     Transaction,

@@ -91,7 +91,6 @@ struct StartedFlow {
     commits: BTreeMap<String, CommitPlace>,
 }
 
-/// The flow of a cell, which has begun, locked.
 pub(crate) struct FlowGuard<'a>(MutexGuard<'a, CellState>);
 
 impl Cell {
@@ -166,7 +165,6 @@ impl Cell {
         lock(&self.held).stage.poll(waker)
     }
 
-    /// Whether the call is a task.
     pub(crate) fn is_task(&self) -> bool {
         matches!(lock(&self.held).stage, TaskStage::Is)
     }
@@ -185,7 +183,6 @@ impl Cell {
         }
     }
 
-    /// Makes the call a task.
     pub(crate) fn become_task(&self) {
         let before = std::mem::replace(&mut lock(&self.held).stage, TaskStage::Is);
         if let TaskStage::Wanted(wakers) = before {
@@ -236,7 +233,6 @@ impl Cell {
         held.going.as_ref()?.commits.get(name).copied()
     }
 
-    /// Notes that this execution commits under a name.
     pub(crate) fn note_commit(&self, name: &str, place: CommitPlace) {
         let mut flow = self.flow();
         flow.going_mut().commits.insert(name.to_owned(), place);

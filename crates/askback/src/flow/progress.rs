@@ -17,7 +17,6 @@ pub(crate) struct Progress(Mutex<ProgressState>);
 pub(crate) struct ProgressState {
     /// The last value of the handler, and its total.
     reported: Option<(f64, Option<f64>)>,
-    /// The last value that was sent.
     sent: Option<f64>,
 }
 

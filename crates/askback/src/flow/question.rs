@@ -107,7 +107,6 @@ impl QuestionFuture {
         }
     }
 
-    /// Whether the answer is held.
     pub(crate) fn is_held(&self) -> bool {
         match &self.state {
             State::Waiting(slot) => self.cell.flow().is_held(slot.id),

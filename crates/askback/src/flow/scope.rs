@@ -14,7 +14,6 @@ thread_local! {
 /// its handler is run again, so nothing in it may count for the handler.
 pub(crate) type Course = u64;
 
-/// The handler's own course.
 const HANDLER: Course = 0;
 /// That of what waits for a person behind a link.
 pub(super) const COURSE_OF_PAGES: Course = Course::MAX - 1;
@@ -35,7 +34,6 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Enters the handler of a flow.
     pub(crate) fn handler(cell: &super::Cell) -> Self {
         Self::enter(Place {
             flow: address(cell),
@@ -83,7 +81,6 @@ impl Drop for Scope {
     }
 }
 
-/// The course of the step of this key.
 pub(crate) fn course_of_step(key: &str) -> Course {
     let digest = Sha256::digest(key);
     let mut course = [0; 8];

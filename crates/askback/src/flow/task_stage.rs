@@ -14,7 +14,6 @@ pub(crate) enum TaskStage {
     Possible,
     /// Its handler waits for it.
     Wanted(Vec<Waker>),
-    /// It is one.
     Is,
 }
 

@@ -205,7 +205,6 @@ fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
     read_content(ctx, &schema, content)
 }
 
-/// Reads the arguments of a form.
 pub(super) fn read_content<T: Form>(ctx: &Ctx, schema: &SharedForm, content: Content) -> Result<T> {
     let content = schema.with_defaults(content);
     schema.check(&content, &ctx.limits().forms)?;

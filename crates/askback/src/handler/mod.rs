@@ -109,7 +109,6 @@ impl<E: Into<Error> + 'static> HandlerError for E {
     }
 }
 
-/// A handler with its types forgotten.
 pub(crate) struct ErasedHandler<T> {
     run: Run<T>,
     parameters: Arc<Parameters>,
@@ -137,7 +136,6 @@ impl<T> Clone for ErasedHandler<T> {
     }
 }
 
-/// Forgets the types of a handler.
 pub(crate) fn erase<M, H, T>(handler: H, convert: fn(H::Output) -> Result<T>) -> ErasedHandler<T>
 where
     H: Handler<M>,

@@ -43,7 +43,6 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 }
 
 impl<T: Clone + 'static> State<T> {
-    /// The state of this type.
     pub(crate) fn among(states: &States) -> Result<Self> {
         // A server is built only with all that its handlers take.
         states.require().map(Self)

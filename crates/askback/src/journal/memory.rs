@@ -22,11 +22,9 @@ pub struct MemoryJournal {
     told: Notify,
 }
 
-/// The last hints.
 #[derive(Default)]
 struct Hints {
     kept: VecDeque<(Topic, Vec<u8>)>,
-    /// The number of the last one.
     last: u64,
 }
 

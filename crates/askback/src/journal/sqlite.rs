@@ -350,7 +350,6 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
 /// How often the hints of other processes are looked for.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The hints behind a number.
 fn hints_after(connection: &Connection, after: Option<u64>) -> Result<HeardHints, StoreError> {
     let (first, last): (i64, i64) = connection.query_row(
         "SELECT ifnull(min(id), 1), ifnull(max(id), 0) FROM askback_hints",

@@ -49,7 +49,6 @@ pub(crate) enum SchemaError {
     /// Its references lead to the same parts too often.
     #[error("it is too large to be checked once its references are followed")]
     TooLarge,
-    /// Another dialect than those that are interpreted.
     #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", QuotedName(.0))]
     Dialect(String),
     /// A reference to what does not stand in it.
@@ -185,7 +184,6 @@ fn measure(pattern: &str, draft: Draft, most: usize) -> usize {
     bounds.into_iter().find(fits).unwrap_or(most)
 }
 
-/// The dialect a schema is written in.
 fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema") else {
         return Ok(Draft::Draft202012);
@@ -633,7 +631,6 @@ mod tests {
         );
     }
 
-    /// Whether a value is small enough to be checked in so many steps.
     fn is_checked(schema: &Value, value: &str, steps: usize) -> bool {
         let mut limits = Limits::default();
         limits.forms.schema_steps = steps;

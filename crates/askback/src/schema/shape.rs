@@ -18,7 +18,6 @@ pub(super) struct Shape {
     pub(super) depth: usize,
     /// Whether it refers to itself.
     pub(super) recursive: bool,
-    /// How many patterns it holds.
     pub(super) patterns: usize,
     /// How many bytes its patterns are compiled to, counted as its values are.
     programs: usize,
@@ -63,7 +62,6 @@ const MEASURED: usize = 256;
 /// Keywords for which the parts beside them are looked at once more.
 const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
-/// Keywords that hold data.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
 /// Keywords that refer to another schema.
@@ -240,7 +238,6 @@ struct Walk<'a> {
     unevaluated: bool,
     patterns: usize,
     program_bytes: &'a dyn Fn(&str) -> usize,
-    /// How large the programs of patterns are.
     programs: HashMap<&'a str, usize>,
 }
 

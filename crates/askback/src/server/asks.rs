@@ -35,7 +35,6 @@ pub(super) trait QuestionSender: Clone + Send + 'static {
     fn withdraw(&self, id: &Self::Id);
 }
 
-/// The questions that wait for their answers.
 pub(super) struct PendingQuestions<I>(HashMap<I, oneshot::Sender<Reply>>);
 
 impl<I> Default for PendingQuestions<I> {

@@ -70,7 +70,6 @@ pub(crate) struct Charge {
 /// Why there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
-    /// The owner has its share.
     #[error(
         "the server keeps as much for this principal as it may have; end calls or sessions, or \
          try again later"
@@ -98,7 +97,6 @@ impl Budget {
         Self::new(limits.server.kept_bytes, limits.server.owner_share, GRAIN)
     }
 
-    /// Room for so many things.
     pub(crate) fn of_things(most: usize, limits: &Limits) -> Self {
         Self::new(most, limits.server.owner_share, 1)
     }
@@ -193,7 +191,6 @@ impl Inner {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room, or leaves all as it was.
     fn take(&self, account: &Account, units: usize) -> Result<(), NoRoom> {
         let fits = |used: usize| used.checked_add(units).filter(|used| *used <= self.most);
         let taken = self
@@ -328,7 +325,6 @@ impl server::Room for Charge {
 }
 
 impl Owner {
-    /// Whose this is.
     #[cfg(feature = "http-server")]
     pub(crate) fn of(principal: Option<&Arc<Principal>>) -> Option<Self> {
         principal.map(|principal| Self(Arc::clone(principal)))

@@ -46,7 +46,6 @@ use crate::{
 /// bounded by the number of connections and of calls of a session.
 const WORTH_COUNTING: usize = 4 << 10;
 
-/// One call of a handler.
 pub(super) struct HandlerCall<T> {
     pub(super) shared: Arc<Shared>,
     scope_id: ScopeId,
@@ -197,7 +196,6 @@ impl<T: Answer> HandlerCall<T> {
         })
     }
 
-    /// Takes the room of the parameters.
     fn take_room(&mut self, bytes: usize) -> Result<()> {
         let mut room = self.room.take().unwrap_or_else(|| self.open_room());
         room.cover(bytes).map_err(no_room)?;

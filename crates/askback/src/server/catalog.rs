@@ -44,11 +44,9 @@ pub(super) struct Catalog {
     pub(super) takes_extensions: bool,
     /// Whether anything has ever had a name in which something is encoded.
     pub(super) has_encoded_names: bool,
-    /// The pages of its lists that were written.
     pub(super) written: WrittenPages,
 }
 
-/// A resource at its URI.
 enum ResourceMatch<'a> {
     Resource(&'a Entry<Resource>),
     /// With the values that the template takes out of the URI.
@@ -120,7 +118,6 @@ impl Catalog {
         capabilities
     }
 
-    /// How a URI is read.
     pub(super) fn reading(&self, uri: &str, caller: Option<&Principal>) -> Option<ResourceReader> {
         let found = self.resource_at(uri, caller)?;
         let offered = found.offered();

@@ -40,7 +40,6 @@ pub(super) struct OutputCheck {
     schema: Option<CompiledSchema>,
 }
 
-/// The schemas of a tool.
 pub(super) struct ToolSchemas<'a> {
     pub(super) name: &'a str,
     pub(super) unchecked: bool,

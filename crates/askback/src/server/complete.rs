@@ -122,7 +122,6 @@ completer!(A, B, C, D);
 type CompleteFn =
     dyn Fn(&CompletionContext<'_>) -> BoxFuture<'static, Result<Vec<String>>> + Send + Sync;
 
-/// A completer with its type forgotten.
 #[derive(Clone)]
 struct ErasedCompleter {
     run: Arc<CompleteFn>,
@@ -133,7 +132,6 @@ struct ErasedCompleter {
 #[derive(Clone, Default)]
 pub(super) struct Completers {
     given: HashMap<String, ErasedCompleter>,
-    /// The options of choices complete themselves.
     options: HashMap<String, Vec<String>>,
 }
 
@@ -162,7 +160,6 @@ impl Completers {
         self.given.insert(argument, given);
     }
 
-    /// Returns the needs of its completers' parameters.
     pub(super) fn parameters(&self) -> impl Iterator<Item = &Parameters> {
         self.given.values().map(|given| &*given.parameters)
     }

@@ -124,11 +124,9 @@ struct Worker<F> {
     receiver: DirectReceiver,
     sender: DirectSender,
     pace: Pace,
-    /// Begins with a call.
     answer: fn(Arc<Shared>, Call, CallPeer) -> F,
     /// The call that is polled where it was read.
     answering: Slot<F>,
-    /// The calls of the last message.
     calls: Vec<Call>,
     /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,

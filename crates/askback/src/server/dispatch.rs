@@ -48,7 +48,6 @@ use crate::{
     error::{Error, Kind, Result},
 };
 
-/// The response to a request.
 pub(crate) struct CallResponse {
     /// It is written whole.
     pub(crate) message: Message,
@@ -554,7 +553,6 @@ impl CallContext {
         self.origin.principal.as_deref()
     }
 
-    /// Takes one call of a thing, which may be one too many.
     fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
         if self.again.errors.is_some() {
             // It was counted when it began.

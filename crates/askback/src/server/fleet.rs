@@ -118,7 +118,6 @@ pub(crate) struct Node {
     id: NodeId,
     /// The sessions whose clients have chosen something at other processes.
     chosen: broadcast::Sender<SessionId>,
-    /// The calls that it works on.
     leased: Mutex<Vec<LeasedCall>>,
     /// Whether it renews leases, and goes on with calls of others: from its first request on.
     is_watching: AtomicBool,
@@ -281,7 +280,6 @@ impl Node {
         }
     }
 
-    /// Stops the handlers of calls that this process has lost.
     fn stop_lost(&self, lost: &[(CallId, u32)]) {
         for call in self.leased().iter().filter(|it| lost.contains(&it.taken)) {
             tracing::debug!("a call was cancelled, or another process has taken it over");
@@ -290,10 +288,8 @@ impl Node {
     }
 }
 
-/// A call that this process works on.
 struct LeasedCall {
     taken: (CallId, u32),
-    /// Which request of its session it answers.
     request: [u8; 16],
     stop: Arc<Notify>,
     /// If it is a task: whose, and what there is to tell of it.
@@ -348,17 +344,14 @@ impl LeaseGuard {
 pub(crate) struct CallRecord {
     pub(crate) call: CallId,
     pub(crate) session: SessionId,
-    /// The id of its request.
     pub(crate) id: RequestId,
     /// The epoch in which this process has it; 0 if it is not in the journal yet.
     epoch: u32,
-    /// The questions that were asked.
     asked: BTreeMap<u32, AskedQuestion>,
     next_ask: u32,
     /// Those of them whose answers this process has.
     settled: Vec<u32>,
     pub(crate) next_event: u64,
-    /// If it is a task.
     task: Option<WorkingTask>,
     /// How far it had come when it was written down, and what was told since.
     progress: ProgressState,

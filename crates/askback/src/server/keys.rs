@@ -29,7 +29,6 @@ pub(super) struct Keys {
     source: Mutex<Option<KeySource>>,
     /// Whether an operator has configured the keys: they outlive this process.
     is_configured: bool,
-    /// The author's store.
     given: Option<Arc<dyn Store>>,
     store_bytes: usize,
     directory: Option<PathBuf>,

@@ -27,7 +27,6 @@ impl LiveCatalog {
         self.now.load()
     }
 
-    /// The catalog of this moment.
     pub(super) fn snapshot(&self) -> Arc<Catalog> {
         self.now.load_full()
     }

@@ -97,7 +97,6 @@ enum CallEnding {
     Task,
 }
 
-/// A middleware with its type forgotten.
 pub(super) type Layer = Arc<dyn ErasedMiddleware>;
 
 pub(super) trait ErasedMiddleware: Send + Sync {
@@ -152,7 +151,6 @@ impl HandledCall {
     }
 }
 
-/// The result of a handler.
 pub(super) trait HandlerResult: Send {
     fn handled(&self) -> HandledCall;
 }
@@ -174,7 +172,6 @@ impl HandlerResult for CompleteResult {
     }
 }
 
-/// Runs a handler with middleware around it.
 pub(super) async fn around<T: HandlerResult>(
     layers: &[Layer],
     call: &Incoming,

@@ -28,7 +28,6 @@ impl Needs {
         self.0.as_ref().ok()?.as_ref()
     }
 
-    /// Whether any scope is needed.
     pub(super) fn are_some(&self) -> bool {
         self.scopes().is_some()
     }

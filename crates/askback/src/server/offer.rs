@@ -53,7 +53,6 @@ pub(super) trait OfferDetails: Send + Sync {
         None
     }
 
-    /// Whether calls of it become tasks.
     fn becomes_task(&self) -> bool {
         false
     }
@@ -65,10 +64,8 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
     const ONE: &'static str;
     const KIND: &'static str;
 
-    /// The description that clients are shown.
     type Description: Clone + 'static;
 
-    /// One page of the list.
     type List: askback_core::wire::Lower + HasMeta + Serialize;
 
     fn description(&self) -> &Self::Description;
@@ -81,18 +78,14 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
     /// Checks what only a complete one shows, and takes down what calls need of that.
     fn check(&mut self, limits: &Limits) -> Result<(), BuildError>;
 
-    /// The registry of this kind.
     fn registry(catalog: &Catalog) -> &Registry<Self>;
 
     fn registry_mut(catalog: &mut Catalog) -> &mut Registry<Self>;
 
-    /// Returns the notification of a changed list.
     fn changed() -> Change;
 
-    /// Whether the list may change.
     fn changes(changing: ChangeableLists) -> bool;
 
-    /// Whether the server offers things of this kind at all.
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
 
     fn list(

@@ -4,7 +4,6 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::error::{Error, Result};
 
-/// How lists are cut into pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pages {
     /// The most items on a page; all of them where this is `None`.

@@ -63,7 +63,6 @@ impl WrittenPages {
 }
 
 impl Message {
-    /// The response to the request of this id, which is a page.
     pub(super) fn of_page(page: Arc<WrittenResponse>, id: &RequestId) -> Self {
         Self {
             own: page.beginning(id),

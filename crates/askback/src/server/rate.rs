@@ -42,7 +42,6 @@ pub(super) struct RateLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ThingHash(u64);
 
-/// Buckets by the hash of their caller and thing.
 type Buckets = HashMap<u64, Bucket, BuildHasherDefault<IdentityHasher>>;
 
 /// Hands on what is a hash already, of which nobody outside knows the key.
@@ -53,7 +52,6 @@ struct IdentityHasher(u64);
 /// that passes takes away the number of calls.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    /// How many calls it holds.
     calls: u64,
     taken: u64,
     at: Millis,
@@ -122,7 +120,6 @@ impl RateLimit {
 }
 
 impl ThingHash {
-    /// The thing of this name, among those of its kind.
     pub(super) fn new(kind: &str, name: &str) -> Self {
         Self(HASHER.hash_one((kind, name)))
     }

@@ -33,13 +33,11 @@ pub(super) struct Entry<T> {
 pub(super) struct ScopeId(pub(super) usize);
 
 impl<T: OfferDetails> Registry<T> {
-    /// The thing of this name, as this caller finds it.
     pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Entry<T>> {
         let entry = &self.entries[*self.by_name.get(name)?];
         entry.is_for(caller).then_some(entry)
     }
 
-    /// All things that this caller finds.
     pub(super) fn list(&self, caller: Option<&Principal>) -> impl Iterator<Item = &Entry<T>> {
         let entries = self.entries.iter();
         entries.filter(move |entry| entry.is_for(caller))

@@ -174,7 +174,6 @@ macro_rules! resource {
 
 resource!(Resource, ResourceTemplate);
 
-/// Checks that an address, or an example of it, is a URI.
 fn check_uri(address: &str, example: &str) -> Result<(), BuildError> {
     if TextFormat::Uri.matches(example) {
         return Ok(());

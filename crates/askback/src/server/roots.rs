@@ -15,7 +15,6 @@ use tokio::time::timeout;
 
 use crate::flow::BoxFuture;
 
-/// The author's handler.
 pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Returns a handler that runs both, one after the other.

@@ -214,7 +214,6 @@ pub(super) async fn seal_by_hand(
     Ok(by_hand)
 }
 
-/// The questions of a round.
 fn requests(questions: impl IntoIterator<Item = (String, CheckedRequest)>) -> InputRequests {
     let questions = questions.into_iter();
     questions
@@ -258,7 +257,6 @@ async fn open(
     Ok(state)
 }
 
-/// Seals a state for its carrier.
 pub(super) async fn seal_state(
     shared: &Shared,
     incoming: &Incoming,

@@ -36,18 +36,14 @@ pub(super) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
 /// The state that all requests of a server share.
 pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
-    /// The signature of each result.
     pub(super) signature: Signature,
     pub(super) catalog: LiveCatalog,
-    /// Which lists may change.
     pub(super) changing: ChangeableLists,
-    /// The clients that are notified of changes.
     pub(super) changes: Changes,
     pub(super) pages: Pages,
     pub(super) cache: Cache,
     pub(super) service: String,
     pub(super) keys: Arc<Keys>,
-    /// The commits that are running, of all handlers.
     pub(super) commits: RunningCommits,
     pub(super) spills: bool,
     /// Where every flow's random values come from, in tests.
@@ -55,7 +51,6 @@ pub(crate) struct Shared {
     pub(super) checks_replay: bool,
     /// Makes the span of a request a child of what its client says.
     pub(super) trace_parent: Option<TraceParent>,
-    /// The handler for changed roots.
     pub(super) roots_changed: Option<roots::Handler>,
     /// The part that the server's own calls need.
     pub(super) backing: Arc<Backing>,
@@ -67,7 +62,6 @@ pub(crate) struct Shared {
     pub(super) tasks: Board,
     /// The room for all that is kept for clients.
     pub(super) kept: Budget,
-    /// This process, as one of a fleet.
     #[cfg(feature = "http-server")]
     pub(super) fleet: Option<Arc<super::fleet::Node>>,
 }
@@ -124,7 +118,6 @@ impl Shared {
         watch.changed(self.roots_changed.as_ref(), limit, origin);
     }
 
-    /// Whether this process is one of a fleet.
     pub(super) fn is_in_fleet(&self) -> bool {
         #[cfg(feature = "http-server")]
         return self.fleet.is_some();
@@ -166,7 +159,6 @@ impl Shared {
         }
     }
 
-    /// Tells of a change.
     pub(crate) fn changed(&self, changed: &Change, to: Audience) {
         if !tells(&self.profile.capabilities, changed) {
             tracing::warn!(

@@ -85,7 +85,6 @@ impl Shared {
         Ok((peer, seed))
     }
 
-    /// Returns the scopes that a task of this owner needs.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_task(
         &self,
@@ -97,7 +96,6 @@ impl Shared {
         scopes.filter(|_| board.tasks.is_of(id, owner)).cloned()
     }
 
-    /// How a task of this owner stands.
     pub(super) fn task(
         &self,
         id: &str,
@@ -108,7 +106,6 @@ impl Shared {
         board.tasks.get(id, owner).ok_or_else(unknown)
     }
 
-    /// Takes answers to questions of a task.
     fn answer_task(
         &self,
         id: &str,
@@ -190,7 +187,6 @@ impl Shared {
 }
 
 impl TaskPeer {
-    /// Works on the task until the work is done.
     pub(super) fn work_on<W>(&self, work: W)
     where
         W: Future<Output = Result<RawJson, ErrorObject>> + Send + 'static,

@@ -26,13 +26,11 @@ pub(super) struct Trace {
     ended: OnceLock<RequestEnd>,
 }
 
-/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestEnd {
     Done,
     Asked,
     Task,
-    /// The result says that the tool failed.
     ToolFailed,
 }
 
@@ -108,7 +106,6 @@ impl Trace {
         });
     }
 
-    /// Whether anybody is told of it.
     fn is_told(&self) -> bool {
         !self.span.is_disabled() || self.started.is_some()
     }
@@ -130,14 +127,12 @@ impl Trace {
         }
     }
 
-    /// Notes that a result says that its tool failed.
     pub(super) fn note_failed_tool(&self) {
         if self.is_told() {
             self.ended.get_or_init(|| RequestEnd::ToolFailed);
         }
     }
 
-    /// Tells how the request ended.
     pub(super) fn end(&self, error: Option<&ErrorObject>) {
         if self.is_told() {
             self.tell_end(error);
@@ -176,7 +171,6 @@ impl Trace {
     }
 }
 
-/// Counts a round of questions.
 pub(super) fn count_round(method: &str, questions: usize) {
     tracing::event!(
         target: "askback::metrics",

@@ -56,7 +56,6 @@ pub struct FileStore {
     states: MemoryStore,
 }
 
-/// The claims of a folder.
 struct Claims {
     folder: PathBuf,
     max_bytes: usize,
@@ -89,7 +88,6 @@ struct Header {
     process: Option<ProcessId>,
     /// The bytes that the claim counts for.
     size: usize,
-    /// The bytes set aside for the value.
     value_bytes: usize,
     /// The length of the value, if the commit is finished.
     value: Option<usize>,
@@ -409,7 +407,6 @@ impl Header {
         }
     }
 
-    /// The file with this header and value.
     fn with(&self, value: &[u8]) -> Result<Vec<u8>, StoreError> {
         let mut content = serde_json::to_vec(self).map_err(failed)?;
         content.push(b'\n');

@@ -32,7 +32,6 @@ struct Shelves {
 enum ClaimState {
     Running {
         lease_end: Millis,
-        /// The bytes reserved for the value.
         value_bytes: usize,
     },
     Done(Vec<u8>),
@@ -176,7 +175,6 @@ pub(super) struct Shelf<K, V> {
     pub(super) slots: HashMap<K, Slot<V>>,
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
-    /// The holdings of each owner, and of unknown callers.
     owners: HashMap<Option<Owner>, Holding<K>>,
     /// The same owners by their bytes: with as many of them as there is room for, to look through all
     /// would hold up everybody.
@@ -209,7 +207,6 @@ impl Slot<ClaimState> {
     }
 }
 
-/// The holdings of one owner.
 struct Holding<K> {
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,

@@ -66,7 +66,6 @@ pub(super) fn has_ended(folder: &Path, id: &ProcessId) -> bool {
     }
 }
 
-/// The process whose lock has this name.
 pub(super) fn parse_name(name: &str) -> Option<ProcessId> {
     parse_hex(name.strip_prefix(PREFIX)?)
 }

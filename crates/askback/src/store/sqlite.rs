@@ -186,15 +186,12 @@ const TRIGGERS: &str = "
     END;
 ";
 
-/// A table of entries.
 #[derive(Clone, Copy)]
 pub(crate) enum Table {
     Commits,
     States,
-    /// The calls of a journal.
     #[cfg(feature = "http-server")]
     Calls,
-    /// The sessions of a journal.
     #[cfg(feature = "http-server")]
     Sessions,
 }

@@ -23,10 +23,8 @@ use crate::{
     store::{MemoryStore, Store},
 };
 
-/// Starts the server of a run.
 pub(super) type ServerFactory = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
 
-/// Counts the effects of a run.
 pub(super) type EffectCounter = Box<dyn Fn() -> usize + Send + Sync>;
 
 /// The beginning of one run.

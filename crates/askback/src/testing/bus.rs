@@ -8,7 +8,6 @@ use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Top
 /// How long a hint may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The rules, with the check of each.
 const RULES: &[(&str, Rule)] = &[
     (
         "a hint is heard by other processes, once and in order",
@@ -69,7 +68,6 @@ async fn hear(bus: &dyn Bus, after: Option<u64>) -> Result<HeardHints, String> {
         .map_err(failed)
 }
 
-/// Hears so many hints.
 async fn hear_all(
     bus: &dyn Bus,
     mut after: u64,

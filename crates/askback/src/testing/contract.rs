@@ -51,7 +51,6 @@ impl fmt::Display for BrokenContract {
 /// Whether a rule is kept; if not, what happened instead.
 pub(super) type CheckResult = Result<(), String>;
 
-/// A rule that is being checked.
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
 /// Compares what an implementation did with what it must do.

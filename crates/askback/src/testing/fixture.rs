@@ -10,7 +10,6 @@ use super::{
 };
 use crate::server::ServerBuilder;
 
-/// Counts the effects in a fixture.
 type CountFn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
 /// Calls a tool: `server` makes the server, as often as it is started.

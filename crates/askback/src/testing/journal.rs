@@ -189,7 +189,6 @@ async fn answer(
     journal.answer(answer).await.map_err(failed)
 }
 
-/// The call as it is taken, with the answers to these questions.
 fn taken(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCall {
     let reply = |ask: &u32| (*ask, format!("reply {ask}").into_bytes());
     TakenCall {
@@ -203,7 +202,6 @@ fn taken(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCal
     }
 }
 
-/// The call as it is taken from a process whose lease is over.
 fn taken_over(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCall {
     TakenCall {
         was_interrupted: true,

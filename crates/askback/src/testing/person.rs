@@ -42,10 +42,12 @@ struct Rule {
 /// The reaction to a question, and its delay.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
-    /// This result.
     Result(Value),
     /// This error; a client of the stateless era does not come back.
-    Error { code: i64, message: String },
+    Error {
+        code: i64,
+        message: String,
+    },
     /// Nothing.
     Silence,
 }

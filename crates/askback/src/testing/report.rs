@@ -34,7 +34,6 @@ pub struct Run {
     pub findings: Vec<String>,
     /// How many effects it had, where a [`Fixture`](super::Fixture) counts them.
     pub effects: Option<usize>,
-    /// Whether the server has crashed in it.
     pub(super) has_crashed: bool,
 }
 

@@ -48,7 +48,6 @@ struct RoundRecord {
     at: Instant,
 }
 
-/// The response of a round.
 #[derive(Default)]
 struct Response {
     message: Value,

@@ -104,7 +104,6 @@ fn message(number: usize) -> Value {
     })
 }
 
-/// A message of so many bytes.
 fn message_of(bytes: usize) -> Vec<u8> {
     let mut message = b"{\"text\":\"".to_vec();
     message.resize(bytes - 2, b'x');

@@ -217,7 +217,6 @@ impl Connect for Child {
     }
 }
 
-/// A process with the streams to it.
 struct ChildProcess {
     stdin: LineWriter,
     stdout: LineReader,

@@ -17,14 +17,12 @@ use super::{
 /// many as the channel holds may be under way: to wait for each would cost more than the calls.
 const WORTH_WAITING: usize = 64 << 10;
 
-/// The receiving end of a channel.
 pub(crate) enum DirectReceiver {
     /// A stream of lines, which are received where they were read.
     Lines(LineReader),
     /// The messages that others leave there.
     Queue {
         receiver: Receiver,
-        /// The message that was received last.
         message: Vec<u8>,
     },
 }

@@ -22,7 +22,6 @@ const WRITTEN_AT_ONCE: usize = 4096;
 pub(super) struct LineBuffer {
     /// How much of a line is given, in bytes.
     kept: usize,
-    /// How much of that is the end of a longer line.
     end: usize,
     memory: Vec<u8>,
     /// Where in the memory is what was read and not given yet.
@@ -33,11 +32,9 @@ pub(super) struct LineBuffer {
     is_cut: bool,
 }
 
-/// The lines that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct LineQueue {
     lines: Vec<u8>,
-    /// How much of them is written.
     written: usize,
     /// Where the piece ends that is being written: what is long is looked through once.
     piece_end: usize,
@@ -91,7 +88,6 @@ impl LineBuffer {
         kept
     }
 
-    /// Gives the line up to here.
     fn give(&mut self, end: usize, newline: usize) -> Range<usize> {
         let start = mem::replace(&mut self.read.start, end + newline);
         self.searched = 0;

@@ -15,11 +15,9 @@ pub(super) struct Inbox<M> {
     messages: mpsc::Sender<QueuedMessage<M>>,
     /// A message longer than this is large, in bytes.
     small: usize,
-    /// The room for the large one.
     room: Arc<Semaphore>,
 }
 
-/// A message that waits.
 #[derive(Debug)]
 pub(crate) struct QueuedMessage<M> {
     pub(super) message: M,
@@ -32,7 +30,6 @@ pub(crate) struct QueuedMessage<M> {
 pub(super) struct ClosedInbox;
 
 impl<M> Inbox<M> {
-    /// A queue for messages of at most so many bytes.
     pub(super) fn new(max_message_bytes: usize) -> (Self, mpsc::Receiver<QueuedMessage<M>>) {
         let (messages, received) = mpsc::channel(WAITING);
         let inbox = Self {

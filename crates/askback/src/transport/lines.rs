@@ -36,7 +36,6 @@ where
     Channel::over(Ends::Lines(reader, LineWriter::new(writer)))
 }
 
-/// Reads the lines of a stream.
 pub(crate) struct LineReader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
     /// The longest line, in bytes.
@@ -47,7 +46,6 @@ pub(crate) struct LineReader {
     ended: bool,
 }
 
-/// Writes messages to a stream, each a line.
 pub(crate) struct LineWriter {
     stream: Box<dyn AsyncWrite + Send + Unpin>,
     lines: LineQueue,

@@ -20,7 +20,6 @@ use super::{
 #[cfg(feature = "http-client")]
 use super::{inbox::QueuedMessage, lost};
 
-/// Receives the messages of a server.
 pub(crate) enum LinkReceiver {
     /// From a channel, which carries bytes.
     Channel(Receiver),
@@ -31,7 +30,6 @@ pub(crate) enum LinkReceiver {
     Exchanges(mpsc::Receiver<QueuedMessage<ServerMessage>>),
 }
 
-/// Sends messages to a server.
 pub(crate) enum LinkSender {
     /// Over a channel, which carries bytes.
     Channel(Sender),
@@ -46,7 +44,6 @@ pub(crate) enum LinkSender {
 #[cfg(feature = "http-client")]
 pub(crate) struct ExchangeSender {
     messages: mpsc::Sender<ClientMessage>,
-    /// Sends what comes on the queue.
     task: JoinHandle<()>,
 }
 

@@ -126,7 +126,6 @@ enum Room<'a> {
     Memory(mpsc::Permit<'a, QueuedMessage<Vec<u8>>>),
 }
 
-/// A command to the writer.
 #[derive(Debug)]
 enum WriterCommand {
     Message(Vec<u8>),

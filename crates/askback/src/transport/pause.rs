@@ -17,7 +17,6 @@ pub(crate) struct Pause(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many wait.
     waiting: usize,
     since: Option<Instant>,
     /// How long it was before.
@@ -32,7 +31,6 @@ struct State {
 pub(crate) struct PauseGuard(Pause);
 
 impl Pause {
-    /// Begins to wait.
     #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
     pub(crate) fn begin(&self) -> PauseGuard {
         let mut state = self.lock();

@@ -79,7 +79,6 @@ fn streams(max_message_bytes: usize) -> io::Result<Channel> {
     Ok(threads(io::stdin(), io::stdout(), max_message_bytes))
 }
 
-/// The channel over two descriptors.
 #[cfg(unix)]
 fn over(input: File, output: File, max_message_bytes: usize) -> Channel {
     match descriptor::streams(input, output) {

@@ -105,7 +105,6 @@ impl Tap {
         let _ = self.0.observer.set(Arc::clone(observer));
     }
 
-    /// Shows a message.
     pub(crate) fn show(&self, event: WireEvent<'_>) {
         if let Some(observer) = self.0.observer.get() {
             observer(event);

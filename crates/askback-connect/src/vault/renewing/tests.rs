@@ -184,7 +184,6 @@ fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
     })
 }
 
-/// The number in the name of a token.
 fn number(token: &str) -> &str {
     token.rsplit('-').next().unwrap_or_default()
 }

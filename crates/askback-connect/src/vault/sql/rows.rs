@@ -338,7 +338,6 @@ impl FromColumns for AuditRecord {
     }
 }
 
-/// The values of columns, from left to right.
 pub(super) fn values(parts: &[&dyn ToColumns]) -> Vec<Value> {
     let mut values = Vec::new();
     for part in parts {

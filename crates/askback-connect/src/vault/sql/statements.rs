@@ -104,7 +104,6 @@ impl dyn VaultStore + '_ {
         })
     }
 
-    /// Does a batch in one transaction.
     pub(crate) async fn change(&self, batch: Batch) -> Result<BatchOutcome, VaultError> {
         // Tests let other tasks run in between.
         #[cfg(test)]
@@ -112,7 +111,6 @@ impl dyn VaultStore + '_ {
         Ok(self.database().change(batch).await?)
     }
 
-    /// Returns the rows of a statement, which may change them.
     pub(crate) async fn rows(&self, statement: Statement) -> Result<Vec<Vec<Value>>, VaultError> {
         #[cfg(test)]
         crate::vault::pause::pause_once().await;

@@ -25,16 +25,13 @@ pub(super) struct Cache {
     /// Whom the private results are for.
     principal: Option<String>,
     most: usize,
-    /// The most bytes of all entries.
     most_bytes: usize,
     bytes: usize,
     entries: BTreeMap<(Key, Audience), Entry>,
 }
 
-/// A result that is now wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StaleResult<'a> {
-    /// All pages of a list.
     Pages(&'a str),
     /// The reads of a URI.
     Read(&'a str),

@@ -71,7 +71,6 @@ pub(super) enum Stage {
     Task(Box<RemoteTask>),
 }
 
-/// A round the server has.
 #[derive(Debug)]
 pub(super) struct SentRound {
     /// The id of the request, which also names its progress.
@@ -79,11 +78,9 @@ pub(super) struct SentRound {
     pub(super) progress: f64,
     /// When it began, if it is a subscription that has.
     pub(super) listening: Option<Duration>,
-    /// The authorization context at that time.
     pub(super) context: u64,
 }
 
-/// The questions between two rounds.
 #[derive(Debug)]
 pub(super) enum RoundQuestions {
     /// Those of a result that asks: all at once.
@@ -103,9 +100,7 @@ pub(super) enum RoundQuestions {
 pub(super) enum AnswerStep {
     /// Others are still open.
     Wait,
-    /// Ask this next.
     Ask(ElicitUrlParams),
-    /// Send the call again.
     Send,
 }
 
@@ -155,7 +150,6 @@ impl Call {
         matches!(&self.stage, Stage::Task(held) if held.is_core && held.id == id)
     }
 
-    /// Whether the server may ask on the session for this call.
     pub(super) fn is_asking_on_session(&self) -> bool {
         let is_there = match &self.stage {
             Stage::Sent(_) => true,
@@ -203,7 +197,6 @@ impl Call {
         self.round().0.is_some()
     }
 
-    /// Whether the round answers questions.
     pub(super) fn carries_answers(&self) -> bool {
         self.round().1.is_some_and(|answers| !answers.is_empty())
     }
@@ -286,7 +279,6 @@ impl RoundQuestions {
         }
     }
 
-    /// The questions the host still has.
     pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
         let asked = match self {
             Self::Questions { asked, .. } => asked.as_slice(),
@@ -325,7 +317,6 @@ impl CallTarget {
         Some(kind(name.to_owned()))
     }
 
-    /// Whether a request has a target.
     pub(super) fn has(request: &ClientRequest) -> bool {
         Self::parts(request).is_some()
     }
@@ -357,7 +348,6 @@ pub(super) struct Calls {
 #[derive(Debug)]
 struct CallEntry {
     call: Call,
-    /// Its entry among the deadlines.
     deadline: Option<Duration>,
 }
 

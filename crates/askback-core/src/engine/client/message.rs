@@ -203,7 +203,6 @@ pub struct SentMeta {
     own: String,
 }
 
-/// The introduction that was written last.
 #[derive(Debug, Default)]
 pub(super) struct LastIntroduction(Option<Arc<Introduction>>);
 
@@ -279,7 +278,6 @@ impl SentMeta {
         }
     }
 
-    /// The revision it names.
     pub(super) fn revision(&self) -> Revision {
         self.introduction.revision
     }

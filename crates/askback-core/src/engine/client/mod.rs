@@ -120,7 +120,6 @@ pub struct Connection {
     probe_is_fatal: bool,
     carrier: Carrier,
     calls: Calls,
-    /// Which call the response with an id belongs to.
     sent: BTreeMap<i64, CallId>,
     /// Which call a question belongs to; none for the questions of a session.
     asked: BTreeMap<QuestionId, CallId>,
@@ -150,7 +149,6 @@ enum State {
     Opening(Opening),
     /// Every request stands alone.
     Modern,
-    /// On a session.
     Legacy(Box<Session>),
 }
 
@@ -585,7 +583,6 @@ impl Connection {
         }
     }
 
-    /// Goes on with the opening.
     fn follow(&mut self, next: OpeningStep, now: Duration) {
         match next {
             OpeningStep::Wait => {}

@@ -23,14 +23,12 @@ use crate::{
     revision::{Era, Revision},
 };
 
-/// A connection that is being opened.
 #[derive(Debug)]
 pub(super) struct Opening {
     /// The id of the request of the current step.
     id: i64,
     deadline: Duration,
     step: Step,
-    /// The revisions the server has refused.
     refused: Vec<Revision>,
     /// The revision that was asked for again, after the server refused it and said that it speaks
     /// it.
@@ -52,7 +50,6 @@ enum HandshakeCause {
     Told,
     /// It is only remembered to want it.
     Remembered,
-    /// A probe went unanswered.
     Silence(SilentProbe),
 }
 
@@ -73,12 +70,9 @@ pub(super) struct Context<'a> {
     pub(super) now: Duration,
 }
 
-/// The next step.
 #[derive(Debug)]
 pub(super) enum OpeningStep {
-    /// Wait on.
     Wait,
-    /// Send this.
     Send(ClientMessage),
     /// The server is known. After a handshake, this is sent first.
     Open(Box<Greeting>, Option<ClientMessage>),
@@ -117,7 +111,6 @@ impl Opening {
         self.deadline
     }
 
-    /// The id of the request that waits for a response.
     pub(super) fn request_id(&self) -> i64 {
         self.id
     }
@@ -181,7 +174,6 @@ impl Opening {
         }
     }
 
-    /// The probe was answered.
     fn probed(
         &mut self,
         revision: Revision,
@@ -311,7 +303,6 @@ impl Opening {
 }
 
 impl Context<'_> {
-    /// The newest revision of an era that may be spoken.
     fn newest(&self, era: Era) -> Option<Revision> {
         let revisions = self.profile.revisions.iter().copied();
         revisions.filter(|revision| revision.era() == era).max()
@@ -399,7 +390,6 @@ fn tells_era(error: &ClientError) -> bool {
     }
 }
 
-/// The versions that the server offers in an error.
 fn offered(error: &ErrorObject) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Offer {

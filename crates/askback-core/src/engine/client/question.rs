@@ -219,7 +219,6 @@ fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
     Ok(answer)
 }
 
-/// A question of a round.
 #[derive(Debug)]
 pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,

@@ -193,7 +193,6 @@ impl Connection {
         })
     }
 
-    /// Checks that a question of a round may be asked of this client.
     fn check_question(&self, key: &str, request: &mut InputRequest) -> Result<(), ClientError> {
         let most = self.profile.limits.wire.id_bytes;
         if key.len() > most {
@@ -336,7 +335,6 @@ impl Connection {
         call.stage = Stage::Asking(asking);
     }
 
-    /// The host answered a question of a call.
     pub(super) fn answer_call(
         &mut self,
         id: CallId,

@@ -441,7 +441,6 @@ impl Call {
         (self.carries_state() && is_safe) || self.is_subscription() || asks_after
     }
 
-    /// The error of a call whose round is lost for this reason.
     pub(super) fn lost_with(&self, error: ClientError) -> ClientError {
         let answers_are_with_server =
             self.has_answered || self.sent().is_some() && self.carries_answers();

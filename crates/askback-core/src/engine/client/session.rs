@@ -273,7 +273,6 @@ impl Connection {
         Ok(())
     }
 
-    /// The host answered a question of the session.
     pub(super) fn answer_session(
         &mut self,
         question: QuestionId,
@@ -536,7 +535,6 @@ fn key(request: &InputRequest) -> Option<String> {
     request.meta()?.ask_key().map(ToOwned::to_owned)
 }
 
-/// The task that a question names.
 fn related_task(request: &InputRequest) -> Option<&RelatedTask> {
     request.meta()?.related_task.as_ref()
 }

@@ -28,7 +28,6 @@ use crate::{
 };
 
 impl Connection {
-    /// A call became a task.
     pub(super) fn begin_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
         let takes_tasks = self.profile.capabilities.tasks_extension();
         let Some(call) = self.calls.get_mut(id) else {
@@ -49,7 +48,6 @@ impl Connection {
         self.hold(id, &of_core(task), true, now);
     }
 
-    /// Follows a task from here on.
     fn hold(&mut self, id: CallId, task: &DetailedTask, is_core: bool, now: Duration) {
         let limits = &self.profile.limits;
         let Some(call) = self.calls.get_mut(id) else {
@@ -110,7 +108,6 @@ impl Connection {
         self.send_task_request(number, request);
     }
 
-    /// The response to a request about a task.
     pub(super) fn handle_task_response(
         &mut self,
         id: CallId,
@@ -173,7 +170,6 @@ impl Connection {
         self.step_task(id, now);
     }
 
-    /// Goes on as a task stands.
     fn follow_task(&mut self, id: CallId, mut task: DetailedTask, now: Duration) {
         self.tell_task(id, &task);
         let ended = match task.status {
@@ -257,7 +253,6 @@ impl Connection {
         Ok(())
     }
 
-    /// The host answered a question of a task.
     pub(super) fn answer_task(
         &mut self,
         id: CallId,
@@ -292,7 +287,6 @@ impl Connection {
         }
     }
 
-    /// Time has passed for a task.
     pub(super) fn time_out_task(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get(id) else {
             return;
@@ -450,17 +444,14 @@ pub(super) struct RemoteTask {
     pub(super) flight: Option<TaskRequest>,
     /// Whether something is to be sent for which there was no transport.
     pub(super) waits: bool,
-    /// The questions the host has.
     pub(super) asked: Vec<PendingQuestion>,
     /// The keys of all questions there have been: each is put to the host once.
     pub(super) keys: BTreeSet<String>,
-    /// Answers that are to be sent.
     pub(super) answers: InputResponses,
     /// How it stood when it was told last.
     pub(super) told: Option<(TaskStatus, Option<String>)>,
 }
 
-/// A request about a task that the server has.
 #[derive(Debug)]
 pub(super) struct TaskRequest {
     pub(super) number: i64,
@@ -522,7 +513,6 @@ impl RemoteTask {
         }
     }
 
-    /// The questions the host still has.
     pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
         self.asked.iter().map(|asked| asked.id)
     }

@@ -25,7 +25,6 @@ pub(super) struct CallTimer {
     /// The time that a start or a sign of progress grants.
     step: Duration,
     left: Duration,
-    /// The time that the call has in all.
     whole: Duration,
     in_all: Duration,
     /// How long a task may take, if that was said.
@@ -49,7 +48,6 @@ impl CallTimer {
         }
     }
 
-    /// How long the call may be a task.
     pub(super) fn task(&self, limits: &Limits) -> Duration {
         let longest = limits.tasks.in_all;
         self.task.map_or(longest, |task| task.min(longest))

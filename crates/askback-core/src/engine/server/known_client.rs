@@ -42,7 +42,6 @@ impl KnownClient {
         self.origin.revision.as_str()
     }
 
-    /// The origin of a request of it.
     pub(super) fn origin(
         &self,
         principal: Option<Arc<Principal>>,

@@ -46,7 +46,6 @@ pub(super) struct OpenSession {
     origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
-    /// The memory of the watched resources, in bytes.
     watched_bytes: usize,
     /// Whether the client has said that it is.
     initialized: bool,
@@ -58,7 +57,6 @@ pub(super) struct Sender<'a> {
     pub(super) place: ClientLocation,
 }
 
-/// The fate of a request.
 pub(super) enum RequestOutcome {
     Response(Vec<u8>),
     Call(Call),
@@ -105,7 +103,6 @@ impl Session {
         }
     }
 
-    /// The agreed revision.
     pub(super) fn revision(&self) -> Option<Revision> {
         match self {
             Self::New => None,
@@ -142,7 +139,6 @@ impl Session {
         }
     }
 
-    /// The facts of the agreed revision.
     pub(super) fn facts(&self) -> Option<&'static Facts> {
         self.revision().map(|revision| revision.facts())
     }

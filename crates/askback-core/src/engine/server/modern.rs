@@ -353,7 +353,6 @@ impl OpenSubscription {
     }
 }
 
-/// The refusal of one subscription too many.
 pub(super) fn too_many(most: usize) -> ErrorObject {
     let why = format!("too many subscriptions (at most {most})");
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
@@ -370,7 +369,6 @@ fn no_tasks() -> ErrorObject {
     missing.into_error("to hear of tasks, the client must declare that it supports them")
 }
 
-/// The notification that tells of a change.
 pub(super) fn notification(
     changed: &Change,
     meta: Option<Box<Meta>>,

@@ -62,7 +62,6 @@ struct Task<R> {
     stage: Stage,
     /// The keys of all questions it has asked: none is used twice.
     keys: BTreeSet<String>,
-    /// The bytes it counts for.
     bytes: usize,
     room: R,
 }
@@ -337,7 +336,6 @@ impl<R: Room> Tasks<R> {
 }
 
 impl<R: Room> Task<R> {
-    /// Counts what is kept of it anew.
     fn count(&mut self, more: usize, less: usize) -> Result<(), RoomError> {
         let bytes = (self.bytes + more).saturating_sub(less);
         self.room.resize(bytes)?;

@@ -153,7 +153,6 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
 /// JSON.
 const SAFE: i64 = (1 << 53) - 1;
 
-/// The property that a key names.
 struct PropertySeed<'p>(&'p [Property]);
 
 impl<'de, 'p> DeserializeSeed<'de> for PropertySeed<'p> {

@@ -28,10 +28,8 @@ use crate::clock::Clock;
 /// How often the log says that tokens cannot be verified: it would be full of it otherwise.
 const COMPLAINTS: Duration = Duration::from_secs(10);
 
-/// The longest token that is looked at, in bytes.
 const TOKEN_BYTES: usize = 16 << 10;
 
-/// The rights of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestRights {
     /// With all that those of the token imply.

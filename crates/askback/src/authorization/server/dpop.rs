@@ -20,13 +20,10 @@ use super::{
 };
 use crate::{clock::millis, entropy::entropy};
 
-/// The header that holds a proof.
 const DPOP: HeaderName = HeaderName::from_static("dpop");
 
-/// The type of a proof.
 const TYPE: &str = "dpop+jwt";
 
-/// The longest proof that is looked at, in bytes.
 const PROOF_BYTES: usize = 8 << 10;
 
 /// How far the time of a proof may be from this machine's.
@@ -45,7 +42,6 @@ const NONCE: Duration = Duration::from_secs(5 * 60);
 /// Checks proofs, and remembers each for as long as it could come again.
 #[derive(Debug)]
 pub(super) struct Proofs {
-    /// The URL of this server.
     url: Url,
     seen: Mutex<ProofHistory>,
     nonces: Option<Nonces>,
@@ -172,7 +168,6 @@ impl Proofs {
         url == self.url
     }
 
-    /// Takes each proof once.
     fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.take(thumbprint, id, now)

@@ -18,7 +18,6 @@ use url::Url;
 )]
 pub struct UnusableUrl(pub(super) String);
 
-/// Why nothing was fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchFailure {
     #[error("{}", .0.in_full())]

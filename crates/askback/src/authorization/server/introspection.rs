@@ -154,7 +154,6 @@ impl Introspection {
         judged
     }
 
-    /// Asks the issuer.
     async fn ask(&self, token: PresentedToken<'_>) -> Result<Claims, TokenError> {
         let unavailable = |why: &dyn fmt::Display| TokenError::Unavailable(why.to_string());
         let credentials = HeaderValue::from_str(&self.credentials);

@@ -37,7 +37,6 @@ pub(in crate::server) struct TaskTerms {
     pub(in crate::server) is_durable: bool,
 }
 
-/// Whether a call is a task.
 pub(super) enum TaskRole {
     /// It was not declared that it may be.
     Undeclared,
@@ -86,7 +85,6 @@ impl<T: Answer> HandlerCall<T> {
         matches!(self.task, TaskRole::Is { .. })
     }
 
-    /// Goes on with the handler as a task, which is what the call answers.
     pub(super) async fn become_task(&mut self, drive: Drive<Outcome<T>>) -> Result<Outcome<T>> {
         self.take_room(self.incoming.kept_bytes())?;
         let role = mem::replace(&mut self.task, TaskRole::Undeclared);

@@ -123,7 +123,6 @@ impl Link {
         rests
     }
 
-    /// Takes what is to be sent.
     pub(super) fn take_outgoing(&self, messages: &mut Vec<Vec<u8>>) {
         let mut state = self.lock();
         std::mem::swap(&mut state.outgoing, messages);

@@ -20,7 +20,6 @@ impl<F: Future> Slot<F> {
         self.0.set(Some(future));
     }
 
-    /// Drops the future.
     pub(super) fn clear(&mut self) {
         self.0.set(None);
     }

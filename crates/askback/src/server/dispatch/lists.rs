@@ -20,7 +20,6 @@ use crate::{
 };
 
 impl CallContext {
-    /// A list of what is always there.
     pub(super) fn list<T: Offer>(
         &self,
         id: &jsonrpc::RequestId,
@@ -84,7 +83,6 @@ impl CallContext {
         Ok(page.into())
     }
 
-    /// Lists the offers of a kind that the caller can see.
     fn listed<'a, T: Offer>(&self, catalog: &'a Catalog) -> Vec<Cow<'a, T::Description>> {
         let items = T::registry(catalog).list(self.caller());
         items

@@ -120,7 +120,6 @@ impl AskName {
     }
 }
 
-/// The text of a call in names.
 pub(crate) fn call_text(call: CallId) -> String {
     URL_SAFE_NO_PAD.encode(call.0)
 }
@@ -129,7 +128,6 @@ pub(crate) fn read_call(text: &str) -> Option<CallId> {
     Some(CallId(URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?))
 }
 
-/// Which request of a session this is, for a journal.
 pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
     let mut digest = Sha256::new_with_prefix("askback request v1");
     digest.update(session.0);

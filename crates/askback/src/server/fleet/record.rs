@@ -29,11 +29,9 @@ const SEALED_CHARS: usize = 64 << 20;
 /// A call as it is written down.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The id of its request.
     pub(super) id: RequestId,
     pub(super) method: String,
     pub(super) target: String,
-    /// The arguments, as JSON.
     pub(super) arguments: RawJson,
     #[serde(default)]
     pub(super) meta: JsonObject,
@@ -42,14 +40,11 @@ pub(super) struct Record {
     pub(super) client: Option<Implementation>,
     pub(super) capabilities: ClientCapabilities,
     pub(super) principal: Option<PrincipalRecord>,
-    /// The sealed state of its flow.
     pub(super) state: Option<String>,
-    /// The questions that were asked, by their numbers.
     pub(super) asked: BTreeMap<u32, AskedQuestion>,
     pub(super) next_ask: u32,
     /// Until when they can be answered.
     pub(super) answer_by: Millis,
-    /// If it is a task.
     #[serde(default)]
     pub(super) task: Option<TaskFacts>,
     /// When it was written down, and how far it had come.
@@ -57,7 +52,6 @@ pub(super) struct Record {
     pub(super) progress: ProgressState,
 }
 
-/// A message of a log.
 #[derive(Serialize, Deserialize)]
 struct LoggedMessage {
     message: RawJson,
@@ -75,7 +69,6 @@ pub(crate) struct WaitingNote {
 }
 
 impl WaitingNote {
-    /// How many notes are due by now.
     pub(crate) fn due(&self, shared: &Shared) -> u64 {
         notes_since(shared, self.asked_at)
     }
@@ -100,7 +93,6 @@ pub(super) fn notes_since(shared: &Shared, asked_at: Millis) -> u64 {
     since.checked_div(every).unwrap_or(0)
 }
 
-/// A question that was asked.
 #[derive(Serialize, Deserialize, Clone)]
 pub(super) struct AskedQuestion {
     pub(super) key: String,
@@ -197,7 +189,6 @@ pub(super) fn place_in((session, call): (SessionId, CallId), part: impl fmt::Dis
     format!("{session}.{}.{part}", call_text(call))
 }
 
-/// A message of a log, opened.
 pub(crate) fn open_message(
     shared: &Shared,
     whose: (SessionId, CallId),

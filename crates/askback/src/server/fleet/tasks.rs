@@ -64,7 +64,6 @@ pub(super) struct TaskFacts {
     message: Option<String>,
 }
 
-/// A task on which this process works.
 #[derive(Clone)]
 pub(super) struct WorkingTask {
     facts: TaskFacts,
@@ -92,7 +91,6 @@ pub(super) struct Status {
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// It is worked on, or asks these.
     Open(BTreeMap<u32, AskedQuestion>),
     Completed(RawJson),
     Failed(ErrorObject),
@@ -198,7 +196,6 @@ fn cannot_begin(error: StoreError) -> Error {
 }
 
 impl BegunTask {
-    /// The client of the task.
     pub(crate) fn peer(&self) -> Arc<dyn ParkingPeer> {
         Arc::new(JournalPeer {
             shared: Arc::clone(&self.shared),
@@ -292,7 +289,6 @@ impl WorkingTask {
         }
     }
 
-    /// Ends it with the result of its work.
     pub(super) async fn end(
         &self,
         shared: &Shared,
@@ -315,7 +311,6 @@ impl WorkingTask {
         self.tell_changed(shared);
     }
 
-    /// Tells the clients that follow it that it has changed.
     pub(super) fn tell_changed(&self, shared: &Shared) {
         tell_changed(shared, &self.facts.name);
     }
@@ -404,7 +399,6 @@ fn wire_key(key: &str, number: u32) -> String {
     format!("{key}-{number}")
 }
 
-/// The session of the tasks of an owner.
 fn session_of(shared: &Shared, owner: Option<&Arc<Principal>>) -> Result<SessionId> {
     let owner = owner.map(|owner| PrincipalRecord::of(owner));
     let mut digest = Sha256::new_with_prefix("askback task owner v1");

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 use super::{LEASE, go_on, tasks};
 use crate::{server::Shared, store::StoreError};
 
-/// How often leases are renewed.
 const RENEW: Duration = Duration::from_secs(3);
 
 /// How often what has expired is removed.

@@ -23,7 +23,6 @@ use serde_json::value::RawValue;
 use super::{heads::Heads, response::SESSION_ID};
 use crate::server::Shared;
 
-/// The extensions of a request.
 pub(super) type Attachment = Arc<Extensions>;
 
 /// Opens a session.
@@ -227,7 +226,6 @@ fn wish_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     Some(params.version)
 }
 
-/// A header that may be there once.
 pub(super) fn single<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,

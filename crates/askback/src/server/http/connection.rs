@@ -118,7 +118,6 @@ pub(super) async fn connection(
 
 /// Why a connection ends that could go on.
 enum End {
-    /// The server stops.
     Stopping,
     /// Another needs its place.
     GivesWay,
@@ -159,7 +158,6 @@ fn watched(response: Response<Answer>, in_request: RequestGuard) -> Response<Res
     })
 }
 
-/// The body of an answer.
 enum Answer {
     Ours(Body),
     Beside(Outgoing),

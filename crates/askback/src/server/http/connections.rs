@@ -91,7 +91,6 @@ impl ConnectionPlace {
     }
 }
 
-/// All connections there are.
 #[derive(Debug)]
 pub(super) struct ConnectionTable {
     connections: Mutex<Connections>,
@@ -117,13 +116,11 @@ pub(super) struct ConnectionActivity {
     is_answered: AtomicBool,
     /// Whether it holds much of a head that has not come to its end.
     holds_head: AtomicBool,
-    /// Whether it was asked to give way.
     is_asked: AtomicBool,
     gives_way: Notify,
     among: Arc<ConnectionTable>,
 }
 
-/// A connection, as long as there is one.
 #[derive(Debug)]
 pub(super) struct ConnectionGuard(pub(super) Arc<ConnectionActivity>);
 
@@ -221,7 +218,6 @@ impl ConnectionActivity {
         !self.in_request.load(Ordering::Relaxed)
     }
 
-    /// The head of a request has come.
     pub(super) fn request(self: &Arc<Self>) -> RequestGuard {
         self.in_request.store(true, Ordering::Relaxed);
         self.holds_head.store(false, Ordering::Relaxed);
@@ -233,7 +229,6 @@ impl ConnectionActivity {
         self.waits_since.store(AT_WORK, Ordering::Relaxed);
     }
 
-    /// Everything is written that there was.
     pub(super) fn is_written(&self) {
         if self.is_answered.swap(false, Ordering::Relaxed) {
             self.waits_since.store(self.among.now(), Ordering::Relaxed);
@@ -254,7 +249,6 @@ impl ConnectionActivity {
         self.gives_way.notify_one();
     }
 
-    /// Whether it was asked to give way.
     pub(super) fn is_asked(&self) -> bool {
         self.is_asked.load(Ordering::Relaxed)
     }

@@ -52,7 +52,6 @@ impl<'a> Heads<'a> {
         heads
     }
 
-    /// All headers.
     pub(super) fn all(&self) -> &'a HeaderMap {
         self.all
     }
@@ -81,12 +80,10 @@ impl<'a> Heads<'a> {
         self.version.first
     }
 
-    /// The session.
     pub(super) fn session(&self) -> Result<Option<&'a [u8]>, Mismatch> {
         self.session.single(headers::SESSION_ID)
     }
 
-    /// The headers that repeat the body.
     pub(super) fn mirrored(&self) -> Result<MirroredHeaders<'a>, Mismatch> {
         Ok(MirroredHeaders {
             version: self.version.single(headers::PROTOCOL_VERSION)?,

@@ -81,7 +81,6 @@ impl Ends {
         }
     }
 
-    /// Looks for both in a list.
     fn look(
         &mut self,
         list: impl BufRead,
@@ -188,7 +187,6 @@ mod tests {
 
     const TITLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
 
-    /// An address as Linux writes it.
     fn written(address: SocketAddr) -> String {
         let bytes = match address.ip() {
             IpAddr::V4(ip) => ip.octets().to_vec(),

@@ -25,7 +25,6 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamMarker;
 
-/// One message.
 pub(super) fn json(status: StatusCode, message: impl Into<WholeBody>) -> Response<Body> {
     let mut response = Response::new(Body::whole(message));
     *response.status_mut() = status;
@@ -76,7 +75,6 @@ fn again_later(mut response: Response<Body>, limits: &Limits) -> Response<Body> 
     response
 }
 
-/// The refusal of a method, with those there are.
 pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
     let why = format!("this endpoint takes {methods}");
     let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, why);
@@ -96,7 +94,6 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Events that are all there already.
 pub(super) fn events_at_once(events: Outgoing) -> Response<Body> {
     event_stream(Body::whole(events))
 }

@@ -404,9 +404,7 @@ impl Inner {
 
 /// The outcome of a message of the stateless era.
 enum Stateless {
-    /// A call for a handler.
     Call(Call),
-    /// It is answered already.
     Answered(Response<Body>),
 }
 

@@ -41,7 +41,6 @@ use crate::{
     },
 };
 
-/// One session.
 pub(super) struct Session {
     id: String,
     pub(super) shared: Arc<Shared>,
@@ -64,7 +63,6 @@ pub(super) struct State {
     /// The changes while the session's own stream was not read, each once.
     untold: BTreeSet<Change>,
     used: Instant,
-    /// The room of all this.
     room: Charge,
     /// Its place among the sessions, while it is one of them.
     place: Option<Charge>,
@@ -86,17 +84,13 @@ struct Running {
     _goes_on: oneshot::Sender<()>,
 }
 
-/// The effect of a message.
 pub(super) enum MessageEffect {
     /// There is no room for it.
     Refused(ReceivedMessage, NoRoom),
-    /// Nothing that is answered.
     Nothing,
-    /// It is answered already.
     Answered(Vec<u8>),
     /// It is answered already, and other processes are to know what the client has chosen.
     Chosen(Vec<u8>),
-    /// There is work, whose messages go to this stream.
     Work(u32, Vec<Work>),
 }
 
@@ -174,7 +168,6 @@ impl Session {
         self
     }
 
-    /// The same, as a session of a fleet.
     pub(super) fn of_fleet(mut self, member: SessionId) -> Self {
         self.member = Some(member);
         self.lock().member = Some(member);
@@ -185,7 +178,6 @@ impl Session {
         &self.id
     }
 
-    /// Whether it is theirs.
     pub(super) fn is_of(&self, principal: Option<&Arc<Principal>>) -> bool {
         self.lock().engine.principal() == principal
     }
@@ -195,7 +187,6 @@ impl Session {
         self.lock().engine.principal().cloned()
     }
 
-    /// Whether the agreed revision has batches.
     pub(super) fn has_batches(&self) -> bool {
         let revision = self.lock().engine.revision();
         revision.is_some_and(|revision| revision.facts().batches)
@@ -338,7 +329,6 @@ impl Session {
         state.observing = Some(observing);
     }
 
-    /// A reader is gone.
     pub(super) fn detach(&self, stream: u32, reader: u32) {
         let mut state = self.lock();
         state.used = Instant::now();
@@ -350,7 +340,6 @@ impl Session {
         state.settle();
     }
 
-    /// The content that a reader finds.
     pub(super) fn read(&self, number: u32, reader: u32, waker: &Waker) -> StreamContent {
         let limits = self.shared.limits();
         let keep = (!self.paired).then_some(&**limits);
@@ -370,7 +359,6 @@ impl Session {
         found
     }
 
-    /// Ends the session with all that goes on in it.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.asks.clear();
@@ -414,7 +402,6 @@ impl Session {
             .is_some_and(|since| now >= since + limits.http.session_idle)
     }
 
-    /// Whether somebody uses it, and when it was used last.
     pub(super) fn used(&self) -> (bool, Instant) {
         let state = self.lock();
         (state.idle_since().is_none(), state.used)
@@ -464,7 +451,6 @@ impl State {
         self.stream_and_room(number).0
     }
 
-    /// A stream, and the room of the session that it is in.
     fn stream_and_room(&mut self, number: u32) -> (Option<&mut Stream>, &mut Charge) {
         let mut streams = self.streams.iter_mut();
         let stream = streams.find(|stream| stream.number == number);
@@ -532,7 +518,6 @@ impl State {
         }
     }
 
-    /// Begins a call, whose messages go to this stream.
     fn begin(&mut self, session: &Arc<Session>, call: Call, stream: u32, parks: bool) -> Work {
         self.last_call += 1;
         let (goes_on, stop) = oneshot::channel();
@@ -545,7 +530,6 @@ impl State {
         Work::new(session, call, self.last_call, stop, parks)
     }
 
-    /// The place of a call among those that go on.
     fn place_of(&self, call: &RequestId, number: u64) -> Option<usize> {
         let mut running = self.running.iter();
         running.position(|running| running.number == number && running.id == *call)

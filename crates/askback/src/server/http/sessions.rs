@@ -39,7 +39,6 @@ const ENDED: usize = 16;
 /// How often sessions are ended to make room for one.
 const ATTEMPTS: usize = 3;
 
-/// The message for the calls of a session that is ended to make room.
 const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
                          and call again";
 
@@ -83,7 +82,6 @@ impl Hasher for LastBytesHasher {
     }
 }
 
-/// All sessions there are, by their ids.
 pub(super) struct Sessions {
     parts: [Mutex<Part>; PARTS],
     shared: Arc<Shared>,
@@ -166,7 +164,6 @@ impl Sessions {
         Ok(Arc::clone(session))
     }
 
-    /// Ends a session, with all that goes on in it.
     pub(super) fn end(&self, id: &str) -> bool {
         let id = id.as_bytes();
         let session = lock(self.part(id)).remove(id);

@@ -27,7 +27,6 @@ type SideService = dyn Fn(Request<RequestBody>) -> ServiceFuture + Send + Sync;
 pub(super) struct SideServices(Arc<[(String, Arc<SideService>)]>);
 
 impl SideServices {
-    /// Adds a service below a path.
     pub(super) fn and<S, B>(&self, path: &str, service: S) -> Self
     where
         S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,
@@ -104,7 +103,6 @@ impl fmt::Debug for RequestBody {
 /// The body of an answer of such a service.
 pub(super) type Outgoing = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 
-/// A body that tells its errors in one way.
 struct IoErrorBody<B>(Pin<Box<B>>);
 
 impl<B> Body for IoErrorBody<B>

@@ -30,7 +30,6 @@ use crate::{
     },
 };
 
-/// Answers a call.
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     stop: &Stop,
@@ -56,9 +55,7 @@ pub(super) async fn answer(
     }
 }
 
-/// A call on its way.
 struct StatelessCall {
-    /// None once it is answered.
     answer: Option<BoxFuture<'static, CallResponse>>,
     id: RequestId,
     peer: Arc<Requester>,
@@ -180,7 +177,6 @@ impl Events for StatelessCall {
 /// The client of a request, on its response.
 struct Requester {
     origin: Arc<Origin>,
-    /// Whether it takes a stream.
     streams: bool,
     shared: Arc<Shared>,
     told: Mutex<NotificationBuffer>,
@@ -207,7 +203,6 @@ impl Requester {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for what is on its way to it.
     fn take_room(&self, bytes: usize) -> Result<Charge, NoRoom> {
         let principal = self.origin.principal.as_ref();
         self.shared.kept.take(principal, bytes)

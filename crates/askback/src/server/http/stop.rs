@@ -29,12 +29,9 @@ pub(super) enum Phase {
 #[derive(Debug, Clone)]
 pub(super) struct Stop(watch::Sender<Phase>);
 
-/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitEnd {
-    /// It was quiet for the time given.
     Quiet,
-    /// The server is over.
     Over,
 }
 

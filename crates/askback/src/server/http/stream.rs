@@ -20,7 +20,6 @@ pub(super) const OWN: u32 = 0;
 /// After how long a client comes back whose process is gone.
 const FLEET_RETRY: Duration = Duration::from_millis(500);
 
-/// The largest frame of an event, in bytes.
 pub(super) const FRAME_BYTES: usize = 64;
 
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
@@ -40,7 +39,6 @@ pub(super) struct Stream {
     open: bool,
     /// The connection is to be closed; the client comes back for the rest.
     letting_go: bool,
-    /// The reader.
     reader: Option<u32>,
     last_reader: u32,
     waker: Option<Waker>,
@@ -54,10 +52,8 @@ pub(super) struct Stream {
     pub(super) is_followed: bool,
 }
 
-/// The content that a reader finds.
 pub(super) enum StreamContent {
     Events(Outgoing),
-    /// Nothing yet.
     Nothing,
     /// The connection ends here; the stream does not.
     LetGo,
@@ -74,7 +70,6 @@ pub(super) struct EventId {
     pub(super) request: Option<Arc<str>>,
 }
 
-/// The name of a stream in the ids of its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamName {
     /// Its number in the session, in this process.
@@ -163,7 +158,6 @@ impl Stream {
         }
     }
 
-    /// The number of the next message.
     pub(super) fn next_number(&self) -> u64 {
         self.first + self.events.len() as u64
     }

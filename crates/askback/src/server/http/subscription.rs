@@ -29,7 +29,6 @@ use crate::{
 /// The memory of an open stream beside its subscription, in bytes.
 const STREAM_BYTES: usize = 4 << 10;
 
-/// The stream of a subscription.
 pub(super) struct SubscriptionBody {
     listener: Arc<Listener>,
     /// Written at once.
@@ -116,7 +115,6 @@ impl SubscriptionBody {
         (events.len() > WORTH_COUNTING).then(take).transpose()
     }
 
-    /// Begins to read how these tasks stand.
     fn begin_reading(&mut self, tasks: Vec<String>) {
         let (shared, listener) = (Arc::clone(&self.shared), Arc::clone(&self.listener));
         self.reading = Some(Box::pin(async move {

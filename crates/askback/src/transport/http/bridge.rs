@@ -37,7 +37,6 @@ pub(super) struct Bridge {
     state: Arc<HttpState>,
     shape: Shape,
     ongoing: FuturesUnordered<Abortable<BridgeTask>>,
-    /// Ends those that are requests.
     by_request: BTreeMap<RequestId, AbortHandle>,
     /// Whether the client listens to the server, or is about to.
     is_listening: bool,
@@ -74,7 +73,6 @@ pub(super) enum BridgeOutcome {
 
 /// Something that goes on: a request, or what is said beside.
 struct BridgeTask {
-    /// The request, where it is one.
     id: Option<RequestId>,
     /// Whether the next message waits for its end.
     holds: bool,

@@ -15,12 +15,10 @@ use url::Url;
 #[derive(Debug, Clone, Default)]
 pub struct Eras(Arc<Mutex<HashMap<String, ServerEra>>>);
 
-/// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerEra {
     /// Every request stands alone.
     Modern,
-    /// With a handshake, at one endpoint.
     Handshake,
     /// With a handshake, over an event stream and a message endpoint.
     EventsAndMessages,

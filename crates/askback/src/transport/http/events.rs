@@ -33,7 +33,6 @@ pub(super) struct Resumption {
 /// Why no event comes.
 #[derive(Debug)]
 pub(super) enum EventStreamEnd {
-    /// The stream ended, or broke off.
     Ended(String),
     /// The server sent more than it may.
     Failed(ClientError),

@@ -23,9 +23,7 @@ use super::{
     stream::{self, Attempts},
 };
 
-/// The answer.
 enum Answer {
-    /// The response.
     Response(ExchangeResponse),
     /// Something that holds the response.
     Whole(ServerMessage),
@@ -34,7 +32,6 @@ enum Answer {
     Elsewhere(ClientError),
 }
 
-/// A response as it came.
 struct ExchangeResponse {
     response: jsonrpc::Response,
     /// How long it was.
@@ -288,7 +285,6 @@ async fn ask(state: &HttpState, request: &PendingRequest) -> Result<Answer, Fail
     Err(failed(error))
 }
 
-/// The error for what came in place of a response.
 fn no_response(content: &Result<Payload, MalformedMessage>, received: &[u8]) -> ClientError {
     ClientError::Unreadable {
         why: match content {

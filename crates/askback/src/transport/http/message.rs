@@ -15,15 +15,12 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_V
 const METHOD: HeaderName = HeaderName::from_static(headers::METHOD);
 const NAME: HeaderName = HeaderName::from_static(headers::NAME);
 
-/// A request that is on its way.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
     sent: SentRequest,
-    /// The request as it was written.
     pub(super) bytes: Bytes,
 }
 
-/// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// Its response, which was so many bytes long.
@@ -75,7 +72,6 @@ impl PendingRequest {
         self.sent.revision().is_some()
     }
 
-    /// Sets the headers that mirror it, for a request that stands alone.
     pub(super) fn mirror(&self, tools: &Tools, headers: &mut HeaderMap) {
         let Some(revision) = self.sent.revision() else {
             return;

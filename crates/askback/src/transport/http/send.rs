@@ -43,7 +43,6 @@ pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
 /// The state that all requests to one server share.
 pub(super) struct HttpState {
-    /// The permission to make requests.
     pub(super) permission: Permission,
     pub(super) requests: Requests,
     pub(super) target: Target,
@@ -72,7 +71,6 @@ pub(super) struct Target {
 struct Head<'a> {
     method: Method,
     accept: HeaderValue,
-    /// Sets its own headers.
     set: &'a (dyn Fn(&mut HeaderMap) + Sync),
 }
 
@@ -95,7 +93,6 @@ impl Target {
     }
 }
 
-/// The session from the handshake.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Session {
     pub(super) id: Option<HeaderValue>,
@@ -148,12 +145,10 @@ impl HttpState {
         }
     }
 
-    /// Whether there is a session that has a name.
     pub(super) fn is_in_session(&self) -> bool {
         self.session().id.is_some()
     }
 
-    /// Sets the headers of every request on the session.
     pub(super) fn set_session(&self, headers: &mut HeaderMap) {
         let Session { id, revision } = self.session().clone();
         if let Some(id) = id {
@@ -184,14 +179,12 @@ impl HttpState {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a message to the engine.
     pub(super) async fn deliver(&self, message: ServerMessage) {
         let bytes = message.kept_bytes();
         // A client that is gone wants nothing.
         let _ = self.incoming.put(message, bytes).await;
     }
 
-    /// Reads a message.
     pub(super) fn parse(&self, bytes: &[u8]) -> ServerMessage {
         self.tap.show(WireEvent::Received(bytes));
         ServerMessage::parse(bytes, &self.limits.wire)

@@ -49,7 +49,6 @@ struct Tool {
     input_schema: Schema,
 }
 
-/// The result of reading a page of tools.
 #[derive(Debug, Default)]
 pub(super) struct ToolPage {
     /// The page without the tools whose annotations are forbidden, if it has any.
@@ -137,7 +136,6 @@ impl List {
 /// How much is told of a tool that was left out, in characters.
 const LONGEST_NOTE: usize = 500;
 
-/// The page with these tools.
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {
     let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(page.get()).ok()?;
     let tools = serde_json::value::to_raw_value(tools).ok()?;

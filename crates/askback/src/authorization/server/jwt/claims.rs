@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 
 use crate::{authorization::server::access::TokenError, clock::millis};
 
-/// The claims of a token.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Claims(Map<String, Value>);
@@ -75,7 +74,6 @@ impl Claims {
         }
     }
 
-    /// A claim that must be there, a text with something in it.
     pub(crate) fn text(&self, name: &str) -> Result<&str, TokenError> {
         match self.0.get(name) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text),

@@ -64,7 +64,6 @@ impl Header {
 }
 
 impl<'a> Compact<'a> {
-    /// Reads a token.
     pub(crate) fn parse(token: &'a str) -> Result<Self, TokenError> {
         let unreadable = || invalid("it is no signed token");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;

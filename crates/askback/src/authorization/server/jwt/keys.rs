@@ -35,14 +35,12 @@ pub enum BadKeys {
     Requests(#[from] std::io::Error),
 }
 
-/// The keys that sign tokens.
 #[derive(Debug)]
 pub(super) struct KeySet(Vec<Key>);
 
 #[derive(Debug)]
 pub(crate) struct Key {
     id: Option<String>,
-    /// The algorithms of the key.
     algorithms: Vec<SigningAlgorithm>,
     public: PublicKey,
 }
@@ -180,7 +178,6 @@ impl PublicKey {
         }
     }
 
-    /// The algorithms of a key of this kind.
     fn algorithms(&self) -> &'static [SigningAlgorithm] {
         use SigningAlgorithm as Known;
         match self {

@@ -62,7 +62,6 @@ struct State {
     keys: Option<Arc<KeySet>>,
     /// When the last fetch began.
     tried: Option<Millis>,
-    /// When the keys were fetched.
     fetched: Millis,
 }
 

@@ -287,7 +287,6 @@ impl Inner {
     }
 }
 
-/// Returns the id of the request to answer.
 fn id_of(received: &ReceivedMessage) -> Option<&RequestId> {
     match received {
         ReceivedMessage::Request(received) => Some(&received.id),

@@ -237,7 +237,6 @@ impl Session {
 }
 
 impl State {
-    /// The number of the stream of a call.
     pub(super) fn number_of(&self, call: CallId) -> Option<u32> {
         let mut streams = self.streams.iter();
         let stream = streams.find(|stream| stream.call == Some(call))?;
@@ -271,7 +270,6 @@ impl State {
         true
     }
 
-    /// Says that a question waits.
     fn push_note(&mut self, number: u32, waiting: &WaitingQuestion) {
         let notification = waiting.note.notification(waiting.notes);
         let revision = self.engine.revision();
@@ -299,7 +297,6 @@ struct FollowStart {
     is_resumed: bool,
 }
 
-/// A question that waits for its answer.
 struct WaitingQuestion {
     number: u64,
     note: WaitingNote,
@@ -414,7 +411,6 @@ async fn follow(
     }
 }
 
-/// A message of a log.
 struct LogMessage {
     number: u64,
     /// Empty if it asks a question that is answered.

@@ -17,7 +17,6 @@ use crate::{
 /// The memory of a session beside its engine and its streams, in bytes.
 const SESSION_BYTES: usize = 2 << 10;
 
-/// The memory of a running call, in bytes.
 const RUNNING_BYTES: usize = 4 << 10;
 
 /// The memory of the error that answers such a call, in bytes.
