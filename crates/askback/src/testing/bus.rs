@@ -2,33 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
+use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
 
 /// How long a hint may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-const RULES: &[(&str, Rule)] = &[
-    (
-        "a hint is heard by other processes, once and in order",
-        |buses| Box::pin(heard(buses)),
-    ),
-    ("hints of before are not heard", |buses| {
-        Box::pin(not_heard(buses))
-    }),
-    (
-        "no hint is lost while nothing listens for a moment",
-        |buses| Box::pin(kept(buses)),
-    ),
-    ("a gap is told", |buses| Box::pin(told_of_gap(buses))),
-];
-
-type Rule = fn(Buses) -> CheckFuture;
-
-/// One bus, as two processes have it.
-struct Buses {
-    bus: Arc<dyn Bus>,
-    other: Arc<dyn Bus>,
+rules! { [Arc<dyn Bus>; 2];
+    "a hint is heard by other processes, once and in order" => heard;
+    "hints of before are not heard" => not_heard;
+    "no hint is lost while nothing listens for a moment" => kept;
+    "a gap is told" => told_of_gap;
 }
 
 /// Checks that a bus keeps to the rules of [`Bus`].
@@ -44,13 +28,10 @@ where
     O: AsyncFn() -> Arc<dyn Bus>,
 {
     let mut broken = BrokenContract::default();
-    for (rule, check) in RULES {
+    for (rule, _, check) in RULES {
         let open = create().await;
-        let buses = Buses {
-            bus: open().await,
-            other: open().await,
-        };
-        broken.note(rule, check(buses).await);
+        let opened = [open().await, open().await];
+        broken.note(rule, check(opened).await);
     }
     broken.into_result()
 }
@@ -82,7 +63,7 @@ async fn hear_all(
     Ok(all)
 }
 
-async fn heard(Buses { bus, other }: Buses) -> CheckResult {
+async fn heard([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
     let begin = hear(&*other, None).await?;
     let long = vec![7; MAX_HINT_BYTES];
     let hints = [
@@ -97,7 +78,7 @@ async fn heard(Buses { bus, other }: Buses) -> CheckResult {
     expect("the hints", all, hints.to_vec())
 }
 
-async fn not_heard(Buses { bus, other }: Buses) -> CheckResult {
+async fn not_heard([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
     let begin = hear(&*other, None).await?;
     bus.publish(Topic::Changed, b"before");
     hear_all(&*other, begin.cursor, 1).await?;
@@ -109,7 +90,7 @@ async fn not_heard(Buses { bus, other }: Buses) -> CheckResult {
     expect("the hint", all, vec![(Topic::Changed, b"after".to_vec())])
 }
 
-async fn kept(Buses { bus, other }: Buses) -> CheckResult {
+async fn kept([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
     let begin = hear(&*other, None).await?;
     // It is given up before anything is told.
     let given_up = tokio::time::timeout(Duration::from_millis(1), other.hear(Some(begin.cursor)));
@@ -119,7 +100,7 @@ async fn kept(Buses { bus, other }: Buses) -> CheckResult {
     expect("the hint", all, vec![(SESSION, b"x".to_vec())])
 }
 
-async fn told_of_gap(Buses { bus, other }: Buses) -> CheckResult {
+async fn told_of_gap([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
     const MANY: u32 = 1_500;
     let begin = hear(&*other, None).await?;
     for number in 0..MANY {

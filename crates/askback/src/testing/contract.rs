@@ -60,3 +60,13 @@ pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> 
     }
     Err(format!("{what}: {got:?}, not {want:?}"))
 }
+
+/// The rules of a contract: each has its words, the room that it needs if that matters, and its check.
+macro_rules! rules {
+    ($of:ty; $($rule:literal $(in $room:expr)? => $check:ident;)*) => {
+        const RULES: &[(&str, usize, fn($of) -> super::contract::CheckFuture)] =
+            &[$(($rule, [$($room,)? 0][0], |of| Box::pin($check(of)))),*];
+    };
+}
+
+pub(super) use rules;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
+use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId,
     Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError, TakenCall,
@@ -26,80 +26,21 @@ const fn lease(node: u8, now: Millis) -> Lease {
     }
 }
 
-/// The rules, with the room and the check of each.
-const RULES: &[(&str, usize, Rule)] = &[
-    (
-        "a call is taken with its record by its first answer",
-        AMPLE,
-        |journals| Box::pin(taken_by_an_answer(journals)),
-    ),
-    ("the first answer to a question counts", AMPLE, |journals| {
-        Box::pin(first_answer(journals))
-    }),
-    (
-        "of many answers at the same time one takes the call",
-        AMPLE,
-        |journals| Box::pin(one_takes(journals)),
-    ),
-    (
-        "an answer while a process works on the call is given to it",
-        AMPLE,
-        |journals| Box::pin(answered_at_work(journals)),
-    ),
-    (
-        "who comes with an older epoch has lost the call",
-        AMPLE,
-        |journals| Box::pin(lost(journals)),
-    ),
-    (
-        "a call goes on when its time has come or a lease is over",
-        AMPLE,
-        |journals| Box::pin(goes_on(journals)),
-    ),
-    (
-        "the log is numbered without a gap, and says which questions are answered",
-        AMPLE,
-        |journals| Box::pin(logged(journals)),
-    ),
-    ("a call is known in its session alone", AMPLE, |journals| {
-        Box::pin(in_its_session(journals))
-    }),
-    (
-        "a call that is cancelled or over takes no answer",
-        AMPLE,
-        |journals| Box::pin(ended(journals)),
-    ),
-    (
-        "a task has a status, and is ended from outside",
-        AMPLE,
-        |journals| Box::pin(tasks(journals)),
-    ),
-    (
-        "a process hears which calls it has lost when it renews its leases",
-        AMPLE,
-        |journals| Box::pin(renewed(journals)),
-    ),
-    (
-        "a session that is ended is so for all, and its calls are gone",
-        AMPLE,
-        |journals| Box::pin(sessions_end(journals)),
-    ),
-    (
-        "purge removes what has expired and nothing else",
-        AMPLE,
-        |journals| Box::pin(purged(journals)),
-    ),
-    ("an owner leaves room for others", 1 << 20, |journals| {
-        Box::pin(shared_out(journals))
-    }),
-];
-
-type Rule = fn(Journals) -> CheckFuture;
-
-/// One journal, opened twice.
-struct Journals {
-    journal: Arc<dyn Journal>,
-    other: Arc<dyn Journal>,
+rules! { [Arc<dyn Journal>; 2];
+    "a call is taken with its record by its first answer" in AMPLE => taken_by_an_answer;
+    "the first answer to a question counts" in AMPLE => first_answer;
+    "of many answers at the same time one takes the call" in AMPLE => one_takes;
+    "an answer while a process works on the call is given to it" in AMPLE => answered_at_work;
+    "who comes with an older epoch has lost the call" in AMPLE => lost;
+    "a call goes on when its time has come or a lease is over" in AMPLE => goes_on;
+    "the log is numbered without a gap, and says which questions are answered" in AMPLE => logged;
+    "a call is known in its session alone" in AMPLE => in_its_session;
+    "a call that is cancelled or over takes no answer" in AMPLE => ended;
+    "a task has a status, and is ended from outside" in AMPLE => tasks;
+    "a process hears which calls it has lost when it renews its leases" in AMPLE => renewed;
+    "a session that is ended is so for all, and its calls are gone" in AMPLE => sessions_end;
+    "purge removes what has expired and nothing else" in AMPLE => purged;
+    "an owner leaves room for others" in 1 << 20 => shared_out;
 }
 
 /// Checks that a journal keeps to the rules of [`Journal`] and of its [module](crate::journal).
@@ -118,11 +59,8 @@ where
     let mut broken = BrokenContract::default();
     for (rule, max_bytes, check) in RULES {
         let open = create(*max_bytes).await;
-        let journals = Journals {
-            journal: open().await,
-            other: open().await,
-        };
-        broken.note(rule, check(journals).await);
+        let opened = [open().await, open().await];
+        broken.note(rule, check(opened).await);
     }
     broken.into_result()
 }
@@ -209,7 +147,7 @@ fn taken_over(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> Tak
     }
 }
 
-async fn taken_by_an_answer(Journals { journal, other }: Journals) -> CheckResult {
+async fn taken_by_an_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let events = [event("Which?", Some(0)), event("How many?", Some(1))];
     let request = ParkRequest {
         first_event: 5,
@@ -233,7 +171,7 @@ async fn taken_by_an_answer(Journals { journal, other }: Journals) -> CheckResul
     )
 }
 
-async fn first_answer(Journals { journal, other }: Journals) -> CheckResult {
+async fn first_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("Sure?", Some(0))]),
@@ -261,7 +199,7 @@ async fn first_answer(Journals { journal, other }: Journals) -> CheckResult {
     )
 }
 
-async fn one_takes(Journals { journal, other }: Journals) -> CheckResult {
+async fn one_takes([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     const NODES: u8 = 8;
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let mut answering = JoinSet::new();
@@ -282,7 +220,7 @@ async fn one_takes(Journals { journal, other }: Journals) -> CheckResult {
     expect("answers that were kept for it", kept, NODES - 1)
 }
 
-async fn answered_at_work(Journals { journal, other }: Journals) -> CheckResult {
+async fn answered_at_work([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
     expect(
@@ -308,7 +246,7 @@ async fn answered_at_work(Journals { journal, other }: Journals) -> CheckResult 
     parks(&*journal, again, ParkOutcome::Waiting).await
 }
 
-async fn lost(Journals { journal, other }: Journals) -> CheckResult {
+async fn lost([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let second = ParkRequest {
         epoch: 1,
         ..park(b"r", &[])
@@ -346,7 +284,7 @@ async fn lost(Journals { journal, other }: Journals) -> CheckResult {
     )
 }
 
-async fn goes_on(Journals { journal, other }: Journals) -> CheckResult {
+async fn goes_on([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let request = ParkRequest {
         wake: Some(NOW + 5),
         ..park(b"r", &[])
@@ -380,7 +318,7 @@ async fn goes_on(Journals { journal, other }: Journals) -> CheckResult {
     expect("none of them", due.map_err(failed)?, Vec::new())
 }
 
-async fn logged(Journals { journal, other }: Journals) -> CheckResult {
+async fn logged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let events = [event("a", Some(0)), event("b", Some(1))];
     let request = ParkRequest {
         first_event: 4,
@@ -432,7 +370,7 @@ async fn logged(Journals { journal, other }: Journals) -> CheckResult {
     expect("what is behind it", read(6, 2).await?, (Vec::new(), true))
 }
 
-async fn in_its_session(Journals { journal, .. }: Journals) -> CheckResult {
+async fn in_its_session([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
@@ -473,7 +411,7 @@ async fn in_its_session(Journals { journal, .. }: Journals) -> CheckResult {
     expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)
 }
 
-async fn ended(Journals { journal, other }: Journals) -> CheckResult {
+async fn ended([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     let cancelled = other.cancel(SESSION, [9; 16]).await.map_err(failed)?;
     expect("to cancel another request", cancelled, false)?;
@@ -508,7 +446,7 @@ async fn ended(Journals { journal, other }: Journals) -> CheckResult {
     expect("to cancel it when it is over", cancelled, false)
 }
 
-async fn tasks(Journals { journal, other }: Journals) -> CheckResult {
+async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let status = async |journal: &dyn Journal| {
         let task = journal.task(CALL, SESSION).await.map_err(failed)?;
         Ok::<_, String>(task.map(|task| (task.status, task.answered)))
@@ -581,7 +519,7 @@ async fn tasks(Journals { journal, other }: Journals) -> CheckResult {
     )
 }
 
-async fn renewed(Journals { journal, other }: Journals) -> CheckResult {
+async fn renewed([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     // It is parked: that is no loss, and it is not worked on.
     let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
@@ -599,7 +537,7 @@ async fn renewed(Journals { journal, other }: Journals) -> CheckResult {
     expect("calls that were cancelled", lost, vec![(CALL, 1)])
 }
 
-async fn sessions_end(Journals { journal, other }: Journals) -> CheckResult {
+async fn sessions_end([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect(
         "a session that is not known",
@@ -635,7 +573,7 @@ async fn sessions_end(Journals { journal, other }: Journals) -> CheckResult {
     expect("those that ended later", since, Vec::new())
 }
 
-async fn purged(Journals { journal, other }: Journals) -> CheckResult {
+async fn purged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(
         &*journal,
         park(b"r", &[event("a", Some(0))]),
@@ -661,7 +599,7 @@ async fn purged(Journals { journal, other }: Journals) -> CheckResult {
     expect("what was noted", session.note, None)
 }
 
-async fn shared_out(Journals { journal, .. }: Journals) -> CheckResult {
+async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let record = vec![1; 16 << 10];
     let greedy = Owner([1; 16]);
     let mut parked = 0_u8;

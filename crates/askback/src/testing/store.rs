@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use askback_core::ask::FlowId;
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
+use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError};
 
 const FLOW: FlowId = FlowId([1; 16]);
@@ -18,77 +18,20 @@ const VALUE: usize = 100_000;
 /// The room of a store in which nothing gets tight, in bytes.
 const AMPLE: usize = 64 << 20;
 
-/// The rules, with the room and the check of each.
-const RULES: &[(&str, usize, Rule)] = &[
-    ("a claim is granted once", AMPLE, |stores| {
-        Box::pin(granted_once(stores))
-    }),
-    (
-        "of many claims at the same time one is granted",
-        AMPLE,
-        |stores| Box::pin(granted_once_at_a_time(stores)),
-    ),
-    (
-        "a finished claim gives its value from then on",
-        AMPLE,
-        |stores| Box::pin(values_are_kept(stores)),
-    ),
-    (
-        "a claim that is not finished within its lease is abandoned",
-        AMPLE,
-        |stores| Box::pin(leases_end(stores)),
-    ),
-    (
-        "only a claim is finished, and with one value",
-        AMPLE,
-        |stores| Box::pin(one_value(stores)),
-    ),
-    (
-        "a value is no longer than its claim said",
-        AMPLE,
-        |stores| Box::pin(values_are_bounded(stores)),
-    ),
-    ("any moment and lease may be given", AMPLE, |stores| {
-        Box::pin(any_time(stores))
-    }),
-    (
-        "a state is kept as it was first put, until the later expiry",
-        AMPLE,
-        |stores| Box::pin(states_are_kept(stores)),
-    ),
-    (
-        "purge removes what has expired and nothing else",
-        AMPLE,
-        |stores| Box::pin(purged(stores)),
-    ),
-    (
-        "a full store refuses claims and forgets none",
-        20_000,
-        |stores| Box::pin(claims_are_bounded(stores)),
-    ),
-    (
-        "an owner of claims leaves room for others",
-        1 << 20,
-        |stores| Box::pin(claims_are_shared(stores)),
-    ),
-    (
-        "the oldest states of an owner give way to newer ones of theirs",
-        1 << 20,
-        |stores| Box::pin(states_are_shared(stores)),
-    ),
-    (
-        "a state larger than its room is refused",
-        10_000,
-        |stores| Box::pin(states_are_bounded(stores)),
-    ),
-];
-
-type Rule = fn(Stores) -> CheckFuture;
-
-/// One store, opened twice.
-struct Stores {
-    store: Arc<dyn Store>,
-    other: Arc<dyn Store>,
+rules! { [Arc<dyn Store>; 2];
+    "a claim is granted once" in AMPLE => granted_once;
+    "of many claims at the same time one is granted" in AMPLE => granted_once_at_a_time;
+    "a finished claim gives its value from then on" in AMPLE => values_are_kept;
+    "a claim that is not finished within its lease is abandoned" in AMPLE => leases_end;
+    "only a claim is finished, and with one value" in AMPLE => one_value;
+    "a value is no longer than its claim said" in AMPLE => values_are_bounded;
+    "any moment and lease may be given" in AMPLE => any_time;
+    "a state is kept as it was first put, until the later expiry" in AMPLE => states_are_kept;
+    "purge removes what has expired and nothing else" in AMPLE => purged;
+    "a full store refuses claims and forgets none" in 20_000 => claims_are_bounded;
+    "an owner of claims leaves room for others" in 1 << 20 => claims_are_shared;
+    "the oldest states of an owner give way to newer ones of theirs" in 1 << 20 => states_are_shared;
+    "a state larger than its room is refused" in 10_000 => states_are_bounded;
 }
 
 /// Checks that a store keeps to the rules of [`Store`] and of its [module](crate::store).
@@ -126,11 +69,8 @@ where
     let mut broken = BrokenContract::default();
     for (rule, max_bytes, check) in RULES {
         let open = create(*max_bytes).await;
-        let stores = Stores {
-            store: open().await,
-            other: open().await,
-        };
-        broken.note(rule, check(stores).await);
+        let opened = [open().await, open().await];
+        broken.note(rule, check(opened).await);
     }
     broken.into_result()
 }
@@ -211,7 +151,7 @@ fn failed(error: StoreError) -> String {
     format!("failed with {error:?}")
 }
 
-async fn granted_once(Stores { store, other }: Stores) -> CheckResult {
+async fn granted_once([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     claims("the second", &*store, request("book"), Claim::Busy).await?;
     let reopened = "one by the store opened again";
@@ -238,7 +178,7 @@ async fn granted_once(Stores { store, other }: Stores) -> CheckResult {
     Ok(())
 }
 
-async fn granted_once_at_a_time(Stores { store, other }: Stores) -> CheckResult {
+async fn granted_once_at_a_time([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     const CLAIMANTS: usize = 8;
     const NAMES: usize = 40;
     let mut claimants = JoinSet::new();
@@ -265,7 +205,7 @@ async fn granted_once_at_a_time(Stores { store, other }: Stores) -> CheckResult 
     expect("grants", granted.len(), NAMES)
 }
 
-async fn values_are_kept(Stores { store, other }: Stores) -> CheckResult {
+async fn values_are_kept([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     let values = [&b"TRV-12345678"[..], b"", &[0xff; VALUE]];
     for (name, value) in ["a", "b", "c"].into_iter().zip(values) {
         claims("the first claim", &*store, request(name), Claim::Granted).await?;
@@ -284,7 +224,7 @@ async fn values_are_kept(Stores { store, other }: Stores) -> CheckResult {
     Ok(())
 }
 
-async fn leases_end(Stores { store, .. }: Stores) -> CheckResult {
+async fn leases_end([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     for (now, want) in [
         (NOW - 1, Claim::Busy),
@@ -311,7 +251,7 @@ async fn leases_end(Stores { store, .. }: Stores) -> CheckResult {
     claims(late, &*store, request, Claim::Done(b"late".to_vec())).await
 }
 
-async fn one_value(Stores { store, .. }: Stores) -> CheckResult {
+async fn one_value([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     let unclaimed = store.finish(FLOW, "book", b"1").await;
     refused("a value without a claim", unclaimed, "Unclaimed", |error| {
         matches!(error, StoreError::Unclaimed)
@@ -328,7 +268,7 @@ async fn one_value(Stores { store, .. }: Stores) -> CheckResult {
     claims("a later claim", &*store, request("book"), first).await
 }
 
-async fn values_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
+async fn values_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     let longer = store.finish(FLOW, "book", &[1; VALUE + 1]).await;
     refused("a longer value", longer, "TooLong", |error| {
@@ -338,7 +278,7 @@ async fn values_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
     finishes(&*store, "book", &[1; VALUE]).await
 }
 
-async fn any_time(Stores { store, .. }: Stores) -> CheckResult {
+async fn any_time([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     let latest = ClaimRequest {
         now: Millis::MAX,
         lease: Duration::MAX,
@@ -363,7 +303,7 @@ async fn any_time(Stores { store, .. }: Stores) -> CheckResult {
     claims("the same again", &*store, first, Claim::Abandoned).await
 }
 
-async fn states_are_kept(Stores { store, other }: Stores) -> CheckResult {
+async fn states_are_kept([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     holds("a state that was not put", &*store, 1, None).await?;
     let large = vec![7; VALUE];
     for (id, bytes) in [(1, &large[..]), (2, b""), (1, b"other")] {
@@ -386,7 +326,7 @@ async fn states_are_kept(Stores { store, other }: Stores) -> CheckResult {
     holds("after that", &*store, 3, None).await
 }
 
-async fn purged(Stores { store, .. }: Stores) -> CheckResult {
+async fn purged([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     for (name, expires) in [("soon", NOW + 10), ("done", NOW + 10), ("later", NOW + 11)] {
         let request = ClaimRequest {
             expires,
@@ -418,7 +358,7 @@ async fn purged(Stores { store, .. }: Stores) -> CheckResult {
     expect("entries removed at the end", removed, 2)
 }
 
-async fn claims_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
+async fn claims_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     let small = |name, now| ClaimRequest {
         value_bytes: 5000,
         now,
@@ -458,7 +398,7 @@ fn owner(number: u8) -> Option<Owner> {
     Some(Owner([number; 16]))
 }
 
-async fn claims_are_shared(Stores { store, .. }: Stores) -> CheckResult {
+async fn claims_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     let commit = async |number, name: &str| {
         let request = ClaimRequest {
             owner: owner(number),
@@ -496,7 +436,7 @@ async fn claims_are_shared(Stores { store, .. }: Stores) -> CheckResult {
     )
 }
 
-async fn states_are_shared(Stores { store, .. }: Stores) -> CheckResult {
+async fn states_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     const BYTES: usize = 20_000;
     let put = async |owner, id, expires| {
         let state = PutRequest {
@@ -526,7 +466,7 @@ async fn states_are_shared(Stores { store, .. }: Stores) -> CheckResult {
     expect("a small owner's only one is kept", kept(0).await?, true)
 }
 
-async fn states_are_bounded(Stores { store, .. }: Stores) -> CheckResult {
+async fn states_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     store.put(state(1, b"kept")).await.map_err(failed)?;
     let larger = store.put(state(2, &[1; 10_000])).await;
     refused("a state as large as the store", larger, "Full", |error| {

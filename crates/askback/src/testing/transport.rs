@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use serde_json::{Value, json};
 use tokio::{task::yield_now, time::timeout};
 
-use super::contract::{BrokenContract, CheckFuture, CheckResult, expect};
+use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::transport::{Channel, Receiver, Sender};
 
 /// The longest message of a channel that is checked, in bytes.
@@ -19,37 +19,16 @@ const TOO_MANY: usize = 1024;
 /// How often something is sent to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
-type Rule = fn(Channel, Channel) -> CheckFuture;
-
-const RULES: &[(&str, Rule)] = &[
-    ("messages arrive whole and in order", |here, there| {
-        Box::pin(in_order(here, there))
-    }),
-    ("both sides may send at the same time", |here, there| {
-        Box::pin(both_ways(here, there))
-    }),
-    ("a message as long as the limit arrives", |here, there| {
-        Box::pin(longest(here, there))
-    }),
-    (
-        "a message longer than the limit is not taken for a shorter one",
-        |here, there| Box::pin(too_long(here, there)),
-    ),
-    (
-        "all that was sent arrives before the end, and then the end",
-        |here, there| Box::pin(ended(here, there)),
-    ),
-    ("a sender waits while nobody receives", |here, there| {
-        Box::pin(held_back(here, there))
-    }),
-    (
-        "an end that is gone is noticed by the other",
-        |here, there| Box::pin(gone(here, there)),
-    ),
-    ("a receiver may give up and receive again", |here, there| {
-        Box::pin(given_up(here, there))
-    }),
-];
+rules! { [Channel; 2];
+    "messages arrive whole and in order" => in_order;
+    "both sides may send at the same time" => both_ways;
+    "a message as long as the limit arrives" => longest;
+    "a message longer than the limit is not taken for a shorter one" => too_long;
+    "all that was sent arrives before the end, and then the end" => ended;
+    "a sender waits while nobody receives" => held_back;
+    "an end that is gone is noticed by the other" => gone;
+    "a receiver may give up and receive again" => given_up;
+}
 
 /// Checks that a transport carries messages as a [`Channel`] promises: whole, in order, to the end,
 /// and not more than somebody receives.
@@ -84,9 +63,8 @@ where
     C: AsyncFn(usize) -> [Channel; 2],
 {
     let mut broken = BrokenContract::default();
-    for (rule, check) in RULES {
-        let [here, there] = connect(MAX).await;
-        let kept = timeout(PATIENCE, check(here, there)).await;
+    for (rule, _, check) in RULES {
+        let kept = timeout(PATIENCE, check(connect(MAX).await)).await;
         broken.note(
             rule,
             kept.unwrap_or_else(|_| Err("it takes too long".to_owned())),
@@ -155,13 +133,13 @@ async fn receive_all(receiver: &mut Receiver, count: usize) -> CheckResult {
     Ok(())
 }
 
-async fn in_order(here: Channel, there: Channel) -> CheckResult {
+async fn in_order([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     tokio::try_join!(send_all(&mut sender, 300), receive_all(&mut receiver, 300))?;
     Ok(())
 }
 
-async fn both_ways(here: Channel, there: Channel) -> CheckResult {
+async fn both_ways([here, there]: [Channel; 2]) -> CheckResult {
     let ((mut from_there, mut to_there), (mut from_here, mut to_here)) =
         (here.split(), there.split());
     tokio::try_join!(
@@ -173,7 +151,7 @@ async fn both_ways(here: Channel, there: Channel) -> CheckResult {
     Ok(())
 }
 
-async fn longest(here: Channel, there: Channel) -> CheckResult {
+async fn longest([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         sender.send(message_of(MAX)).await.map_err(failed)?;
@@ -194,7 +172,7 @@ async fn longest(here: Channel, there: Channel) -> CheckResult {
     Ok(())
 }
 
-async fn too_long(here: Channel, there: Channel) -> CheckResult {
+async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         // The connection may end over it.
@@ -216,7 +194,7 @@ async fn too_long(here: Channel, there: Channel) -> CheckResult {
     Ok(())
 }
 
-async fn ended(here: Channel, there: Channel) -> CheckResult {
+async fn ended([here, there]: [Channel; 2]) -> CheckResult {
     let ((_from_there, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
         for number in 0..20 {
@@ -232,7 +210,7 @@ async fn ended(here: Channel, there: Channel) -> CheckResult {
     Ok(())
 }
 
-async fn held_back(here: Channel, there: Channel) -> CheckResult {
+async fn held_back([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let mut sent = 0;
     loop {
@@ -266,7 +244,7 @@ async fn held_back(here: Channel, there: Channel) -> CheckResult {
     Ok(())
 }
 
-async fn gone(here: Channel, there: Channel) -> CheckResult {
+async fn gone([here, there]: [Channel; 2]) -> CheckResult {
     let (mut receiver, mut sender) = here.split();
     drop(there);
     receives(&mut receiver, None).await?;
@@ -281,7 +259,7 @@ async fn gone(here: Channel, there: Channel) -> CheckResult {
     ))
 }
 
-async fn given_up(here: Channel, there: Channel) -> CheckResult {
+async fn given_up([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = send_all(&mut sender, 100);
     let receiving = async {
