@@ -12,11 +12,11 @@ use tokio::sync::Notify;
 use url::{Host, Url};
 
 use crate::brand::Brand;
-use crate::debug::debug_only;
 use crate::intents::{Intent, IntentId, Purpose, Stage};
 use crate::providers::{Providers, ThirdParty, Way};
 use crate::sign_in::WebSignIn;
 use crate::vault::{AccountQuery, Holder, Renewer, Revoker, Vault, VaultError};
+use askback_core::debug_only;
 
 /// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
 ///

@@ -5,11 +5,9 @@
 //! connects one ([`sign_in`]).
 
 mod brand;
-mod clock;
 mod connection;
 mod connections;
 mod ctx;
-mod debug;
 mod hidden;
 mod intents;
 mod pages;

@@ -47,6 +47,21 @@ pub mod uri_template;
 #[doc(hidden)]
 pub mod wire;
 
+/// Implements `Debug` for types that hold secrets, or that say who somebody is: it prints these fields alone.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_only {
+    ($($type:ident { $($field:ident),* })*) => {$(
+        impl ::core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    $(.field(stringify!($field), &self.$field))*
+                    .finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+
 /// Paths for the code that askback's macros write. Not public interface.
 #[doc(hidden)]
 pub mod __private {

@@ -251,13 +251,7 @@ impl Random {
     }
 }
 
-impl fmt::Debug for PendingAuthorization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingAuthorization")
-            .field("issuer", &self.issuer)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(PendingAuthorization { issuer });
 
 impl fmt::Debug for Random {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

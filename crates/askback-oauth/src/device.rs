@@ -1,6 +1,6 @@
 //! The device authorization grant: a person authorizes a program at another screen (RFC 8628).
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use askback_core::{
     ask::Millis,
@@ -214,14 +214,7 @@ impl DeviceAuthorization {
     }
 }
 
-impl fmt::Debug for DeviceAuthorization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceAuthorization")
-            .field("expires", &self.expires)
-            .field("next", &self.next)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(DeviceAuthorization { expires, next });
 
 fn after(now: Millis, duration: Duration) -> Millis {
     let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);

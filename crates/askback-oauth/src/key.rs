@@ -3,8 +3,6 @@
 //! A key is read once and signs many times: each request with a token that is bound to a key has a
 //! proof of its own.
 
-use std::fmt;
-
 use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
@@ -254,14 +252,7 @@ fn der_value(tag: u8, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
     value
 }
 
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SigningKey")
-            .field("algorithm", &self.algorithm)
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(SigningKey { algorithm, id });
 
 #[cfg(test)]
 mod tests {

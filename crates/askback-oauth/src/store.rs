@@ -159,17 +159,9 @@ impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
     }
 }
 
-impl fmt::Debug for KeyLock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyLock").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(KeyLock {});
 
-impl fmt::Debug for MemoryCredentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryCredentials").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(MemoryCredentials {});
 
 impl fmt::Display for CredentialKey {
     /// `tokens https://example.com/mcp`: one line, the same in every version.

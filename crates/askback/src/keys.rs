@@ -142,7 +142,7 @@ impl KeySource {
                 Err(error) => Err(KeyError::Unreadable { path, error }),
             },
             Self::StateFile => match state_dir {
-                Some(directory) => load_state_file(state_file(directory, service)),
+                Some(directory) => load_state_file(state_path(directory, service, ".key")),
                 None => process_key(KeyWarning::NoStateDirectory),
             },
         }
@@ -192,10 +192,6 @@ fn state_dir_on(
         Platform::MacOs => directory("HOME").map(|home| home.join("Library/Application Support")),
         Platform::Windows => directory("LOCALAPPDATA"),
     }
-}
-
-fn state_file(directory: &Path, service: &str) -> PathBuf {
-    state_path(directory, service, ".key")
 }
 
 pub(crate) fn claims_folder(directory: &Path, service: &str) -> PathBuf {

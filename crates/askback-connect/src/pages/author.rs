@@ -10,9 +10,9 @@ use super::PageError;
 use super::browser::{Visit, is_own_form};
 use super::link::asked_person;
 use crate::connections::{Connections, Kit};
-use crate::debug::debug_only;
 use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, VaultError};
+use askback_core::debug_only;
 
 /// The person who was asked, on a page of the author's.
 pub struct PageVisit {

@@ -12,9 +12,9 @@ use super::account::{AccountIdentity, IdentityError};
 use super::error::ConnectError;
 use super::scopes::ScopeRules;
 use super::third_party::{Means, ThirdParty};
-use crate::debug::debug_only;
 use crate::pending;
 use crate::vault::Grant;
+use askback_core::debug_only;
 
 /// The word of an authorization server for a person who said no (RFC 6749, 4.1.2.1).
 const DENIED: &str = "access_denied";

@@ -4,8 +4,8 @@ use askback_core::ask::Millis;
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Serialize};
 
-use crate::debug::debug_only;
 use crate::pending;
+use askback_core::debug_only;
 
 /// A sign-in whose answer has not come yet: what is needed to check the answer.
 ///

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use askback::authorization::server::{BadKeys, IdTokenVerifier, SignInCheck, TokenError};
+use askback::{
+    SystemClock,
+    authorization::server::{BadKeys, IdTokenVerifier, SignInCheck, TokenError},
+};
 use askback_core::{
     ask::{Millis, Principal},
     auth::{AuthorizationError, Scopes},
@@ -13,9 +16,8 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::Url;
 
 use super::begun::{PendingSignIn, SignInRequest};
-use crate::clock::SystemClock;
-use crate::debug::debug_only;
 use crate::hidden::is_hidden;
+use askback_core::debug_only;
 
 /// How long ago a person may have signed in.
 const MAX_AGE: Duration = Duration::from_secs(600);

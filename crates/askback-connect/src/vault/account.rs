@@ -1,7 +1,7 @@
 //! Whose credentials they are, and for which account.
 
-use crate::debug::debug_only;
 use askback_core::ask::{Millis, Principal};
+use askback_core::debug_only;
 use serde::{Deserialize, Serialize};
 
 /// The person whom credentials belong to: a principal, whichever client acts for it.

@@ -3,7 +3,7 @@
 use askback_core::ask::Millis;
 
 use super::account::{AccountKey, Holder};
-use crate::debug::debug_only;
+use askback_core::debug_only;
 
 /// A line of the audit: what happened to which account, and when. It holds no secret.
 ///

@@ -4,7 +4,7 @@ use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::{Secret, Tokens};
 
 use super::account::AccountKey;
-use crate::debug::debug_only;
+use askback_core::debug_only;
 
 /// The secret that a provider gave for an account, and how long it is good. It cannot be copied or written anywhere.
 pub struct Grant {

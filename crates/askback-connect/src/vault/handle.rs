@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use askback::SystemClock;
 use askback_core::{
     ask::{Millis, Principal, keys::Key},
     auth::Scopes,
@@ -25,8 +26,7 @@ use super::seal::{Column, Place, open, seal};
 use super::settings::{VaultSettings, after};
 use super::sql::{Change, Filter};
 use super::store::{Revocation, SealedSecrets, TenantKey, VaultRecord, VaultStore, WriteOutcome};
-use crate::clock::SystemClock;
-use crate::debug::debug_only;
+use askback_core::debug_only;
 
 /// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use askback_core::{ask::Principal, auth::Scopes};
 use super::account::Holder;
 use super::error::VaultError;
 use super::store::VaultRecord;
-use crate::debug::debug_only;
+use askback_core::debug_only;
 
 /// The credential that a call needs: of whom, at which provider, and what it must be good for.
 ///

@@ -4,7 +4,7 @@ use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes};
 use askback_sql::Database;
 
 use super::account::{AccountKey, AccountState, Holder};
-use crate::debug::debug_only;
+use askback_core::debug_only;
 
 /// A database with the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come
 /// here. Only the stores of this crate implement it.

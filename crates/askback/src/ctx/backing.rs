@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::{
     Incoming, States,
     commits::{Effect, RunningCommits, ended},
-    target::Target,
+    incoming::Target,
 };
 use crate::{
     clock::{Clock, millis},

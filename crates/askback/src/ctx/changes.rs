@@ -259,7 +259,8 @@ impl Drop for GatherTask {
 impl Observers {
     /// All who may be concerned.
     fn groups(&self, changed: &Change) -> impl Iterator<Item = &ObserverMap> {
-        let of_lists = is_list(changed).then_some(&self.of_lists);
+        let is_list = matches!(changed, Change::Tools | Change::Prompts | Change::Resources);
+        let of_lists = is_list.then_some(&self.of_lists);
         let by_name = self.by_name.get(changed);
         [&self.of_all].into_iter().chain(of_lists).chain(by_name)
     }
@@ -350,10 +351,6 @@ pub(crate) fn bytes_of(changed: &Change) -> usize {
         Change::Resource(name) | Change::Task(name) => WATCHED_BYTES + 2 * name.len(),
         _ => 0,
     }
-}
-
-fn is_list(changed: &Change) -> bool {
-    matches!(changed, Change::Tools | Change::Prompts | Change::Resources)
 }
 
 impl Drop for ObserverGuard {

@@ -1,8 +1,11 @@
 //! A request, as a handler may look at it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use askback_core::{
@@ -15,10 +18,11 @@ use askback_core::{
         IncludeContext, InputRequest, InputRequests, InputResponses, JsonObject, ProgressToken,
         RawJson,
     },
+    quote::excerpt,
     revision::{Facts, Revision},
 };
 
-use super::{Arguments, by_action, target::Target};
+use super::{Arguments, by_action};
 use crate::{
     answer::Answer,
     error::{Error, Result},
@@ -270,4 +274,27 @@ pub(crate) fn responses_bytes(responses: &InputResponses) -> usize {
     responses
         .map(|(key, answer)| MEMBER_BYTES + key.len() + answer.as_str().len())
         .sum()
+}
+
+/// The name or URI that a request asks for, as its client wrote it. It may be as long as a message and hold
+/// anything; what is written of it, into a log, is an excerpt.
+#[derive(Clone)]
+pub(crate) struct Target(String);
+
+impl Target {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Target {
+    fn from(name: String) -> Self {
+        Self(name)
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", excerpt(&self.0))
+    }
 }

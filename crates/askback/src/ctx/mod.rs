@@ -9,7 +9,6 @@ mod notice;
 mod parameters;
 mod peer;
 mod question;
-mod target;
 #[cfg(feature = "sqlite")]
 mod transaction;
 

@@ -13,8 +13,6 @@ mod of_type;
 mod shape;
 mod unique;
 
-use std::fmt;
-
 use askback_core::{limits::Limits, protocol::Schema, quote::QuotedName};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
@@ -147,13 +145,7 @@ impl CompiledSchema {
     }
 }
 
-impl fmt::Debug for CompiledSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompiledSchema")
-            .field("shape", &self.shape)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(CompiledSchema { shape });
 
 /// Compiles a schema whose patterns take no more than so many bytes each.
 fn validator(

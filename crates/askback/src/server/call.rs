@@ -48,7 +48,7 @@ const WORTH_COUNTING: usize = 4 << 10;
 
 pub(super) struct HandlerCall<T> {
     pub(super) shared: Arc<Shared>,
-    scope_id: ScopeId,
+    scope: ScopeId,
     peer: CallPeer,
     pub(super) incoming: Arc<Incoming>,
     handler: ErasedHandler<Outcome<T>>,
@@ -68,7 +68,7 @@ pub(super) struct HandlerCall<T> {
 impl<T: Answer> HandlerCall<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        scope_id: ScopeId,
+        scope: ScopeId,
         peer: &CallPeer,
         incoming: Incoming,
         rounds: Rounds,
@@ -76,7 +76,7 @@ impl<T: Answer> HandlerCall<T> {
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
-            scope_id,
+            scope,
             peer: peer.clone(),
             incoming: Arc::new(incoming),
             handler,
@@ -106,7 +106,7 @@ impl<T: Answer> HandlerCall<T> {
             self.take_room(bytes)?;
         }
         let asked = self.rounds.continue_a_call();
-        let ended = if self.shared.handler_scope(self.scope_id).layers.is_empty() {
+        let ended = if self.shared.handler_scope(self.scope).layers.is_empty() {
             self.handle().await
         } else {
             // Apart, as it would make every call larger.
@@ -144,7 +144,7 @@ impl<T: Answer> HandlerCall<T> {
 
     async fn handle_inside_middleware(&mut self) -> Result<Outcome<T>> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
-        let layers = &shared.handler_scope(self.scope_id).layers;
+        let layers = &shared.handler_scope(self.scope).layers;
         let ended = middleware::around(layers, &call, self.handle()).await;
         // The handler may have been given another copy of the request.
         if call.principal_read.get() {
@@ -205,7 +205,7 @@ impl<T: Answer> HandlerCall<T> {
 
     /// The bounds of the server whose handler it is, also if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
-        &self.shared.handler_scope(self.scope_id).backing.limits
+        &self.shared.handler_scope(self.scope).backing.limits
     }
 
     fn open_room(&self) -> Charge {
@@ -263,7 +263,7 @@ impl<T: Answer> HandlerCall<T> {
             incoming: Arc::clone(&self.incoming),
             peer,
             server: Arc::clone(&self.shared) as _,
-            backing: Arc::clone(&self.shared.handler_scope(self.scope_id).backing),
+            backing: Arc::clone(&self.shared.handler_scope(self.scope).backing),
             parameters: Arc::clone(self.handler.parameters()),
         });
         Drive::new(cell, self.handler.call(ctx))

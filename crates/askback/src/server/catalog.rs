@@ -60,7 +60,7 @@ pub(super) struct ResourceReader {
     pub(super) mime_type: Option<String>,
     /// Whether it is not for everybody.
     pub(super) private: bool,
-    pub(super) scope_id: ScopeId,
+    pub(super) scope: ScopeId,
 }
 
 impl Catalog {
@@ -70,7 +70,7 @@ impl Catalog {
             registry: &Registry<T>,
         ) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
             let entries = registry.entries().iter();
-            entries.map(|entry| (&*entry.item as &dyn OfferDetails, entry.scope_id))
+            entries.map(|entry| (&*entry.item as &dyn OfferDetails, entry.scope))
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
@@ -123,15 +123,15 @@ impl Catalog {
         let offered = found.offered();
         let private = offered.needs().are_some() || offered.visibility().differs();
         Some(match found {
-            ResourceMatch::Resource(Entry { item, scope_id, .. }) => ResourceReader {
-                scope_id: *scope_id,
+            ResourceMatch::Resource(Entry { item, scope, .. }) => ResourceReader {
+                scope: *scope,
                 handler: item.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: item.description.mime_type.clone(),
                 private,
             },
-            ResourceMatch::OfTemplate(Entry { item, scope_id, .. }, variables) => ResourceReader {
-                scope_id: *scope_id,
+            ResourceMatch::OfTemplate(Entry { item, scope, .. }, variables) => ResourceReader {
+                scope: *scope,
                 handler: item.handler.clone(),
                 variables,
                 mime_type: item.description.mime_type.clone(),

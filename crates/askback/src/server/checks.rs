@@ -1,7 +1,5 @@
 //! The checks of a tool's arguments and structured results by its schemas.
 
-use std::fmt;
-
 use askback_core::{
     limits::Limits,
     protocol::{CallToolResult, Schema},
@@ -185,13 +183,7 @@ impl ToolSchemas<'_> {
     }
 }
 
-impl fmt::Debug for OutputCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutputCheck")
-            .field("tool", &self.tool)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(OutputCheck { tool });
 
 /// Whether a schema says `"type": "object"` at its root, as that of arguments must in all revisions.
 fn describes_object(schema: &Schema) -> bool {

@@ -46,6 +46,7 @@ use super::{
 use crate::{
     ctx::{Arguments, CallPeer, Incoming, ReadFlag, RequestMeta},
     error::{Error, Kind, Result},
+    handler::ErasedHandler,
 };
 
 pub(crate) struct CallResponse {
@@ -200,6 +201,17 @@ impl CallContext {
         }
     }
 
+    fn call<T: Answer>(
+        &self,
+        scope: ScopeId,
+        handler: &ErasedHandler<Outcome<T>>,
+        incoming: Incoming,
+        rounds: Rounds,
+    ) -> HandlerCall<T> {
+        let handler = handler.clone();
+        HandlerCall::new(&self.shared, scope, &self.peer, incoming, rounds, handler)
+    }
+
     /// Answers a request. The future is small for calls of tools: all else that may wait is apart.
     fn answer(
         &self,
@@ -335,14 +347,14 @@ impl CallContext {
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
-        let (tool, scope_id, thing) = self.find::<Tool>(&params.name)?;
+        let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
         let incoming = self.incoming(
-            scope_id,
+            scope,
             "tools/call",
             params.name,
             Arguments::Object(params.arguments.unwrap_or_default()),
@@ -350,16 +362,8 @@ impl CallContext {
         );
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let handler = tool.handler.clone();
-        let mut call = HandlerCall::new(
-            &self.shared,
-            scope_id,
-            &self.peer,
-            incoming,
-            rounds,
-            handler,
-        )
-        .checks(Arc::clone(&tool.input), tool.output.clone());
+        let call = self.call(scope, &tool.handler, incoming, rounds);
+        let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
         if let Some(at_once) = self.again.task {
             call = call.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
@@ -386,25 +390,17 @@ impl CallContext {
         params: GetPromptParams,
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let (prompt, scope_id, thing) = self.find::<Prompt>(&params.name)?;
+        let (prompt, scope, thing) = self.find::<Prompt>(&params.name)?;
         self.take_call(thing, "prompts/get", &params.name)?;
         let incoming = self.incoming(
-            scope_id,
+            scope,
             "prompts/get",
             params.name,
             Arguments::Texts(params.arguments.unwrap_or_default()),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let handler = prompt.handler.clone();
-        let mut call = HandlerCall::new(
-            &self.shared,
-            scope_id,
-            &self.peer,
-            incoming,
-            rounds,
-            handler,
-        );
+        let mut call = self.call(scope, &prompt.handler, incoming, rounds);
         let mut outcome = call.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
@@ -429,21 +425,14 @@ impl CallContext {
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         self.take_call(ThingHash::new("resources", ""), "resources/read", "")?;
         let incoming = self.incoming(
-            reading.scope_id,
+            reading.scope,
             "resources/read",
             params.uri.clone(),
             Arguments::Texts(reading.variables),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut call = HandlerCall::new(
-            &self.shared,
-            reading.scope_id,
-            &self.peer,
-            incoming,
-            rounds,
-            reading.handler,
-        );
+        let mut call = self.call(reading.scope, &reading.handler, incoming, rounds);
         let mut outcome = call.run().await.map_err(|error| match error.kind() {
             Kind::NotFound => self.not_found(&params.uri),
             _ => error,
@@ -467,16 +456,16 @@ impl CallContext {
 
     async fn complete(&self, params: CompleteParams, meta: RequestMeta) -> Result<CompleteResult> {
         let argument = params.argument.name;
-        let (completed, scope_id) = match &params.reference {
+        let (completed, scope) = match &params.reference {
             Reference::Prompt(reference) => {
-                let (prompt, scope_id, _) = self.find::<Prompt>(&reference.name)?;
+                let (prompt, scope, _) = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
-                (prompt as Arc<dyn OfferDetails>, scope_id)
+                (prompt as Arc<dyn OfferDetails>, scope)
             }
             Reference::Resource(reference) => {
-                let (template, scope_id, _) = self.find::<ResourceTemplate>(&reference.uri)?;
+                let (template, scope, _) = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
-                (template as Arc<dyn OfferDetails>, scope_id)
+                (template as Arc<dyn OfferDetails>, scope)
             }
         };
         self.take_call(ThingHash::new("completions", ""), "completion/complete", "")?;
@@ -490,9 +479,9 @@ impl CallContext {
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().server.completion_values;
-        let HandlerScope { layers, backing } = self.shared.handler_scope(scope_id);
+        let HandlerScope { layers, backing } = self.shared.handler_scope(scope);
         let call = (!layers.is_empty())
-            .then(|| self.completion(scope_id, completed.name(), &argument, &completing, meta));
+            .then(|| self.completion(scope, completed.name(), &argument, &completing, meta));
         let complete = async {
             let completion = completers.complete(&argument, completing, &backing.states, most);
             Ok(CompleteResult {
@@ -509,7 +498,7 @@ impl CallContext {
     /// A completion, as middleware sees it: what was typed is an argument among the others.
     fn completion(
         &self,
-        scope_id: ScopeId,
+        scope: ScopeId,
         target: &str,
         argument: &str,
         completing: &CompletionRequest,
@@ -518,7 +507,7 @@ impl CallContext {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
         self.incoming(
-            scope_id,
+            scope,
             "completion/complete",
             target.to_owned(),
             Arguments::Texts(arguments),
@@ -529,7 +518,7 @@ impl CallContext {
     /// A request, as its handler and middleware look at it.
     fn incoming(
         &self,
-        scope_id: ScopeId,
+        scope: ScopeId,
         method: &'static str,
         target: String,
         arguments: Arguments,
@@ -544,7 +533,7 @@ impl CallContext {
             input_responses: Default::default(),
             request_state: None,
             principal_read: ReadFlag::default(),
-            limits: Arc::clone(&self.shared.handler_scope(scope_id).backing.limits),
+            limits: Arc::clone(&self.shared.handler_scope(scope).backing.limits),
         }
     }
 
@@ -566,7 +555,7 @@ impl CallContext {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
         if let Some(entry) = registry.find(name, self.caller()) {
-            return Ok((Arc::clone(&entry.item), entry.scope_id, entry.thing));
+            return Ok((Arc::clone(&entry.item), entry.scope, entry.thing));
         }
         let known = registry.list(self.caller());
         let known = known.map(|entry| entry.item.name());

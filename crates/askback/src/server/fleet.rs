@@ -14,7 +14,6 @@ mod watch;
 use std::{
     any::Any,
     collections::{BTreeMap, HashMap},
-    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -105,11 +104,7 @@ impl Fleet {
     }
 }
 
-impl fmt::Debug for Fleet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fleet").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(Fleet {});
 
 /// This process as a member of its fleet.
 pub(crate) struct Node {

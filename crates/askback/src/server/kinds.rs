@@ -4,7 +4,10 @@
 use askback_core::{ask::Principal, protocol::HasMeta};
 use serde_json::Value;
 
-use super::{Prompt, Resource, ResourceTemplate, Tool, needs::Needs, visibility::Visibility};
+use super::{
+    Prompt, Resource, ResourceTemplate, Tool,
+    offer::{Needs, Visibility},
+};
 
 macro_rules! with_meta {
     ($($name:ident),*) => {$(

@@ -4,7 +4,6 @@ mod answer;
 mod asks;
 mod board;
 mod budget;
-mod cache;
 mod call;
 mod catalog;
 mod checks;
@@ -13,7 +12,6 @@ mod connection;
 mod described;
 mod dispatch;
 mod error;
-mod extensions;
 #[cfg(feature = "http-server")]
 pub(crate) mod fleet;
 mod handler_scope;
@@ -24,7 +22,6 @@ mod kinds;
 mod live;
 pub mod middleware;
 mod mount;
-mod needs;
 mod offer;
 mod offers;
 mod page;
@@ -44,7 +41,6 @@ mod shared;
 mod tasks;
 mod tool;
 mod trace;
-mod visibility;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -55,6 +51,7 @@ use askback_core::{
     protocol::{self, CacheScope, Implementation, ServerCapabilities, Signature},
     revision::Revision,
 };
+use serde::Serialize;
 
 pub use askback_core::engine::server::Change;
 pub use complete::{Completer, CompleterParameter, CompletionContext, CompletionRequest};
@@ -72,14 +69,13 @@ pub use tool::Tool;
 use self::{
     board::Board,
     budget::Budget,
-    cache::Cache,
     catalog::Catalog,
     described::described,
     handler_scope::{HandlerScope, ScopeParts},
     keys::{DefaultStore, Keys},
     live::LiveCatalog,
     middleware::Middleware,
-    offer::{ChangeableLists, Offer},
+    offer::{Cache, ChangeableLists, Offer},
     page::Pages,
     rate::RateLimit,
     registry::ScopeId,
@@ -89,6 +85,7 @@ use crate::{
     clock::{Clock, SystemClock, millis},
     ctx::{Audience, Changes, RunningCommits},
     error::Result,
+    extension::settings,
     keys::KeySource,
     store::Store,
     transport::Channel,
@@ -359,6 +356,31 @@ impl ServerBuilder {
     /// where something in front of the server does.
     pub fn without_rate_limit(mut self) -> Self {
         self.unlimited = true;
+        self
+    }
+
+    /// Declares an extension, by its name and its settings: an object, or `()` for none (2026-07-28,
+    /// basic/versioning, Extension Negotiation). Clients of older revisions are not told.
+    ///
+    /// A client declares its own; [`Ctx::extension`](crate::Ctx::extension) tells whether it did.
+    ///
+    /// ```
+    /// use askback::Server;
+    /// use serde_json::json;
+    ///
+    /// let server = Server::new("atlas", "1.0.0")
+    ///     .extension("com.example/maps", json!({"layers": ["roads", "rivers"]}));
+    /// assert!(server.build().is_ok());
+    /// ```
+    pub fn extension(mut self, name: &str, of: impl Serialize) -> Self {
+        let declared = settings(&of).and_then(|of| {
+            let declared = self.declared.declare_extension(name, of);
+            declared.map_err(|why| why.to_string())
+        });
+        self.note(declared.map_err(|why| BuildError::Extension {
+            name: name.to_owned(),
+            why,
+        }));
         self
     }
 

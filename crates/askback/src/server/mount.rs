@@ -83,7 +83,7 @@ impl ServerBuilder {
             if !prefix.is_empty() {
                 item.prefix(prefix);
             }
-            let added = self.catalog.add(item, ScopeId(first + entry.scope_id.0));
+            let added = self.catalog.add(item, ScopeId(first + entry.scope.0));
             self.note(added);
         }
     }

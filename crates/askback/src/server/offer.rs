@@ -1,19 +1,26 @@
 //! The common part of the four kinds of offers.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use askback_core::{
+    ask::Principal,
+    auth::Scopes,
     limits::Limits,
     protocol::{
-        self, HasMeta, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, ServerCapabilities,
+        self, CacheScope, HasMeta, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, ServerCapabilities,
     },
 };
 use serde::Serialize;
 
 use super::{
-    BuildError, Change, Prompt, Resource, ResourceTemplate, Tool, cache::Cache, catalog::Catalog,
-    complete::Completers, needs::Needs, registry::Registry, visibility::Visibility,
+    BuildError, Change, Prompt, Resource, ResourceTemplate, Tool, catalog::Catalog,
+    complete::Completers, registry::Registry,
 };
 use crate::{clock::millis, ctx::Parameters};
 
@@ -33,6 +40,78 @@ impl ChangeableLists {
             prompts: self.prompts || other.prompts,
             resources: self.resources || other.resources,
         }
+    }
+}
+
+/// The caching hints for clients (2026-07-28, server/utilities/caching).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cache {
+    pub(super) ttl: Duration,
+    pub(super) scope: CacheScope,
+}
+
+/// The callers that can see an offer: all, unless its author restricts it.
+#[derive(Clone, Default)]
+pub(super) struct Visibility(Option<Arc<PrincipalFilter>>);
+
+/// Says whether a thing is for a caller.
+type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
+
+impl Visibility {
+    /// Only the callers for whom this is true.
+    pub(super) fn only(
+        is_for: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(is_for)))
+    }
+
+    /// Whether this caller finds it. Where the author's closure panics, nobody does.
+    pub(super) fn is_for(&self, caller: Option<&Principal>) -> bool {
+        let Some(is_for) = &self.0 else { return true };
+        catch_unwind(AssertUnwindSafe(|| is_for(caller))).unwrap_or_else(|_| {
+            tracing::error!("a closure of `visible_to` panicked: what it is for is hidden");
+            false
+        })
+    }
+
+    /// Whether callers differ in whether they find it.
+    pub(super) fn differs(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// The scopes of a thing, or why they are none.
+#[derive(Debug, Clone)]
+pub(super) struct Needs(Result<Option<Arc<Scopes>>, String>);
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self(Ok(None))
+    }
+}
+
+impl Needs {
+    pub(super) fn of<T: AsRef<str>>(scopes: impl IntoIterator<Item = T>) -> Self {
+        let some = |scopes: Scopes| (!scopes.is_empty()).then(|| Arc::new(scopes));
+        let scopes = Scopes::of_server(scopes);
+        Self(scopes.map(some).map_err(|bad| bad.to_string()))
+    }
+
+    /// The scopes there are. Where there is something wrong with them, no server is built.
+    pub(super) fn scopes(&self) -> Option<&Arc<Scopes>> {
+        self.0.as_ref().ok()?.as_ref()
+    }
+
+    pub(super) fn are_some(&self) -> bool {
+        self.scopes().is_some()
+    }
+
+    pub(super) fn check(&self, name: &str) -> Result<(), BuildError> {
+        let wrong = |why: &String| BuildError::Scopes {
+            name: name.to_owned(),
+            why: why.clone(),
+        };
+        self.0.as_ref().map(|_| ()).map_err(wrong)
     }
 }
 

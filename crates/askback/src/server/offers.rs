@@ -4,7 +4,8 @@ use std::{marker::PhantomData, sync::Arc};
 
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, Shared, Tool,
-    offer::Offer, registry::ScopeId, visibility::Visibility,
+    offer::{Offer, Visibility},
+    registry::ScopeId,
 };
 use crate::ctx::{Audience, Ctx};
 

@@ -9,8 +9,7 @@ use super::{
     BuildError,
     complete::{Completer, Completers},
     described::described,
-    needs::Needs,
-    visibility::Visibility,
+    offer::{Needs, Visibility},
 };
 use crate::handler::{ErasedHandler, Handler, IntoPromptResult, erase};
 

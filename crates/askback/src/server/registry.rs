@@ -21,7 +21,7 @@ pub(super) struct Registry<T> {
 /// A thing among others.
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
-    pub(super) scope_id: ScopeId,
+    pub(super) scope: ScopeId,
     /// As what its calls are counted.
     pub(super) thing: ThingHash,
     enabled: bool,
@@ -63,7 +63,7 @@ impl<T: OfferDetails> Registry<T> {
     }
 
     /// Adds an item at the end; hands it back where its name is taken.
-    pub(super) fn add(&mut self, item: T, scope_id: ScopeId, thing: ThingHash) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, scope: ScopeId, thing: ThingHash) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -72,7 +72,7 @@ impl<T: OfferDetails> Registry<T> {
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
             item: Arc::new(item),
-            scope_id,
+            scope,
             thing,
             enabled: true,
         });
@@ -88,7 +88,7 @@ impl<T: OfferDetails> Registry<T> {
         T: Clone,
     {
         let mut entries = self.entries.iter_mut();
-        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope_id))
+        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope))
     }
 
     /// Takes an item out; those behind it move up.
@@ -138,7 +138,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: Arc::clone(&self.item),
-            scope_id: self.scope_id,
+            scope: self.scope,
             thing: self.thing,
             enabled: self.enabled,
         }

@@ -242,7 +242,9 @@ async fn open(
     let state = match unseal(token, limits.state_bytes)? {
         SealedContent::Here(state) => state,
         SealedContent::Spilled(id) => {
-            let id = spilled_id(&id).ok_or_else(SealError::unreadable)?;
+            let id = URL_SAFE_NO_PAD.decode(id).ok();
+            let id = id.and_then(|id| id.try_into().ok());
+            let id = id.ok_or_else(SealError::unreadable)?;
             let kept = shared.backing.kept_state(id).await?;
             let kept = kept.ok_or_else(SealError::expired)?;
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
@@ -310,10 +312,6 @@ fn too_large() -> Error {
     Error::protocol(ErrorObject::internal(
         "what this call has recorded is too large to be kept; record less",
     ))
-}
-
-fn spilled_id(text: &str) -> Option<[u8; 32]> {
-    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
 /// Returns the binding of a state: it opens for this request and no other.

@@ -3,8 +3,13 @@
 use askback_core::{ask::check_form, limits::Limits, protocol::CacheScope};
 
 use super::{
-    BuildError, cache::Cache, catalog::Catalog, complete::Completers, handler_scope::ScopeParts,
-    offer::Offer, rate::ThingHash, registry::ScopeId,
+    BuildError,
+    catalog::Catalog,
+    complete::Completers,
+    handler_scope::ScopeParts,
+    offer::{Cache, Offer},
+    rate::ThingHash,
+    registry::ScopeId,
 };
 use crate::ctx::States;
 
@@ -18,7 +23,7 @@ pub(super) struct Rules<'a> {
 impl Catalog {
     /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
     /// kind keeps the order in which they were added.
-    pub(super) fn add<T: Offer>(&mut self, item: T, scope_id: ScopeId) -> Result<(), BuildError> {
+    pub(super) fn add<T: Offer>(&mut self, item: T, scope: ScopeId) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let completers = item.completers().into_iter();
         let mut parameters = completers
@@ -28,7 +33,7 @@ impl Catalog {
         drop(parameters);
         let is_encoded = item.name().contains('%');
         let thing = ThingHash::new(T::KIND, item.name());
-        let added = T::registry_mut(self).add(item, scope_id, thing);
+        let added = T::registry_mut(self).add(item, scope, thing);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),
@@ -48,8 +53,8 @@ impl Catalog {
         if self.lists_of_each && cache.scope == CacheScope::Public {
             return Err(BuildError::PublicCache);
         }
-        let rules = |scope_id: ScopeId| {
-            let ScopeParts { states, limits, .. } = &handler_scopes[scope_id.0];
+        let rules = |scope: ScopeId| {
+            let ScopeParts { states, limits, .. } = &handler_scopes[scope.0];
             Rules {
                 states,
                 limits,
@@ -57,13 +62,13 @@ impl Catalog {
             }
         };
         self.tools
-            .complete(|item, scope_id| rules(scope_id).check(item))?;
+            .complete(|item, scope| rules(scope).check(item))?;
         self.prompts
-            .complete(|item, scope_id| rules(scope_id).check(item))?;
+            .complete(|item, scope| rules(scope).check(item))?;
         self.resources
-            .complete(|item, scope_id| rules(scope_id).check(item))?;
+            .complete(|item, scope| rules(scope).check(item))?;
         self.templates
-            .complete(|item, scope_id| rules(scope_id).check(item))
+            .complete(|item, scope| rules(scope).check(item))
     }
 }
 

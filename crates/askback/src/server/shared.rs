@@ -13,11 +13,10 @@ use tracing::Span;
 use super::{
     board::Board,
     budget::Budget,
-    cache::Cache,
     handler_scope::HandlerScope,
     keys::Keys,
     live::LiveCatalog,
-    offer::ChangeableLists,
+    offer::{Cache, ChangeableLists},
     page::Pages,
     rate::{RateLimit, ThingHash},
     registry::ScopeId,
@@ -67,8 +66,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn handler_scope(&self, scope_id: ScopeId) -> &HandlerScope {
-        &self.handler_scopes[scope_id.0]
+    pub(super) fn handler_scope(&self, scope: ScopeId) -> &HandlerScope {
+        &self.handler_scopes[scope.0]
     }
 
     /// Takes one call of a thing, where calls are counted.

@@ -15,8 +15,7 @@ use super::{
     BuildError,
     checks::{InputCheck, Origin, OutputCheck, ToolSchemas},
     described::described,
-    needs::Needs,
-    visibility::Visibility,
+    offer::{Needs, Visibility},
 };
 use crate::handler::{ErasedHandler, Handler, IntoToolResult, erase};
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -389,13 +389,7 @@ impl ClockWatch {
     }
 }
 
-impl fmt::Debug for Claims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claims")
-            .field("folder", &self.folder)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(Claims { folder });
 
 impl Header {
     fn slot(&self) -> Slot<Finished> {

@@ -1,6 +1,5 @@
 //! A store in an SQLite file, which several processes may share.
 
-use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -474,11 +473,7 @@ impl SqliteStore {
     }
 }
 
-impl fmt::Debug for SqliteStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(SqliteStore {});
 
 impl Store for SqliteStore {
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {

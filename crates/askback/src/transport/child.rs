@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     ffi::OsStr,
-    fmt, io,
+    io,
     path::Path,
     pin::Pin,
     process::{ExitStatus, Stdio},
@@ -325,11 +325,7 @@ impl LastLines {
     }
 }
 
-impl fmt::Debug for OpenChild {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenChild").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(OpenChild {});
 
 /// A process that was started. A task of its own keeps it, and ends it once this is dropped.
 struct Process {

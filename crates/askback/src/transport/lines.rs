@@ -1,7 +1,6 @@
 //! Messages over streams of bytes.
 
 use std::{
-    fmt,
     future::poll_fn,
     io,
     ops::Range,
@@ -231,17 +230,9 @@ async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<WriterCommand>) 
     let _ = poll_fn(|cx| writer.poll_close(cx)).await;
 }
 
-impl fmt::Debug for LineReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LineReader").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(LineReader {});
 
-impl fmt::Debug for LineWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LineWriter").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(LineWriter {});
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,7 @@
 
 #[cfg(feature = "http-client")]
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "http-client")]
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -205,11 +202,7 @@ pub(crate) fn shortened(mut url: Url) -> String {
     url.into()
 }
 
-impl fmt::Debug for Tap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tap").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(Tap {});
 
 #[cfg(all(test, feature = "http-client"))]
 mod tests {

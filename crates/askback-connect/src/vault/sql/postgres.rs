@@ -3,9 +3,9 @@
 use askback_sql::{Database, Postgres, PostgresSettings};
 
 use super::schema::SCHEMA;
-use crate::debug::debug_only;
 use crate::vault::error::VaultError;
 use crate::vault::store::VaultStore;
+use askback_core::debug_only;
 
 /// Keeps the vault's records in PostgreSQL (15 or newer), which the processes of many machines share.
 ///

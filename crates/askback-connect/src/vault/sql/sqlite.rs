@@ -5,9 +5,9 @@ use std::{path::Path, time::Duration};
 use askback_sql::{Database, SqliteFile, SqliteSettings};
 
 use super::schema::SCHEMA;
-use crate::debug::debug_only;
 use crate::vault::error::VaultError;
 use crate::vault::store::VaultStore;
+use askback_core::debug_only;
 
 /// Keeps the vault's records in an SQLite file, which the processes of one machine share, or in memory.
 ///

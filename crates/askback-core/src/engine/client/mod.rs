@@ -285,13 +285,7 @@ impl Connection {
 
     /// Time has passed: at least as much as [`Connection::next_timeout`] said.
     pub fn handle_timeout(&mut self, now: Duration) {
-        if let State::Opening(opening) = &mut self.state {
-            let mut cx = Context {
-                profile: &self.profile,
-                carrier: self.carrier,
-                last_id: &mut self.last_id,
-                now,
-            };
+        if let Some((opening, mut cx)) = self.opening(now) {
             let next = opening.handle_timeout(&mut cx);
             self.follow(next, now);
         }
@@ -557,13 +551,7 @@ impl Connection {
             let id = RequestId::Number(number);
             return self.handle_response(Some(&id), Err(ClientError::Protocol(why)), now);
         }
-        if let State::Opening(opening) = &mut self.state {
-            let mut cx = Context {
-                profile: &self.profile,
-                carrier: self.carrier,
-                last_id: &mut self.last_id,
-                now,
-            };
+        if let Some((opening, mut cx)) = self.opening(now) {
             let next = opening.handle_response(id, outcome, &mut cx);
             return self.follow(next, now);
         }
@@ -581,6 +569,19 @@ impl Connection {
         if let Some(call) = call {
             self.handle_result(call, outcome, now);
         }
+    }
+
+    fn opening(&mut self, now: Duration) -> Option<(&mut Opening, Context<'_>)> {
+        let State::Opening(opening) = &mut self.state else {
+            return None;
+        };
+        let cx = Context {
+            profile: &self.profile,
+            carrier: self.carrier,
+            last_id: &mut self.last_id,
+            now,
+        };
+        Some((opening, cx))
     }
 
     fn follow(&mut self, next: OpeningStep, now: Duration) {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt, io,
+    io,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -230,11 +230,7 @@ impl Nonces {
     }
 }
 
-impl fmt::Debug for Nonces {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nonces").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(Nonces {});
 
 /// The algorithm of a proof and the key it brings along.
 fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), TokenError> {

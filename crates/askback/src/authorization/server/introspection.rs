@@ -212,13 +212,7 @@ impl TokenVerifier for Introspection {
     }
 }
 
-impl fmt::Debug for Introspection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Introspection")
-            .field("issuer", &self.issuer)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(Introspection { issuer });
 
 impl<T> Default for AnswerCache<T> {
     fn default() -> Self {

@@ -22,7 +22,6 @@ use tokio::{
 };
 
 use super::{
-    arriving_body::ArrivingBody,
     body::{Body, WORTH_COUNTING},
     connections::{ConnectionActivity, ConnectionGuard, RequestGuard},
     response,
@@ -62,7 +61,7 @@ pub(super) async fn connection(
     }
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
-        let request = request.map(|body| ArrivingBody::new(body, &present.0));
+        let request = request.map(|body| RequestBody::new(body, &present.0));
         respond(&service, &path, (&beside, ends), request, in_request)
     });
     let mut http = http1::Builder::new();
@@ -127,7 +126,7 @@ async fn respond(
     service: &Service,
     path: &str,
     (beside, ends): (&SideServices, ConnectionEnds),
-    mut request: Request<ArrivingBody>,
+    mut request: Request<RequestBody>,
     in_request: RequestGuard,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let asked = request.uri().path();
@@ -138,7 +137,7 @@ async fn respond(
             return Ok(watched(refusal.map(Answer::Ours), in_request));
         }
         request.extensions_mut().insert(ends);
-        answers(request.map(RequestBody)).await.map(Answer::Beside)
+        answers(request).await.map(Answer::Beside)
     } else {
         let why = format!("there is nothing here; the endpoint is {path}");
         response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)

@@ -15,7 +15,6 @@
 //! [`Service`] to stand in a router beside other routes.
 
 mod admission;
-mod arriving_body;
 mod body;
 mod connection;
 mod connections;

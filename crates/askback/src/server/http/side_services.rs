@@ -3,21 +3,21 @@
 use std::{
     convert::Infallible,
     error::Error,
-    fmt,
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use tower_service::Service;
 
-use super::arriving_body::ArrivingBody;
+use super::connections::ConnectionActivity;
 
 type ServiceFuture = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
 type SideService = dyn Fn(Request<RequestBody>) -> ServiceFuture + Send + Sync;
@@ -71,7 +71,20 @@ pub struct ConnectionEnds {
 }
 
 /// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).
-pub struct RequestBody(pub(super) ArrivingBody);
+pub struct RequestBody {
+    body: Incoming,
+    activity: Arc<ConnectionActivity>,
+}
+
+impl RequestBody {
+    pub(super) fn new(body: Incoming, activity: &Arc<ConnectionActivity>) -> Self {
+        let activity = Arc::clone(activity);
+        if body.is_end_stream() {
+            activity.work();
+        }
+        Self { body, activity }
+    }
+}
 
 impl Body for RequestBody {
     type Data = Bytes;
@@ -81,24 +94,24 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let frame = Pin::new(&mut self.0).poll_frame(cx);
-        frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if frame.is_none() || self.body.is_end_stream() {
+            // With the end of the request, the connection is at work.
+            self.activity.work();
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        self.body.size_hint()
     }
 }
 
-impl fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestBody").finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(RequestBody {});
 
 /// The body of an answer of such a service.
 pub(super) type Outgoing = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;

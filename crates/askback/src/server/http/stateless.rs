@@ -39,7 +39,9 @@ pub(super) async fn answer(
     let mut answering = StatelessCall::new(shared, stop, call, accept.event_stream);
     let first = poll_fn(|cx| answering.poll_first(cx)).await;
     match first {
-        FirstResult::Answered(answered) if accept.json && !answering.peer.has_told() => {
+        FirstResult::Answered(answered)
+            if accept.json && answering.peer.lock().events.is_empty() =>
+        {
             let status = answered
                 .error
                 .map_or(http::StatusCode::OK, response::status);
@@ -216,10 +218,6 @@ impl Requester {
             none => *none = Some(self.take_room(bytes)?),
         }
         Ok(())
-    }
-
-    fn has_told(&self) -> bool {
-        !self.lock().events.is_empty()
     }
 
     fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {

@@ -324,6 +324,9 @@ pub(super) fn pause_before_retry(response: &Response) -> Option<Duration> {
 pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, RequestLoss> {
     let mut body = response.into_body();
     let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
+    let broken_off = |error: hyper::Error| {
+        RequestLoss::Broken(format!("its answer broke off: {}", in_full(&error)))
+    };
     while let Some(piece) = next_piece(&mut body).await.map_err(broken_off)? {
         if gathered.is_empty() && body.is_end_stream() && piece.len() <= limits.wire.message_bytes {
             return Ok(piece);
@@ -331,10 +334,6 @@ pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, R
         gathered.push(&piece).map_err(too_long)?;
     }
     Ok(gathered.into_bytes().into())
-}
-
-fn broken_off(error: hyper::Error) -> RequestLoss {
-    RequestLoss::Broken(format!("its answer broke off: {}", in_full(&error)))
 }
 
 fn too_long(too_long: BodyTooLong) -> RequestLoss {

@@ -239,14 +239,7 @@ impl IdToken {
     }
 }
 
-impl std::fmt::Debug for IdToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IdToken")
-            .field("issuer", &self.issuer)
-            .field("auth_time", &self.auth_time)
-            .finish_non_exhaustive()
-    }
-}
+askback_core::debug_only!(IdToken { issuer, auth_time });
 
 fn invalid(why: &str) -> TokenError {
     TokenError::Invalid(why.to_owned())
