@@ -155,7 +155,11 @@ fn named(block: &SamplingBlock) -> Option<(&str, &str)> {
 
 /// The texts of a message, as they are shown.
 fn texts(said: &SamplingMessage) -> impl Iterator<Item = PeerText> {
-    said.content.blocks().iter().map(content::sampling_block)
+    said.content.blocks().iter().map(|block| match block {
+        SamplingBlock::ToolUse(call) => tools::called_text(call),
+        SamplingBlock::ToolResult(result) => tools::result_text(result),
+        other => content::sampling_block(other),
+    })
 }
 
 /// How much room a message takes, with the line on whose it is.

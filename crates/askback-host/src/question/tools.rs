@@ -98,11 +98,16 @@ pub(super) fn call(page: &mut Page, mark: Words, call: &ToolUseContent) {
 
 /// Puts a call in a conversation on the page.
 pub(super) fn called(excerpt: &mut Excerpt<'_>, call: &ToolUseContent) {
+    excerpt.quote_line("calls ", called_text(call).raw());
+}
+
+/// A call in a conversation: the tool and its arguments.
+pub(super) fn called_text(call: &ToolUseContent) -> PeerText {
     let input = match call.input.as_str() {
         "{}" => String::new(),
         input => format!(" {}", text::json(input)),
     };
-    excerpt.quote_line("calls ", &format!("{}{input}", call.name));
+    format!("{}{input}", call.name).into()
 }
 
 /// Puts the result of a call on the page, of the tool of this name.
@@ -112,11 +117,13 @@ pub(super) fn result(excerpt: &mut Excerpt<'_>, name: Option<&str>, result: &Too
         _ => "result of ",
     };
     excerpt.quote_line(mark, name.unwrap_or(&result.tool_use_id));
+    excerpt.quote(result_text(result).raw());
+}
+
+pub(super) fn result_text(result: &ToolResultContent) -> PeerText {
     match &result.structured_content {
-        Some(structured) if result.content.is_empty() => {
-            excerpt.quote(PeerText::from(structured).raw());
-        }
-        _ => excerpt.quote(content::blocks_text(&result.content).raw()),
+        Some(structured) if result.content.is_empty() => PeerText::from(structured),
+        _ => content::blocks_text(&result.content),
     }
 }
 
