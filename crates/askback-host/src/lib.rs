@@ -37,6 +37,7 @@ pub mod tasks;
 pub mod text;
 pub mod text_file;
 pub mod unattended;
+pub mod view;
 pub mod wire;
 pub mod yaml;
 

@@ -6,7 +6,7 @@ mod link;
 pub(crate) mod sampling;
 pub(crate) mod tools;
 
-pub(crate) use form::{fields, has_secret, is_secret, options_with, reviewed};
+pub(crate) use form::{field_lines, fields, has_secret, is_secret, options_with, reviewed};
 pub(crate) use help::help;
 pub(crate) use link::{LEADS_ON, leads_on, link, link_alone, link_code, on_this_machine};
 pub use link::{destination, warnings};
@@ -14,50 +14,29 @@ pub use link::{destination, warnings};
 use crate::{
     folder,
     model::{
-        Ask, Asker, Call, Front, Notice, Origin, Question, Reply, Stance, Step, Suggestions, Wants,
-        Why, link::Refusal,
+        Ask, Asker, Call, Front, Notice, Question, Reply, Stance, Step, Suggestions, Wants, Why,
+        link::Refusal,
     },
     page::{Excerpt, Page, Style},
-    text::{self, LocalText, PeerText, Words, given},
+    text::{self, PeerText, Words},
+    view::{self, AskerView, Body, CallView, Kind, Part, Text, View, name},
     words,
 };
 
-/// The title of a question: who wants what.
-pub(crate) fn wants(question: &Question, name: LocalText) -> Words {
-    match &question.ask {
-        Ask::Form { .. } => words!("{} asks", name),
-        Ask::Link { .. } => words!("{} wants to open a page", name),
-        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
-        Ask::Roots => words!("{} asks which folders it may work in", name),
-        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
-            words!("{} wants you to sign in", name)
-        }
-        Ask::Retry { .. } => words!("The connection to {} was lost", name),
-        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
-        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
-        Ask::Arguments { .. } => "The arguments of the call".into(),
-    }
-}
-
-/// Puts the head of a question on the page: who asks, and in which call. It is one of how many.
-pub(crate) fn head(page: &mut Page, asker: &Asker, question: &Question, of: (usize, usize)) {
+/// Puts the head of a question on the page: who asks, and in which call.
+pub(crate) fn head(page: &mut Page, view: &View) {
     page.blank();
-    let wants = wants(question, name(asker));
     // The host's own questions come alone.
-    let is_of_server = !matches!(
-        question.ask,
-        Ask::Retry { .. } | Ask::Older { .. } | Ask::Arguments { .. }
-    );
-    let (position, total) = of;
-    let wants = match is_of_server && total > 1 {
-        true => words!("{} (question {} of {})", wants, position, total),
-        false => wants,
+    let is_of_server = !matches!(view.kind, Kind::Retry | Kind::Older | Kind::Arguments);
+    let title = match view.queue.as_ref().filter(|_| is_of_server) {
+        Some(queue) => words!("{} ({})", view.title.words, queue.words),
+        None => view.title.words.clone(),
     };
-    page.say(Style::Strong, wants);
+    page.say(Style::Strong, title);
     if is_of_server {
-        origin(page, asker);
+        origin(page, &view.asker);
     }
-    for_call(page, question.call.as_ref());
+    for_call(page, view.call.as_ref());
 }
 
 /// Puts on the page that a link is asked for again, which the person has been to.
@@ -74,63 +53,34 @@ pub(crate) fn unfinished(page: &mut Page, asker: &Asker, front: &Front<'_>) {
 
 /// Puts on the page what the server says about its question, at most `shown` characters of it; the words say how the
 /// rest is seen.
-pub(crate) fn why(page: &mut Page, question: &Question, shown: usize, rest: &'static str) {
+pub(crate) fn why(page: &mut Page, view: &View, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
-    said(&mut excerpt, question);
+    message(&mut excerpt, view);
     excerpt.end(rest);
 }
 
-fn said(excerpt: &mut Excerpt<'_>, question: &Question) {
-    match &question.ask {
-        Ask::Sample(request) => sampling::request(excerpt, request),
-        Ask::Retry {
-            why,
-            quoted,
-            written,
-            secret,
-        } => {
-            excerpt.page().item("× ", Style::Warning, why.clone());
-            if let Some(quoted) = quoted {
-                excerpt.quote_at("  ", quoted.raw());
+fn message(excerpt: &mut Excerpt<'_>, view: &View) {
+    for part in &view.message {
+        match part {
+            Part::Say(style, words) => excerpt.page().say(*style, words.clone()),
+            Part::Wrong(words, quoted) => {
+                issue(excerpt.page(), words.clone());
+                if let Some(quoted) = quoted {
+                    excerpt.quote_at("  ", quoted.raw());
+                }
             }
-            retry(excerpt.page(), *written, *secret);
-        }
-        Ask::Older { revision } => excerpt.page().say(
-            Style::Plain,
-            words!(
-                "Call it again in {}? The server is started again for that, or reached again.",
-                *revision
-            ),
-        ),
-        Ask::Register { issuer } => register(excerpt, issuer),
-        Ask::Client { issuer, returns_to } => client(excerpt, issuer, returns_to),
-        Ask::SignIn {
-            issuer,
-            scopes,
-            more,
-            ..
-        } => {
-            sign_in(excerpt, issuer, scopes.as_deref());
-            if let Some(more) = more {
-                excerpt.quote_line("Not asked for before: ", more);
+            Part::Text(text) => excerpt.quote(text.raw()),
+            Part::Line(line) => excerpt.quote_line(words!("{} ", line.label), line.text.raw()),
+            Part::Detail(line) if line.label.is_empty() => {
+                excerpt.quote_line("  ", line.text.raw())
             }
+            Part::Detail(line) => {
+                let label = line.label.clone().padded(3);
+                excerpt.quote_line(words!("  {} ", label), line.text.raw());
+            }
+            Part::Request(request) => sampling::request(excerpt, request),
         }
-        ask => excerpt.quote(ask.message().unwrap_or_default()),
     }
-}
-
-/// Puts on the page what it means to make a call again that was lost.
-fn retry(page: &mut Page, written: bool, secret: bool) {
-    let kept = "What you wrote is kept, and is sent again where the same is asked.";
-    let not_kept = "A form that asks for a secret is not kept: you fill it in again.";
-    match (written, secret) {
-        (true, true) => page.say(Style::Plain, words!("{} {}", kept, not_kept)),
-        (true, false) => page.say(Style::Plain, kept),
-        (false, true) => page.say(Style::Plain, not_kept),
-        (false, false) => {}
-    }
-    let again = "What the call did before it was lost, it does again.";
-    page.say(Style::Warning, again);
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.
@@ -333,8 +283,8 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             };
             let words = words!("{} asked {}; that was refused for you", name, what);
             page.say(Style::Strong, words);
-            origin(page, asker);
-            for_call(page, refused.call.as_ref());
+            origin(page, &view::asker(asker));
+            for_call(page, refused.call.as_ref().map(view::call).as_ref());
             if let Some(message) = &refused.message {
                 quote_cut(page, "", message);
             }
@@ -368,7 +318,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             let words = words!("{} wanted a link opened; that was declined for you", name);
             page.say(Style::Strong, words);
-            origin(page, asker);
+            origin(page, &view::asker(asker));
             if !message.is_empty() {
                 quote_cut(page, "", message);
             }
@@ -387,29 +337,32 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
 /// Puts a question on the page for those who cannot ask a person. What the server says gives way to
 /// the rest of it, and to the `following` characters that are still to be put there.
 pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
-    head(excerpt.page(), asker, question, (1, 1));
-    body(excerpt, question, following);
+    let view = view::outline(asker, question);
+    head(excerpt.page(), &view);
+    body(excerpt, &view, following);
 }
 
 /// Puts a question on the page without its head. What the server says gives way to the rest of it, and to the `following`
 /// characters that are still to be put there.
-pub fn body(excerpt: &mut Excerpt<'_>, question: &Question, following: usize) {
+pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     let mut parts = Vec::new();
-    if let Some(key) = &question.key {
-        parts.push(("  key ", text::line(key)));
-    }
-    match &question.ask {
-        Ask::Form { schema, .. } => {
-            parts.extend(form::field_lines(schema).map(|line| ("  ", line)))
-        }
-        Ask::Link { url, .. } | Ask::SignIn { url, .. } => parts.push(("  ", text::line(url))),
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => {}
-        Ask::Retry { .. } | Ask::Older { .. } => {}
-        Ask::Register { .. } | Ask::Client { .. } => {}
+    if let Body::Outline(outline) = &view.body {
+        parts.extend(
+            outline
+                .key
+                .as_ref()
+                .map(|key| ("  key ", text::line(key.raw()))),
+        );
+        parts.extend(
+            outline
+                .lines
+                .iter()
+                .map(|line| ("  ", line.raw().to_owned())),
+        );
     }
     let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));
-    said(excerpt, question);
+    message(excerpt, view);
     excerpt.release();
     for (mark, line) in parts {
         excerpt.quote_at(mark, &line);
@@ -430,21 +383,10 @@ pub(crate) fn because(why: Why) -> &'static str {
     }
 }
 
-/// The name that the person gave the server.
-fn name(asker: &Asker) -> LocalText {
-    given(&asker.name).short()
-}
-
 /// The call a question belongs to. What is called has a name of the server.
-fn for_call(page: &mut Page, call: Option<&Call>) {
-    match call {
-        Some(Call::Tool(name)) => page.quote_line("  for the tool ", name),
-        Some(Call::Task { number, tool }) => {
-            page.quote_line(words!("  for task {}, the tool ", *number), tool);
-        }
-        Some(Call::Prompt(name)) => page.quote_line("  for the prompt ", name),
-        Some(Call::Resource(uri)) => page.quote_line("  for the resource ", uri),
-        None => {}
+fn for_call(page: &mut Page, call: Option<&CallView>) {
+    if let Some(call) = call {
+        page.quote_line(words!("  {} ", call.label), call.name.clone());
     }
 }
 
@@ -458,19 +400,13 @@ pub(crate) fn verb(call: Option<&Call>) -> &'static str {
 }
 
 /// Where a server comes from: the command that started it or its address, then how it identifies itself.
-pub(crate) fn origin(page: &mut Page, asker: &Asker) {
-    match &asker.reached {
-        Origin::Typed(reached) => page.note(Style::Dim, given(reached)),
-        Origin::Listed(reached) => quote_cut(page, "  ", &text::line(reached.raw())),
+pub(crate) fn origin(page: &mut Page, asker: &AskerView) {
+    match &asker.origin {
+        Text::Ours(reached) => page.note(Style::Dim, reached.clone()),
+        Text::Peer(reached) => quote_cut(page, "  ", reached.raw()),
     }
     if let Some(claims) = &asker.claims {
-        let cut = |claim: &str| match text::head(claim, CLAIMED) {
-            (_, 0) => claim.to_owned(),
-            (head, _) => format!("{head}…"),
-        };
-        let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
-        let version = cut(&claims.version);
-        page.quote_line("  identifies as ", format!("{name} {version}"));
+        page.quote_line(words!("  {} ", claims.label), claims.text.clone());
     }
 }
 
@@ -486,9 +422,6 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 /// The most characters of such a text.
 const UNASKED: usize = 1024;
 
-/// The most characters of a name or version that a server gives itself.
-const CLAIMED: usize = 40;
-
 /// Puts on the page that a form seems to ask for secrets, and for which.
 pub fn secret(page: &mut Page, ask: &Ask) {
     page.blank();
@@ -499,29 +432,4 @@ pub fn secret(page: &mut Page, ask: &Ask) {
             page.quote_line("  ", field.label());
         }
     }
-}
-
-/// Puts the issuer and the scopes of a sign-in on the page: words of servers.
-fn sign_in(excerpt: &mut Excerpt<'_>, issuer: &str, scopes: Option<&str>) {
-    excerpt.quote_line("  at  ", issuer);
-    if let Some(scopes) = scopes {
-        excerpt.quote_line("  for ", scopes);
-    }
-}
-
-/// Puts on the page where this client would become known.
-fn register(excerpt: &mut Excerpt<'_>, issuer: &str) {
-    sign_in(excerpt, issuer, None);
-    let words = "askback is not known there, and registers itself before the sign-in begins.";
-    excerpt.page().say(Style::Plain, words);
-}
-
-/// Puts on the page where a client is to be registered by hand, and for which address.
-fn client(excerpt: &mut Excerpt<'_>, issuer: &str, returns_to: &str) {
-    sign_in(excerpt, issuer, None);
-    let words = "askback is not known there, and cannot register itself. Register a client there by hand, for the address";
-    excerpt.page().say(Style::Plain, words);
-    excerpt.quote_line("  ", returns_to);
-    let words = "and give its ID here. The port is another one each time, unless --callback-port names it; a client with a secret is named by --client-id and --client-secret-file instead.";
-    excerpt.page().say(Style::Plain, words);
 }

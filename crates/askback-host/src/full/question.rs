@@ -15,6 +15,7 @@ use crate::{
     page::{Excerpt, Look, Page, Rows, Style},
     question,
     text::{self, PeerText, Words, given},
+    view::View,
     words,
 };
 use askback::{forms::Field, protocol::CreateMessageResult};
@@ -26,6 +27,7 @@ pub(super) const REST: &str = "; F4 shows the whole";
 /// a model are seen. The person may be at another machine.
 pub(super) fn body(
     asker: &Asker,
+    view: &View,
     front: &Front<'_>,
     written: &Editor,
     look: Look,
@@ -40,7 +42,7 @@ pub(super) fn body(
         row.written(written.text(), Some(written.at()), room)
     };
     let mut rows = match front.step {
-        Step::Confirm | Step::Request(_) => why(front, look, shown),
+        Step::Confirm | Step::Request(_) => why(view, look, shown),
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             linked(link, look, is_elsewhere)
         }
@@ -128,6 +130,7 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
 
 /// The rows of a form that is looked over, but for the values of fields that are not to be seen.
 pub(super) fn review(
+    view: &View,
     front: &Front<'_>,
     draft: &Draft,
     hides: impl Fn(&Field) -> bool,
@@ -135,7 +138,7 @@ pub(super) fn review(
     shown: usize,
 ) -> Vec<Row> {
     let values = review::rows(draft, front.suggests(), hides, look.columns);
-    [why(front, look, shown), values].concat()
+    [why(view, look, shown), values].concat()
 }
 
 /// A row with the names of the tools that may be called: they stand at the end of a request, of which not
@@ -248,9 +251,9 @@ pub(super) fn is_read(step: &Step<'_>) -> bool {
 }
 
 /// The words of the server on a question, at most `shown` characters of it.
-fn why(front: &Front<'_>, look: Look, shown: usize) -> Vec<Row> {
+fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
     let mut page = Page::new(look);
-    question::why(&mut page, front.question, shown, REST);
+    question::why(&mut page, view, shown, REST);
     rows_of(&page.take())
 }
 

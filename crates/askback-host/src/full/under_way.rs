@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::{
     frame::{Row, wrapped},
-    heading::called,
+    heading::call_label,
 };
 use crate::{
     model::{Call, Desk, Far, UnderWay, WorstEnd},
     page::Style,
     text::{self, Words, given},
-    words,
+    view, words,
 };
 
 /// The columns of the bar.
@@ -49,15 +49,15 @@ pub(super) fn rows(
 
 fn head(desk: &Desk, call: &Call, worked: Duration, columns: usize) -> Row {
     let name = given(&desk.asker().name).short();
-    let (does, what) = called(call);
+    let call = view::call(call);
     let took = words!("{} s", worked.as_secs());
     let ends = text::columns(took.as_str()).saturating_add(2);
     let row = Row::new(columns)
         .ours(Style::Strong, words!("{} works", name))
-        .ours(Style::Strong, does);
+        .ours(Style::Strong, call_label(&call));
     let room = row.room().saturating_sub(ends);
     row.joined(|row| {
-        let row = row.peer(Style::Plain, &what, room);
+        let row = row.peer(Style::Plain, &call.name, room);
         row.ours(Style::Dim, words!("  {}", took))
     })
 }

@@ -70,8 +70,8 @@ impl<'a> Excerpt<'a> {
     }
 
     /// A line of ours of which there are as many as the server likes.
-    pub(crate) fn say(&mut self, style: Style, line: &'static str) {
-        let characters = line.chars().count();
+    pub(crate) fn say(&mut self, style: Style, line: Words) {
+        let characters = line.as_str().chars().count();
         match self.left.checked_sub(characters) {
             Some(left) => {
                 self.left = left;

@@ -10,6 +10,8 @@ use std::{
     ops::Range,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     model::link::Link,
     text::{self, GUTTER, LocalText, PeerText, Words},
@@ -52,7 +54,8 @@ pub enum LookSource {
 }
 
 /// The styles there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Style {
     /// As it is.
     Plain,

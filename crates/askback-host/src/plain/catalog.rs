@@ -14,7 +14,7 @@ use crate::{
     page::{Page, Style},
     question,
     text::{Words, given},
-    words,
+    view, words,
 };
 
 /// The indent of a name and of its description.
@@ -30,7 +30,7 @@ pub fn identity(
     instructions: Option<&str>,
 ) {
     page.say(Style::Strong, given(&asker.name).short());
-    question::origin(page, asker);
+    question::origin(page, &view::asker(asker));
     page.note(Style::Plain, words!("MCP {}", revision));
     let can = abilities(capabilities);
     page.note(Style::Plain, words!("Offers {}", can));

@@ -10,6 +10,7 @@ use crate::{
     page::{LookSource, Page, Style},
     question,
     text::Words,
+    view,
     wire::MessageSelection,
 };
 
@@ -212,7 +213,10 @@ impl Dialog {
                     .say(Style::Dim, "A line with only a dot ends the text.");
                 return Vec::new();
             }
-            LineMeaning::More => question::why(&mut self.page, front.question, usize::MAX, REST),
+            LineMeaning::More => {
+                let view = view::view(desk.asker(), &front);
+                question::why(&mut self.page, &view, usize::MAX, REST);
+            }
             LineMeaning::Link => question::link_alone(&mut self.page, &front),
             LineMeaning::Code => question::link_code(&mut self.page, &front),
             LineMeaning::Wire(shown) => self.wire = Some(shown),
@@ -351,14 +355,14 @@ impl Dialog {
         if before == Some(now) && !again {
             return;
         }
+        let view = view::view(desk.asker(), &front);
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
             if front.is_unfinished() {
                 question::unfinished(&mut self.page, desk.asker(), &front);
             } else {
-                let of = (front.position, front.total);
-                question::head(&mut self.page, desk.asker(), front.question, of);
-                question::why(&mut self.page, front.question, self.shown, REST);
+                question::head(&mut self.page, &view);
+                question::why(&mut self.page, &view, self.shown, REST);
             }
         }
         if before != Some(now) {

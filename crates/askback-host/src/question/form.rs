@@ -215,7 +215,7 @@ pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
 }
 
 /// The fields of a form, in a line each.
-pub(super) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
+pub(crate) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
     schema.fields.iter().map(|field| {
         let optional = if field.required { "" } else { ", optional" };
         let default = field.default_value().map_or_else(String::new, |value| {

@@ -1,17 +1,14 @@
 //! Requests to a model and its replies, in lines on a page.
 
-use std::collections::HashMap;
-
-use askback::protocol::{
-    CreateMessageParams, IncludeContext, Role, SamplingBlock, SamplingMessage,
-};
+use askback::protocol::SamplingBlock;
 
 use super::tools;
 use crate::{
     content,
     model::{Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
-    text::{self, LocalText, PeerText, Words, given},
+    text::{self, LocalText, Words, given},
+    view::{self, BlockView, Labelled, MessageView, RequestView},
     words,
 };
 
@@ -43,7 +40,7 @@ pub(super) fn step(page: &mut Page, server: LocalText, front: &Front<'_>) {
                 page.blank();
                 page.say(Style::Strong, "As you changed it:");
                 let mut excerpt = Excerpt::new(page, usize::MAX);
-                request(&mut excerpt, &sampling.request);
+                request(&mut excerpt, &view::request(&sampling.request));
                 excerpt.end(LEFT_OUT);
             }
             let words = words!("1 of 2, the request: it runs on {}.", model(front.model));
@@ -85,18 +82,23 @@ fn ready(page: &mut Page, server: LocalText, sampling: &Sampling) {
     }
 }
 
-/// Puts a request to a model on the page: what is wished of the model, and its messages. The last of them stands at the
-/// end and has room kept for it, for it is what is new; those left out are the first.
-pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
+/// Puts a request to a model on the page. Its last message has room kept for it, for it is what is new; the messages
+/// that are left out are the first.
+pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     let sizes: Vec<_> = request.messages.iter().map(size).collect();
     let all = sizes.iter().copied().fold(0, usize::saturating_add);
     excerpt.reserve(all);
-    if let Some(system) = &request.system_prompt {
-        excerpt.say(Style::Dim, "to the model:");
-        excerpt.quote(system);
+    if let Some(system) = &request.system {
+        excerpt.say(Style::Dim, system.label.clone());
+        excerpt.quote(system.text.raw());
     }
-    wishes(excerpt, request);
-    tools::offered(excerpt, request);
+    excerpt.page().note(Style::Dim, request.wishes.clone());
+    for hint in &request.hints {
+        excerpt.quote_line(words!("  {} ", hint.label), hint.text.raw());
+    }
+    if let Some(tools) = &request.tools {
+        tools::offered(excerpt, tools);
+    }
     excerpt.release();
     let mut left = excerpt.left();
     let fitting = sizes.iter().rev().take_while(|&&size| {
@@ -106,117 +108,51 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) 
     });
     let earlier = sizes.len().saturating_sub(fitting.count().max(1));
     let (earlier, last) = request.messages.split_at(earlier);
-    match earlier.len() {
-        0 => {}
-        1 => excerpt.leave_out(
-            "1 message before is left out",
-            earlier.iter().map(characters).sum(),
-        ),
-        count => {
-            let words = words!("{} messages before are left out", count);
-            excerpt.leave_out(words, earlier.iter().map(characters).sum());
-        }
+    let words: Option<Words> = match earlier.len() {
+        0 => None,
+        1 => Some("1 message before is left out".into()),
+        count => Some(words!("{} messages before are left out", count)),
+    };
+    if let Some(words) = words {
+        excerpt.leave_out(words, earlier.iter().map(characters).sum());
     }
-    let blocks = earlier.iter().flat_map(|said| said.content.blocks());
-    let mut names: HashMap<_, _> = blocks.filter_map(named).collect();
-    for said in last {
-        let blocks = said.content.blocks();
-        let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
-        let role = match said.role {
-            Role::User if blocks.iter().any(is_result) => "from the tools:",
-            Role::User => "from the user:",
-            Role::Assistant => "from the model:",
-        };
-        excerpt.say(Style::Dim, role);
-        for block in blocks {
+    for message in last {
+        excerpt.say(Style::Dim, message.from.clone());
+        for block in &message.blocks {
             match block {
-                SamplingBlock::Text(block) => excerpt.quote(&block.text),
-                SamplingBlock::ToolUse(call) => {
-                    names.extend(named(block));
-                    tools::called(excerpt, call);
+                BlockView::Text(text) => excerpt.quote(text.raw()),
+                BlockView::Call(call) => labelled(excerpt, call),
+                BlockView::Result(of, text) => {
+                    labelled(excerpt, of);
+                    excerpt.quote(text.raw());
                 }
-                SamplingBlock::ToolResult(result) => {
-                    let name = names.get(result.tool_use_id.as_str()).copied();
-                    tools::result(excerpt, name, result);
-                }
-                other => excerpt.quote(content::sampling_block(other).raw()),
             }
         }
     }
 }
 
-/// The id of a call, and the tool that it calls.
-fn named(block: &SamplingBlock) -> Option<(&str, &str)> {
-    match block {
-        SamplingBlock::ToolUse(call) => Some((&call.id, &call.name)),
-        _ => None,
-    }
+fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
+    excerpt.quote_line(words!("{} ", line.label), line.text.raw());
 }
 
-/// The texts of a message, as they are shown.
-fn texts(said: &SamplingMessage) -> impl Iterator<Item = PeerText> {
-    said.content.blocks().iter().map(|block| match block {
-        SamplingBlock::ToolUse(call) => tools::called_text(call),
-        SamplingBlock::ToolResult(result) => tools::result_text(result),
-        other => content::sampling_block(other),
+/// The texts of a message.
+fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
+    message.blocks.iter().map(|block| match block {
+        BlockView::Text(text) | BlockView::Result(_, text) => text.raw(),
+        BlockView::Call(call) => call.text.raw(),
     })
 }
 
 /// How much room a message takes, with the line on whose it is.
-fn size(said: &SamplingMessage) -> usize {
-    let texts = texts(said).map(|text| text::extent(text.raw()));
+fn size(message: &MessageView) -> usize {
+    let texts = texts(message).map(text::extent);
     texts.fold(ROLE, usize::saturating_add)
 }
 
 /// The most characters of the line on whose a message is.
 const ROLE: usize = 16;
 
-fn characters(said: &SamplingMessage) -> usize {
-    let texts = texts(said).map(|text| text.raw().chars().count());
+fn characters(message: &MessageView) -> usize {
+    let texts = texts(message).map(|text| text.chars().count());
     texts.fold(ROLE, usize::saturating_add)
-}
-
-/// Puts the server's model preferences on the page.
-fn wishes(excerpt: &mut Excerpt<'_>, request: &CreateMessageParams) {
-    let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
-    wishes.extend(
-        request
-            .temperature
-            .map(|value| words!("temperature {}", value)),
-    );
-    let preferences = request.model_preferences.as_ref();
-    let priorities = preferences.map(|preferences| {
-        [
-            ("cost", preferences.cost_priority),
-            ("speed", preferences.speed_priority),
-            ("intelligence", preferences.intelligence_priority),
-        ]
-    });
-    for (name, priority) in priorities.into_iter().flatten() {
-        wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
-    }
-    let stops = request.stop_sequences.as_deref().unwrap_or_default();
-    let context = match request.include_context {
-        None | Some(IncludeContext::None) => None,
-        Some(IncludeContext::ThisServer) => {
-            Some("with the context of this server, which is left out")
-        }
-        Some(IncludeContext::AllServers) => {
-            Some("with the context of all servers, which is left out")
-        }
-    };
-    wishes.extend(context.map(Words::from));
-    let wishes = Words::join(wishes, " · ");
-    excerpt.page().note(Style::Dim, wishes);
-    let hints = preferences.and_then(|preferences| preferences.hints.as_deref());
-    for name in hints
-        .into_iter()
-        .flatten()
-        .filter_map(|hint| hint.name.as_ref())
-    {
-        excerpt.quote_line("  model like ", name);
-    }
-    for stop in stops {
-        excerpt.quote_line("  stops at ", stop);
-    }
 }

@@ -1,6 +1,7 @@
 //! Text of a peer.
 
 use askback::protocol::RawJson;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::head;
@@ -11,8 +12,17 @@ use super::head;
 /// It is shown behind the [`GUTTER`](super::GUTTER) and nowhere else: it has no `Display`, and the
 /// page takes it by [`quote`](crate::page::Page::quote) alone. Any text may become one; none
 /// becomes anything else again but by [`PeerText::raw`], which is for programs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// Serialised, it is `{"peer": …}`, which does not read as words of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "PeerJson", from = "PeerJson")]
 pub struct PeerText(String);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PeerJson {
+    peer: String,
+}
 
 impl PeerText {
     /// JSON, as it came. On a terminal it is shown with escapes for what acts or hides, which JSON
@@ -30,6 +40,18 @@ impl PeerText {
     pub fn cut(&self, most: usize) -> (Self, usize) {
         let (head, more) = head(&self.0, most);
         (Self(head.to_owned()), more)
+    }
+}
+
+impl From<PeerText> for PeerJson {
+    fn from(text: PeerText) -> Self {
+        Self { peer: text.0 }
+    }
+}
+
+impl From<PeerJson> for PeerText {
+    fn from(text: PeerJson) -> Self {
+        Self(text.peer)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, fmt::Write as _};
 
+use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
 
 use super::line;
@@ -49,8 +50,17 @@ const DIGITS: usize = 12;
 ///
 /// let ours = Words::from(String::from("travel asks"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// Serialised words are `{"ours": …}`. Reading them back makes visible what acts or hides.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "WordsJson", from = "WordsJson")]
 pub struct Words(String);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordsJson {
+    ours: String,
+}
 
 /// Text of the person, the operator or this machine: a name that was typed, a path, what the
 /// operating system says of an error. What acts or hides in it is made visible.
@@ -171,6 +181,18 @@ impl LocalText {
         let begins = self.0.chars().take(SHORT.saturating_sub(SHORT_END));
         let ends = self.0.chars().skip(count.saturating_sub(SHORT_END));
         Self(begins.chain(['…']).chain(ends).collect())
+    }
+}
+
+impl From<Words> for WordsJson {
+    fn from(words: Words) -> Self {
+        Self { ours: words.0 }
+    }
+}
+
+impl From<WordsJson> for Words {
+    fn from(words: WordsJson) -> Self {
+        Self(line(&words.ours))
     }
 }
 

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full,
     journey, link, link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in,
-    sign_in_for_more, suggested, travel, unfinished, vacation,
+    sign_in_for_more, suggested, travel, unfinished, vacation, view,
 };
 
 /// An event of a conversation.
@@ -101,6 +101,7 @@ impl Seat {
 
     /// The new rows of the screen.
     fn screen(&mut self) -> String {
+        view::travels(&self.desk);
         self.dialog.show(&self.desk, false);
         self.dialog.page().take().to_string()
     }

@@ -13,6 +13,7 @@ mod script;
 mod several;
 mod suggest;
 mod unattended;
+mod view;
 mod wire;
 mod witness;
 

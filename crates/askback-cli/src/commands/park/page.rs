@@ -6,11 +6,11 @@ use askback::{
     protocol::{ElicitParams, InputRequest},
 };
 use askback_host::{
-    model::{Ask, Call, Question, link},
+    model::{Ask, Asker, Call, Origin, Question, link},
     page::{Excerpt, Page, Style},
     question,
     text::given,
-    words,
+    view, words,
 };
 
 use super::ParkedCallReport;
@@ -60,7 +60,12 @@ fn put_question(page: &mut Page, id: &str, call: &ParkedCall, key: String, reque
         key: Some(key),
         ask,
     };
-    question::body(&mut excerpt, &question, 0);
+    let asker = Asker {
+        name: call.server.clone(),
+        reached: Origin::Typed(call.line.join(" ")),
+        claims: None,
+    };
+    question::body(&mut excerpt, &view::outline(&asker, &question), 0);
     let whole = words!(
         " are left out: askback answer {} --json shows them",
         given(id)

@@ -9,7 +9,7 @@ use crate::{
     model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
     text::Words,
-    words,
+    view, words,
 };
 
 impl Screen {
@@ -74,7 +74,8 @@ impl Screen {
         frame: &mut Frame,
     ) {
         let columns = size.columns;
-        let head = heading::head(desk, front, look, self.shown, size.rows / 3);
+        let view = view::view(desk.asker(), front);
+        let head = heading::head(&view, front, look, self.shown, size.rows / 3);
         let (body, focused) = match front.step {
             Step::Filling(draft) => {
                 let (rows, focused) = self.form.rows(front, draft, columns);
@@ -82,12 +83,13 @@ impl Screen {
             }
             Step::Review(draft) => {
                 let hides = |field: &_| self.form.hides(&front.question.ask, field);
-                let rows = question::review(front, draft, hides, look, self.shown);
+                let rows = question::review(&view, front, draft, hides, look, self.shown);
                 (rows, None)
             }
             _ => {
                 let rows = question::body(
                     desk.asker(),
+                    &view,
                     front,
                     &self.text,
                     look,

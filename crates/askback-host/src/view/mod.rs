@@ -1,0 +1,367 @@
+//! What a person is shown about the question in front, as plain data.
+//!
+//! [`view`] is the only place that composes these sentences. Renderers lay a [`View`] out and add none. It can be
+//! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other.
+
+mod sampling;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use sampling::request;
+pub use sampling::{BlockView, MessageView, RequestView, ToolView, ToolsView};
+
+use crate::{
+    model::{Ask, Asker, Call, Front, Origin, Question},
+    page::Style,
+    question::field_lines,
+    text::{self, LocalText, PeerText, Words, given},
+    words,
+};
+
+/// Everything a person is shown about a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// What kind of question it is.
+    pub kind: Kind,
+    /// Who wants what.
+    pub title: Title,
+    /// Its place among several questions.
+    pub queue: Option<Queue>,
+    /// The server that asks.
+    pub asker: AskerView,
+    /// The call it belongs to.
+    pub call: Option<CallView>,
+    /// Why it is asked.
+    pub message: Vec<Part>,
+    /// What is wanted now.
+    pub body: Body,
+}
+
+/// The kind of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A form of a server.
+    Form,
+    /// A link of a server.
+    Link,
+    /// A text that a model would write.
+    Sampling,
+    /// The folders that a server may work in.
+    Roots,
+    /// The arguments of a call, or a request that is edited.
+    Arguments,
+    /// A call that may be made again after its connection was lost.
+    Retry,
+    /// A call that may be made again in an older revision.
+    Older,
+    /// A step of signing in.
+    SignIn,
+}
+
+/// The title of a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Title {
+    /// On a line of its own.
+    pub words: Words,
+    /// Before the name of the call.
+    pub inline: Words,
+    /// If there is little room.
+    pub short: Words,
+}
+
+/// The place of a question among several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Which of the questions it is, from 1.
+    pub position: usize,
+    /// How many there are, with those of other servers.
+    pub total: usize,
+    /// The same in words.
+    pub words: Words,
+    /// If there is little room.
+    pub short: Words,
+}
+
+/// A server as the person knows it, and as it describes itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskerView {
+    /// The name that the person gave it.
+    pub name: Words,
+    /// Its command or address.
+    pub origin: Text,
+    /// The name and version that it gives itself.
+    pub claims: Option<Labelled>,
+}
+
+/// What is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallView {
+    /// Before the name, on a line of its own: `for the tool`.
+    pub label: Words,
+    /// Before the name, behind a title: `call`. Empty if the title says it.
+    pub short: Words,
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub name: PeerText,
+}
+
+/// A text of ours or of a peer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Text {
+    /// Ours.
+    Ours(Words),
+    /// A peer's.
+    Peer(PeerText),
+}
+
+/// Text of a peer behind a label of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labelled {
+    /// The label.
+    pub label: Words,
+    /// The text.
+    pub text: PeerText,
+}
+
+/// A part of the message of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// A sentence of ours.
+    Say(Style, Words),
+    /// What went wrong, and the words of the other side on it.
+    Wrong(Words, Option<PeerText>),
+    /// A text of a peer, of any number of lines.
+    Text(PeerText),
+    /// A fact in a line.
+    Line(Labelled),
+    /// A fact in a line below another. It may have no label.
+    Detail(Labelled),
+    /// A request to a model.
+    Request(Box<RequestView>),
+}
+
+/// What is wanted from the person now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// Nothing beside an action.
+    Nothing,
+    /// What a person would be asked, if there is none.
+    Outline(Outline),
+}
+
+/// The fields or the link of a question that cannot be answered here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outline {
+    /// The key of the question.
+    pub key: Option<PeerText>,
+    /// Each field or link.
+    pub lines: Vec<PeerText>,
+}
+
+/// The most characters of a name or version that a server gives itself.
+const CLAIM_MAX_CHARS: usize = 40;
+
+/// What a person is shown about the question in front.
+pub fn view(asker: &Asker, front: &Front<'_>) -> View {
+    let (position, total) = (front.position, front.total);
+    let queue = (total > 1).then(|| Queue {
+        position,
+        total,
+        words: words!("question {} of {}", position, total),
+        short: words!("{} of {}", position, total),
+    });
+    View {
+        queue,
+        ..with(asker, front.question, Body::Nothing)
+    }
+}
+
+/// What is shown about a question that no person can answer here.
+pub fn outline(asker: &Asker, question: &Question) -> View {
+    let lines = match &question.ask {
+        Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),
+        Ask::Link { url, .. } | Ask::SignIn { url, .. } => vec![text::line(url).into()],
+        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => Vec::new(),
+        Ask::Retry { .. } | Ask::Older { .. } => Vec::new(),
+        Ask::Register { .. } | Ask::Client { .. } => Vec::new(),
+    };
+    let key = question.key.as_ref().map(PeerText::from);
+    with(asker, question, Body::Outline(Outline { key, lines }))
+}
+
+fn with(asker: &Asker, question: &Question, body: Body) -> View {
+    let call = question.call.as_ref().map(|call| CallView {
+        short: match (&question.ask, call) {
+            (Ask::Arguments { .. }, Call::Tool(_)) => Words::default(),
+            _ => self::call(call).short,
+        },
+        ..self::call(call)
+    });
+    View {
+        kind: kind(&question.ask),
+        title: title(question, name(asker)),
+        queue: None,
+        asker: self::asker(asker),
+        call,
+        message: message(&question.ask),
+        body,
+    }
+}
+
+/// The name that the person gave the server.
+pub(crate) fn name(asker: &Asker) -> LocalText {
+    given(&asker.name).short()
+}
+
+fn kind(ask: &Ask) -> Kind {
+    match ask {
+        Ask::Form { .. } => Kind::Form,
+        Ask::Link { .. } => Kind::Link,
+        Ask::Sample(_) => Kind::Sampling,
+        Ask::Roots => Kind::Roots,
+        Ask::Arguments { .. } => Kind::Arguments,
+        Ask::Retry { .. } => Kind::Retry,
+        Ask::Older { .. } => Kind::Older,
+        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => Kind::SignIn,
+    }
+}
+
+fn title(question: &Question, name: LocalText) -> Title {
+    let words: Words = match &question.ask {
+        Ask::Form { .. } => words!("{} asks", name),
+        Ask::Link { .. } => words!("{} wants to open a page", name),
+        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
+        Ask::Roots => words!("{} asks which folders it may work in", name),
+        Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
+            words!("{} wants you to sign in", name)
+        }
+        Ask::Retry { .. } => words!("The connection to {} was lost", name),
+        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
+        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
+        Ask::Arguments { .. } => "The arguments of the call".into(),
+    };
+    let inline = match &question.ask {
+        Ask::Arguments { .. } if !question.edits_request() => "The arguments of".into(),
+        _ => words.clone(),
+    };
+    let short = match &question.ask {
+        Ask::Sample(_) => words!("{} asks for a model's text", name),
+        Ask::Roots => words!("{} asks for folders", name),
+        Ask::Retry { .. } => words!("{} was lost", name),
+        _ => inline.clone(),
+    };
+    Title {
+        words,
+        inline,
+        short,
+    }
+}
+
+/// A server as it is shown.
+pub fn asker(asker: &Asker) -> AskerView {
+    let cut = |claim: &str| match text::head(claim, CLAIM_MAX_CHARS) {
+        (_, 0) => claim.to_owned(),
+        (head, _) => format!("{head}…"),
+    };
+    AskerView {
+        name: name(asker).into(),
+        origin: match &asker.reached {
+            Origin::Typed(reached) => Text::Ours(given(reached).into()),
+            Origin::Listed(reached) => Text::Peer(text::line(reached.raw()).into()),
+        },
+        claims: asker.claims.as_ref().map(|claims| {
+            let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
+            Labelled {
+                label: "identifies as".into(),
+                text: format!("{name} {}", cut(&claims.version)).into(),
+            }
+        }),
+    }
+}
+
+/// A call as it is shown.
+pub(crate) fn call(call: &Call) -> CallView {
+    let (label, short, name): (Words, Words, _) = match call {
+        Call::Tool(name) => ("for the tool".into(), "call".into(), name),
+        Call::Task { number, tool } => (
+            words!("for task {}, the tool", *number),
+            words!("task {}", *number),
+            tool,
+        ),
+        Call::Prompt(name) => ("for the prompt".into(), "prompt".into(), name),
+        Call::Resource(uri) => ("for the resource".into(), "resource".into(), uri),
+    };
+    CallView {
+        label,
+        short,
+        name: name.into(),
+    }
+}
+
+fn message(ask: &Ask) -> Vec<Part> {
+    let line = |label: &'static str, text: &str| Labelled {
+        label: label.into(),
+        text: text.into(),
+    };
+    let at = |issuer: &str| Part::Detail(line("at", issuer));
+    match ask {
+        Ask::Sample(it) => vec![Part::Request(Box::new(request(it)))],
+        Ask::Retry {
+            why,
+            quoted,
+            written,
+            secret,
+        } => {
+            let kept = "What you wrote is kept, and is sent again where the same is asked.";
+            let not_kept = "A form that asks for a secret is not kept: you fill it in again.";
+            let form: Option<Words> = match (written, secret) {
+                (true, true) => Some(words!("{} {}", kept, not_kept)),
+                (true, false) => Some(kept.into()),
+                (false, true) => Some(not_kept.into()),
+                (false, false) => None,
+            };
+            let again = "What the call did before it was lost, it does again.";
+            let mut parts = vec![Part::Wrong(why.clone(), quoted.clone())];
+            parts.extend(form.map(|words| Part::Say(Style::Plain, words)));
+            parts.push(Part::Say(Style::Warning, again.into()));
+            parts
+        }
+        Ask::Older { revision } => {
+            let words = words!(
+                "Call it again in {}? The server is started again for that, or reached again.",
+                *revision
+            );
+            vec![Part::Say(Style::Plain, words)]
+        }
+        Ask::Register { issuer } => {
+            let words =
+                "askback is not known there, and registers itself before the sign-in begins.";
+            vec![at(issuer), Part::Say(Style::Plain, words.into())]
+        }
+        Ask::Client { issuer, returns_to } => {
+            let register = "askback is not known there, and cannot register itself. Register a client there by hand, for the address";
+            let name = "and give its ID here. The port is another one each time, unless --callback-port names it; a client with a secret is named by --client-id and --client-secret-file instead.";
+            vec![
+                at(issuer),
+                Part::Say(Style::Plain, register.into()),
+                Part::Detail(line("", returns_to)),
+                Part::Say(Style::Plain, name.into()),
+            ]
+        }
+        Ask::SignIn {
+            issuer,
+            scopes,
+            more,
+            ..
+        } => {
+            let scopes = scopes.as_deref().map(|it| Part::Detail(line("for", it)));
+            let more = more.as_deref();
+            let more = more.map(|it| Part::Line(line("Not asked for before:", it)));
+            [at(issuer)].into_iter().chain(scopes).chain(more).collect()
+        }
+        ask => vec![Part::Text(ask.message().unwrap_or_default().into())],
+    }
+}

@@ -1,0 +1,229 @@
+//! Requests to a model, as they are shown.
+
+use std::collections::HashMap;
+
+use askback::{
+    forms::{Content, FormSchema},
+    limits::Limits,
+    protocol::{
+        CreateMessageParams, IncludeContext, Role, SamplingBlock, SamplingMessage, Tool,
+        ToolChoiceMode, ToolResultContent, ToolUseContent,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use super::Labelled;
+use crate::{
+    content, model,
+    question::field_lines,
+    text::{self, PeerText, Words},
+    words,
+};
+
+/// A request to a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestView {
+    /// The system prompt.
+    pub system: Option<Labelled>,
+    /// What is wished of the model: tokens, temperature, priorities.
+    pub wishes: Words,
+    /// The models it should be like, and the texts at which it stops.
+    pub hints: Vec<Labelled>,
+    /// The tools that may be called.
+    pub tools: Option<ToolsView>,
+    /// The messages, oldest first.
+    pub messages: Vec<MessageView>,
+}
+
+/// The tools that a request offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolsView {
+    /// Whether they may be called.
+    pub words: Words,
+    /// The tools.
+    pub tools: Vec<ToolView>,
+}
+
+/// A tool that a request offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolView {
+    /// Its name, and its title if that says more.
+    pub name: PeerText,
+    /// Its description.
+    pub description: Option<PeerText>,
+    /// Its arguments, one a line.
+    pub arguments: Vec<PeerText>,
+    /// Its schema, if that cannot be shown as arguments.
+    pub schema: Option<PeerText>,
+}
+
+/// A message of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageView {
+    /// Whose it is.
+    pub from: Words,
+    /// Its blocks.
+    pub blocks: Vec<BlockView>,
+}
+
+/// A block of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockView {
+    /// A text, or the description of what is none.
+    Text(PeerText),
+    /// A call of a tool with its arguments.
+    Call(Labelled),
+    /// The tool whose result it is, and the result.
+    Result(Labelled, PeerText),
+}
+
+pub(crate) fn request(request: &CreateMessageParams) -> RequestView {
+    let preferences = request.model_preferences.as_ref();
+    let models = preferences.and_then(|preferences| preferences.hints.as_deref());
+    let models = models.unwrap_or_default().iter();
+    let models = models.filter_map(|hint| hint.name.as_ref());
+    let stops = request.stop_sequences.iter().flatten();
+    let labelled = |label: &'static str| {
+        move |text: &String| Labelled {
+            label: label.into(),
+            text: text.into(),
+        }
+    };
+    let mut names = HashMap::new();
+    let messages = request.messages.iter();
+    RequestView {
+        system: request
+            .system_prompt
+            .as_ref()
+            .map(labelled("to the model:")),
+        wishes: wishes(request),
+        hints: models
+            .map(labelled("model like"))
+            .chain(stops.map(labelled("stops at")))
+            .collect(),
+        tools: tools(request),
+        messages: messages.map(|said| message(said, &mut names)).collect(),
+    }
+}
+
+fn wishes(request: &CreateMessageParams) -> Words {
+    let mut wishes = vec![words!("at most {} tokens", request.max_tokens)];
+    wishes.extend(
+        request
+            .temperature
+            .map(|value| words!("temperature {}", value)),
+    );
+    let preferences = request.model_preferences.as_ref();
+    let priorities = preferences.map(|preferences| {
+        [
+            ("cost", preferences.cost_priority),
+            ("speed", preferences.speed_priority),
+            ("intelligence", preferences.intelligence_priority),
+        ]
+    });
+    for (name, priority) in priorities.into_iter().flatten() {
+        wishes.extend(priority.map(|priority| words!("{} {}", name, priority)));
+    }
+    let context = match request.include_context {
+        None | Some(IncludeContext::None) => None,
+        Some(IncludeContext::ThisServer) => {
+            Some("with the context of this server, which is left out")
+        }
+        Some(IncludeContext::AllServers) => {
+            Some("with the context of all servers, which is left out")
+        }
+    };
+    wishes.extend(context.map(Words::from));
+    Words::join(wishes, " · ")
+}
+
+/// A message; `names` are the tools of the calls so far, by the ids of the calls.
+fn message<'a>(said: &'a SamplingMessage, names: &mut HashMap<&'a str, &'a str>) -> MessageView {
+    let blocks = said.content.blocks();
+    let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
+    let from = match said.role {
+        Role::User if blocks.iter().any(is_result) => "from the tools:",
+        Role::User => "from the user:",
+        Role::Assistant => "from the model:",
+    };
+    let blocks = blocks.iter().map(|block| match block {
+        SamplingBlock::ToolUse(call) => {
+            names.insert(&call.id, &call.name);
+            BlockView::Call(called(call))
+        }
+        SamplingBlock::ToolResult(it) => result(names.get(it.tool_use_id.as_str()).copied(), it),
+        other => BlockView::Text(content::sampling_block(other)),
+    });
+    MessageView {
+        from: from.into(),
+        blocks: blocks.collect(),
+    }
+}
+
+fn called(call: &ToolUseContent) -> Labelled {
+    let input = match call.input.as_str() {
+        "{}" => String::new(),
+        input => format!(" {}", text::json(input)),
+    };
+    Labelled {
+        label: "calls".into(),
+        text: format!("{}{input}", call.name).into(),
+    }
+}
+
+fn result(name: Option<&str>, result: &ToolResultContent) -> BlockView {
+    let label = match result.is_error {
+        Some(true) => "failed:",
+        _ => "result of",
+    };
+    let of = Labelled {
+        label: label.into(),
+        text: name.unwrap_or(&result.tool_use_id).into(),
+    };
+    let text = match &result.structured_content {
+        Some(structured) if result.content.is_empty() => PeerText::from(structured),
+        _ => content::blocks_text(&result.content),
+    };
+    BlockView::Result(of, text)
+}
+
+fn tools(request: &CreateMessageParams) -> Option<ToolsView> {
+    let tools = request.tools.as_deref().unwrap_or_default();
+    let words = match model::mode(request) {
+        ToolChoiceMode::Auto => "may call these tools:",
+        ToolChoiceMode::Required => "has to call one of these tools:",
+        ToolChoiceMode::None => "is to call none of these tools:",
+    };
+    (!tools.is_empty()).then(|| ToolsView {
+        words: words.into(),
+        tools: tools.iter().map(tool).collect(),
+    })
+}
+
+fn tool(tool: &Tool) -> ToolView {
+    let schema = tool.input_schema.as_str();
+    let form = FormSchema::parse_arguments(schema.as_bytes(), &Limits::default().forms).ok();
+    let arguments = form.iter().flat_map(field_lines).map(PeerText::from);
+    let arguments: Vec<_> = arguments.collect();
+    let is_shown = !arguments.is_empty() || says_nothing(tool);
+    ToolView {
+        name: match &tool.title {
+            Some(title) if *title != tool.name => format!("{} ({title})", tool.name).into(),
+            _ => PeerText::from(&tool.name),
+        },
+        description: tool.description.as_ref().map(PeerText::from),
+        arguments,
+        schema: (!is_shown).then(|| PeerText::from(text::json(schema))),
+    }
+}
+
+/// Whether the schema of a tool without fields says nothing of its arguments.
+fn says_nothing(tool: &Tool) -> bool {
+    let schema: Result<Content, _> = tool.input_schema.decode();
+    let known = ["type", "properties", "$schema", "additionalProperties"];
+    schema.is_ok_and(|schema| {
+        schema.get("type").is_some_and(|kind| kind == "object")
+            && schema.keys().all(|key| known.contains(&key.as_str()))
+    })
+}
