@@ -6,20 +6,21 @@ mod link;
 pub(crate) mod sampling;
 pub(crate) mod tools;
 
-pub(crate) use form::{field_lines, fields, has_secret, is_secret, options_with, reviewed};
+pub use form::secret;
+pub(crate) use form::{fields, options_with};
 pub(crate) use help::help;
-pub(crate) use link::{LEADS_ON, leads_on, link, link_alone, link_code, on_this_machine};
 pub use link::{destination, warnings};
+pub(crate) use link::{leads_on, link, link_alone, link_code};
 
 use crate::{
     folder,
     model::{
-        Ask, Asker, Call, Front, Notice, Question, Reply, Stance, Step, Suggestions, Wants, Why,
+        Asker, Call, Front, Notice, Question, Reply, Stance, Step, Suggestions, Wants, Why,
         link::Refusal,
     },
     page::{Excerpt, Page, Style},
     text::{self, PeerText, Words},
-    view::{self, AskerView, Body, CallView, Kind, Part, Text, View, name},
+    view::{self, AskerView, Body, CallView, Kind, LinkStep, LinkView, Part, Text, View, name},
     words,
 };
 
@@ -40,15 +41,10 @@ pub(crate) fn head(page: &mut Page, view: &View) {
 }
 
 /// Puts on the page that a link is asked for again, which the person has been to.
-pub(crate) fn unfinished(page: &mut Page, asker: &Asker, front: &Front<'_>) {
+pub(crate) fn unfinished(page: &mut Page, link: &LinkView, words: &Words) {
     page.blank();
-    page.say(
-        Style::Strong,
-        words!("{} still waits: the page is not finished.", name(asker)),
-    );
-    if let Step::Opened(link) = front.step {
-        page.link(link);
-    }
+    page.say(Style::Strong, words.clone());
+    page.link(&link.destination.address);
 }
 
 /// Puts on the page what the server says about its question, at most `shown` characters of it; the words say how the
@@ -84,28 +80,19 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.
-pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize) {
+pub(crate) fn step(page: &mut Page, asker: &Asker, view: &View, front: &Front<'_>, at: usize) {
+    match &view.body {
+        Body::Secret(it) => secret(page, it),
+        Body::Form(form) => form
+            .fields
+            .get(at)
+            .into_iter()
+            .for_each(|it| form::field(page, it)),
+        Body::Review(form) => form::review(page, form),
+        Body::Link(link) => link::step(page, link),
+        Body::Nothing | Body::Outline(_) => {}
+    }
     match front.step {
-        Step::Secret(_) => secret(page, &front.question.ask),
-        Step::Filling(draft) => form::field(page, &front.question.ask, draft, at),
-        Step::Review(draft) => form::review(page, asker, front.question, draft),
-        Step::Consent(link) => {
-            destination(page, link);
-            page.link(link);
-        }
-        Step::Opened(_) => {
-            page.blank();
-            let words = match front.goes_on() {
-                true => "When you have opened it, press Enter.",
-                false => "When you are done there, come back and press Enter.",
-            };
-            page.say(Style::Plain, words);
-        }
-        Step::Returning(_) => {
-            page.blank();
-            let words = "Waiting for the browser. If it is on another machine, paste the whole address it ends at.";
-            page.say(Style::Plain, words);
-        }
         Step::Reread(written) => {
             page.blank();
             page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
@@ -128,26 +115,32 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, front: &Front<'_>, at: usize)
             let words = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
             page.note(Style::Dim, words);
         }
-        Step::Confirm | Step::Sure(_) | Step::Folders(None) | Step::Reason => {}
+        _ => {}
     }
 }
 
 /// Puts on the page what can be typed, and the prompt.
-pub(crate) fn ask(page: &mut Page, front: &Front<'_>, at: usize) {
+pub(crate) fn ask(page: &mut Page, view: &View, front: &Front<'_>, at: usize) {
     // What is above may be longer than the terminal is high.
-    if let Step::Consent(link) | Step::Sure(link) = front.step {
-        page.quote_line("Opens ", link.host());
+    if let Body::Link(link) = &view.body
+        && matches!(link.step, LinkStep::Consent | LinkStep::Sure)
+    {
+        page.quote_line(words!("{} ", link.opens.label), link.opens.text.clone());
     }
     let ours = front.question.ask.is_ours();
     let hint: Words = match front.step {
         Step::Secret(_) => "yes goes on all the same".into(),
-        Step::Filling(draft) if front.suggests() => {
-            words!(
-                "{} · /suggest ab lists what begins with ab",
-                form::field_hint(&front.question.ask, draft, at)
-            )
+        Step::Filling(_) => {
+            let prompt = match &view.body {
+                Body::Form(form) => form.fields.get(at).map(|field| field.prompt.clone()),
+                _ => None,
+            };
+            let prompt = prompt.unwrap_or_default();
+            match front.suggests() {
+                true => words!("{} · /suggest ab lists what begins with ab", prompt),
+                false => prompt,
+            }
         }
-        Step::Filling(draft) => form::field_hint(&front.question.ask, draft, at),
         Step::Review(_) if ours && !front.question.edits_request() => "Enter goes on · a number changes that field".into(),
         Step::Review(_) => "Enter sends · a number changes that field".into(),
         Step::Confirm if front.question.ask.is_retry() => "yes makes the call again".into(),
@@ -421,15 +414,3 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 
 /// The most characters of such a text.
 const UNASKED: usize = 1024;
-
-/// Puts on the page that a form seems to ask for secrets, and for which.
-pub fn secret(page: &mut Page, ask: &Ask) {
-    page.blank();
-    let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
-    page.say(Style::Warning, words);
-    if let Ask::Form { message, schema } = ask {
-        for field in schema.secret_fields(message) {
-            page.quote_line("  ", field.label());
-        }
-    }
-}

@@ -16,7 +16,7 @@ use askback_host::{
     page::{Page, Style, out},
     question,
     text::{self, Clock, PeerText, given},
-    words,
+    view, words,
 };
 use clap::Parser;
 use serde_json::Value;
@@ -279,7 +279,7 @@ fn agree(url: &str) -> Result<ElicitResult, Error> {
         Error::usage(words).quoting(url)
     })?;
     let mut page = out::stderr_page();
-    question::warnings(&mut page, &link.warnings);
+    question::warnings(&mut page, &view::destination(&link).warnings);
     out::tell(&mut page);
     Ok(ElicitResult::agree())
 }

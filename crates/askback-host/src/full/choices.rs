@@ -4,9 +4,9 @@ use askback::forms::{Field, FieldKind, Opt};
 
 use super::frame::Row;
 use crate::{
-    model::{Draft, having, options},
     page::Style,
     text::{self, PeerText},
+    view::{ChoiceView, FieldView, Input, Text},
     words,
 };
 
@@ -16,48 +16,46 @@ const OPTIONS: usize = 7;
 /// The options of a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choices<'a> {
-    /// The form.
-    pub(super) draft: &'a Draft,
     /// The field.
-    pub(super) index: usize,
+    pub(super) field: &'a FieldView,
     /// The option at which the person is, if they are at the field.
     pub(super) at: Option<usize>,
-    /// The text that is typed to find an option.
+    /// The text that is typed to find an option, and the options that have it.
     pub(super) sought: &'a str,
+    pub(super) found: &'a [usize],
 }
 
 impl Choices<'_> {
     /// The options side by side, if they fit the rest of the row.
     pub(super) fn inline(&self, row: Row) -> Option<Row> {
-        let field = &self.draft.fields()[self.index];
-        if let FieldKind::Boolean(_) = field.kind {
-            let value = self.draft.value(self.index);
-            let value = value.and_then(serde_json::Value::as_bool);
+        let list = &self.field.choices;
+        if self.field.input == Input::YesNo {
             let mut row = row;
-            for (option, (word, is)) in [("yes", true), ("no", false)].into_iter().enumerate() {
-                let mark = if value == Some(is) { "(x) " } else { "( ) " };
+            for (option, choice) in list.iter().enumerate() {
                 let style = self.style(option);
-                row = row.ours(style, mark).ours(style, word).ours(style, "  ");
+                row = row
+                    .ours(style, self.mark(choice))
+                    .ours(style, choice.mark.clone());
+                row = row.ours(style, "  ");
             }
             return Some(row);
         }
-        let list = options(field);
         // A blank, a mark, and the label; before them the gutter.
-        let label = |option: &Opt| text::columns(&text::line(option.label())).saturating_add(5);
-        let needed = list.iter().map(label).fold(1, usize::saturating_add);
-        if list.is_empty() || is_long(list) || needed > row.room() {
+        let columns = |choice| text::columns(&text::line(label(choice))).saturating_add(5);
+        let needed = list.iter().map(columns).fold(1, usize::saturating_add);
+        if list.is_empty() || list.len() > OPTIONS || needed > row.room() {
             return None;
         }
         // Labels are the server's: the gutter stands before the first.
         let mut row = row.ours(Style::Dim, text::GUTTER.trim_end());
-        for (option, of) in list.iter().enumerate() {
+        for (option, choice) in list.iter().enumerate() {
             let style = self.style(option);
-            let label = PeerText::from(of.label());
             let room = row.room();
-            row = row
-                .ours(style, " ")
-                .ours(style, self.mark(of))
-                .more(style, &label, room);
+            row = row.ours(style, " ").ours(style, self.mark(choice)).more(
+                style,
+                &PeerText::from(label(choice)),
+                room,
+            );
         }
         Some(row)
     }
@@ -65,22 +63,21 @@ impl Choices<'_> {
     /// Adds the options one below the other, those around the one at which the person is, each in a
     /// row that begins so.
     pub(super) fn list(&self, begun: &Row, rows: &mut Vec<Row>) {
-        let list = options(&self.draft.fields()[self.index]);
-        let found = having(list, self.sought);
+        let (list, found) = (&self.field.choices, self.found);
         let at = found.iter().position(|&option| Some(option) == self.at);
         let first = at.unwrap_or_default().saturating_sub(OPTIONS / 2);
         let first = first.min(found.len().saturating_sub(OPTIONS));
         for &option in found.iter().skip(first).take(OPTIONS) {
-            let of = &list[option];
+            let choice = &list[option];
             let style = self.style(option);
             let at = if self.at == Some(option) {
                 "› "
             } else {
                 "  "
             };
-            let row = begun.clone().ours(style, at).ours(style, self.mark(of));
+            let row = begun.clone().ours(style, at).ours(style, self.mark(choice));
             let room = row.room();
-            rows.push(row.peer(style, &PeerText::from(of.label()), room));
+            rows.push(row.peer(style, &PeerText::from(label(choice)), room));
         }
         let last = first.saturating_add(OPTIONS).min(found.len());
         let words = match (self.sought, found.len()) {
@@ -108,15 +105,21 @@ impl Choices<'_> {
         }
     }
 
-    fn mark(&self, option: &Opt) -> &'static str {
-        let field = &self.draft.fields()[self.index];
-        let is_several = matches!(field.kind, FieldKind::Choices(_));
-        match (is_several, self.draft.is_chosen(self.index, &option.value)) {
+    fn mark(&self, choice: &ChoiceView) -> &'static str {
+        match (self.field.input == Input::Several, choice.is_chosen) {
             (true, true) => "[x] ",
             (true, false) => "[ ] ",
             (false, true) => "(x) ",
             (false, false) => "( ) ",
         }
+    }
+}
+
+/// The text of the label of an option, which is the server's but for yes and no.
+fn label(choice: &ChoiceView) -> &str {
+    match &choice.label {
+        Text::Ours(words) => words.as_str(),
+        Text::Peer(text) => text.raw(),
     }
 }
 
@@ -133,18 +136,10 @@ pub(super) fn is_chosen_from(field: &Field) -> bool {
     )
 }
 
-/// Whether an option of a field is chosen, be they enough or not.
-pub(super) fn is_partly_chosen(draft: &Draft, index: usize) -> bool {
-    let list = options(&draft.fields()[index]);
-    list.iter()
-        .any(|option| draft.is_chosen(index, &option.value))
-}
-
 /// The choice, in a row.
-pub(super) fn chosen(draft: &Draft, index: usize, row: Row, room: usize) -> Row {
-    let list = options(&draft.fields()[index]).iter();
-    let chosen = list.filter(|option| draft.is_chosen(index, &option.value));
-    let labels: Vec<_> = chosen.map(|option| text::line(option.label())).collect();
+pub(super) fn chosen(field: &FieldView, row: Row, room: usize) -> Row {
+    let chosen = field.choices.iter().filter(|choice| choice.is_chosen);
+    let labels: Vec<_> = chosen.map(|choice| text::line(label(choice))).collect();
     match labels.is_empty() {
         true => row.ours(Style::Dim, "·"),
         false => row.more(Style::Plain, &PeerText::from(labels.join(", ")), room),

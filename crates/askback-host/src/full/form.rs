@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     command::{self, InputLine, OfField},
-    model::{Action, Ask, Draft, Front, having, options},
-    question::is_secret,
+    model::{Action, Draft, Front, having, options},
 };
 
 /// The most characters of a paste that are looked for among options.
@@ -38,8 +37,6 @@ pub(super) struct FormView {
     suggested: SuggestedView,
     /// Whether values were wanted for the field at which the form begins.
     has_suggested: bool,
-    /// Whether secrets are seen as they were typed.
-    reveals: bool,
     /// Whether the form was to be sent already: empty fields are wrong from then on.
     is_tried: bool,
     /// Whether it is to be sent by the last key.
@@ -69,7 +66,6 @@ impl FormView {
             calendar: None,
             suggested: SuggestedView::default(),
             has_suggested: false,
-            reveals: false,
             is_tried: false,
             submits: false,
         }
@@ -79,16 +75,6 @@ impl FormView {
     fn submit(&mut self) -> FormOutcome {
         self.submits = true;
         FormOutcome::Action(vec![Action::Submit])
-    }
-
-    /// Shows secrets as they were typed, or hides them again.
-    pub(super) fn turn_secrets(&mut self) {
-        self.reveals = !self.reveals;
-    }
-
-    /// Whether the value of a field is not to be seen.
-    pub(super) fn hides(&self, ask: &Ask, field: &Field) -> bool {
-        !self.reveals && is_secret(ask, field)
     }
 
     /// Goes to the first field because of which the form could not be sent, if it was to be just now.

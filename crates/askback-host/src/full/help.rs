@@ -4,8 +4,8 @@ use super::{choices::is_long, frame::Row};
 use crate::{
     model::{Front, Step, options},
     page::Style,
-    question,
     text::{self, given},
+    view,
 };
 
 /// A key, and what it does.
@@ -45,9 +45,7 @@ pub(super) fn rows(front: &Front<'_>, columns: usize) -> Vec<Row> {
 /// Whether a value that is filled in, or looked over, is not to be seen.
 pub(super) fn hides_any(front: &Front<'_>) -> bool {
     match front.step {
-        Step::Filling(draft) | Step::Review(draft) => {
-            question::has_secret(&front.question.ask, draft)
-        }
+        Step::Filling(draft) | Step::Review(draft) => view::has_secret(&front.question.ask, draft),
         _ => false,
     }
 }

@@ -1,30 +1,25 @@
 //! A question on the screen: its body where that is no form, the keys, and what the scrollback keeps of it.
 
-use std::ops::Range;
-
 use super::{
     editor::Editor,
     frame::{Frame, Row, wrapped},
     help, review,
 };
 use crate::{
-    model::{
-        Asker, Desk, Draft, Effect, EventOutcome, Front, Reply, Sampling, Step, Why,
-        link::{self, Link},
-    },
+    model::{Asker, Desk, Effect, EventOutcome, Front, Reply, Sampling, Step, Why},
     page::{Excerpt, Look, Page, Rows, Style},
     question,
     text::{self, PeerText, Words, given},
-    view::View,
+    view::{Address, Body, FormView, LinkView, View, WarningView},
     words,
 };
-use askback::{forms::Field, protocol::CreateMessageResult};
+use askback::protocol::CreateMessageResult;
 
 /// How the rest of a message is seen.
 pub(super) const REST: &str = "; F4 shows the whole";
 
 /// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
-/// a model are seen. The person may be at another machine.
+/// a model are seen.
 pub(super) fn body(
     asker: &Asker,
     view: &View,
@@ -32,7 +27,6 @@ pub(super) fn body(
     written: &Editor,
     look: Look,
     shown: usize,
-    is_elsewhere: bool,
 ) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
@@ -41,25 +35,13 @@ pub(super) fn body(
         let room = row.room();
         row.written(written.text(), Some(written.at()), room)
     };
-    let mut rows = match front.step {
-        Step::Confirm | Step::Request(_) => why(view, look, shown),
-        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
-            linked(link, look, is_elsewhere)
-        }
+    let mut rows = match (&view.body, front.step) {
+        (Body::Link(link), _) => linked(link, look),
+        (_, Step::Confirm | Step::Request(_)) => why(view, look, shown),
         _ => Vec::new(),
     };
     match front.step {
-        Step::Opened(_) if front.is_unfinished() => {
-            let words = "The page is not finished yet. Finish it there, then press Enter again.";
-            rows.extend(wrapped(row(), Style::Warning, words));
-        }
-        Step::Opened(_) => {
-            let words = match front.goes_on() {
-                true => "Waiting for you to open it.",
-                false => "Waiting for you to finish there.",
-            };
-            rows.push(row().ours(Style::Plain, words));
-        }
+        Step::Opened(_) => {}
         Step::Rewrite(part, _) => {
             let words = words!("You change {}:", question::sampling::part(part));
             rows.push(row().ours(Style::Strong, words));
@@ -67,7 +49,7 @@ pub(super) fn body(
         Step::Filling(_) | Step::Review(_) | Step::Consent(_) => {}
         _ => {
             let mut page = Page::new(look);
-            question::step(&mut page, asker, front, 0);
+            question::step(&mut page, asker, view, front, 0);
             let words = page.take();
             rows.extend(rows_of(&match front.step {
                 Step::Request(_) | Step::Running(_) | Step::Replied(_) => words,
@@ -91,34 +73,37 @@ pub(super) fn body(
 }
 
 /// The rows of a link. Nothing of it is cut, and what it leads to comes before an address of any length.
-fn linked(link: &Link, look: Look, is_elsewhere: bool) -> Vec<Row> {
+fn linked(link: &LinkView, look: Look) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
-    let (site, host) = (link.site(), link.host());
-    let label = (Style::Strong, "Site    ");
-    let mut rows = whole_of(label, site, 0..site.len(), columns);
-    if host != site {
-        let label = (Style::Strong, "Host    ");
-        let start = link.domain.start.saturating_sub(link.host.start);
-        let domain = start..start.saturating_add(site.len());
-        rows.extend(whole_of(label, host, domain, columns));
+    let whole = |part: &Address| {
+        let label = part.label.clone().padded("Address ".len());
+        whole_of(Style::Strong, label, part, columns)
+    };
+    let to = &link.destination;
+    let mut rows = whole(&to.site);
+    rows.extend(to.host.iter().flat_map(whole));
+    if let Some(here) = &link.here {
+        rows.extend(wrapped(row(), Style::Plain, here.clone()));
     }
-    if let Some(words) = question::on_this_machine(link, is_elsewhere) {
-        rows.extend(wrapped(row(), Style::Plain, words));
-    }
-    for warning in &link.warnings {
+    for warning in &to.warnings {
         rows.extend(warned(warning, look));
     }
-    let (hosts, more) = question::leads_on(link);
-    for host in hosts {
-        let label = (Style::Warning, question::LEADS_ON);
-        rows.extend(whole_of(label, host, 0..host.len(), columns));
+    for site in &to.leads_on {
+        let label = question::leads_on(site);
+        rows.extend(whole_of(Style::Warning, label, site, columns));
     }
-    if let Some(more) = more {
-        rows.extend(wrapped(row(), Style::Warning, more));
+    if let Some(more) = &to.leads_on_more {
+        rows.extend(wrapped(row(), Style::Warning, words!("! {}", *more)));
     }
-    let label = (Style::Strong, "Address ");
-    rows.extend(whole_of(label, &link.url, link.domain.clone(), columns));
+    rows.extend(whole(&to.address));
+    match &link.waits {
+        Some((Style::Warning, words)) => {
+            rows.extend(wrapped(row(), Style::Warning, words.clone()));
+        }
+        Some((style, words)) => rows.push(row().ours(*style, words.clone())),
+        None => {}
+    }
     rows
 }
 
@@ -128,17 +113,9 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// The rows of a form that is looked over, but for the values of fields that are not to be seen.
-pub(super) fn review(
-    view: &View,
-    front: &Front<'_>,
-    draft: &Draft,
-    hides: impl Fn(&Field) -> bool,
-    look: Look,
-    shown: usize,
-) -> Vec<Row> {
-    let values = review::rows(draft, front.suggests(), hides, look.columns);
-    [why(view, look, shown), values].concat()
+/// The rows of a form that is looked over.
+pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> Vec<Row> {
+    [why(view, look, shown), review::rows(form, look.columns)].concat()
 }
 
 /// A row with the names of the tools that may be called: they stand at the end of a request, of which not
@@ -174,13 +151,9 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
 }
 
 /// The rows of a host or a link behind a label, of which nothing is cut. The domain, whose owner pays for it, stands out.
-fn whole_of(
-    (style, label): (Style, &'static str),
-    text: &str,
-    domain: Range<usize>,
-    columns: usize,
-) -> Vec<Row> {
-    let indent = text::columns(label).min(columns / 4);
+fn whole_of(style: Style, label: Words, part: &Address, columns: usize) -> Vec<Row> {
+    let (text, domain) = (part.text.raw(), &part.domain);
+    let indent = text::columns(label.as_str()).min(columns / 4);
     let mut rows = Vec::new();
     let (mut begins, mut row) = (0, Row::new(columns).ours(style, label));
     while begins < text.len() {
@@ -204,23 +177,22 @@ fn whole_of(
 }
 
 /// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.
-fn warned(warning: &link::Warning, look: Look) -> Vec<Row> {
-    let (words, of) = warning.words();
+fn warned(warning: &WarningView, look: Look) -> Vec<Row> {
     let begun = Row::new(look.columns).ours(Style::Warning, "! ");
-    let mut rows = wrapped(begun, Style::Warning, words);
-    let Some(of) = of else { return rows };
+    let mut rows = wrapped(begun, Style::Warning, warning.words.clone());
+    let Some(of) = &warning.of else { return rows };
     let whole = text::GUTTER
         .len()
         .saturating_add(text::columns(&text::line(of.raw())));
     match rows.pop() {
         Some(last) if last.room() > whole => {
             let last = last.ours(Style::Plain, " ");
-            rows.push(last.peer(Style::Plain, &of, look.columns));
+            rows.push(last.peer(Style::Plain, of, look.columns));
         }
         last => {
             rows.extend(last);
             let mut page = Page::new(look);
-            page.quote_at("  ", of);
+            page.quote_at("  ", of.clone());
             rows.extend(rows_of(&page.take()));
         }
     }

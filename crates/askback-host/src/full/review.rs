@@ -1,49 +1,34 @@
 //! The values of a form, to be looked over before they are sent.
 
-use askback::forms::{Field, FieldKind};
-
 use super::frame::{LINE_BREAK, Row, wrapped};
 use crate::{
-    model::Draft,
     page::Style,
-    question,
     text::{self, PeerText},
+    view::{FieldView, FormView},
     words,
 };
 
-/// Every value that will be sent, behind the whole label of its field, but for those that `hides` says are not to be
-/// seen. The beginning is seen of a text that is the person's alone, and the whole of anything else: of every value
-/// in a form whose server suggests some, and where words stand for a day.
-pub(super) fn rows(
-    draft: &Draft,
-    is_suggested: bool,
-    hides: impl Fn(&Field) -> bool,
-    columns: usize,
-) -> Vec<Row> {
-    let row = |(index, field): (usize, &Field)| {
-        let (value, blanks) = question::reviewed(draft, index);
-        let value = match draft.value(index) {
-            Some(value) if hides(field) => text::hidden(&field.show(value)),
-            _ => value.replace('\n', LINE_BREAK),
-        };
+/// Every value that will be sent, behind the whole label of its field. The beginning is seen of a text that is the
+/// person's alone, and the whole of anything else.
+pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
+    let row = |(index, field): (usize, &FieldView)| {
+        let review = &field.review;
+        let value = review.text.raw().replace('\n', LINE_BREAK);
         let number = words!("{}", index.saturating_add(1)).right(3);
         // Many blanks would put the rest of a label where a value stands.
-        let label = text::line(field.label());
+        let label = text::line(field.label.raw());
         let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
         let label = label.join(" ") + ": ";
         let value = text::line(&value);
         let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
-        // What the server proposed may be within what the person wrote.
-        let is_text = matches!(&field.kind, FieldKind::Text(text) if text.format.is_none());
-        let is_theirs = is_text && !is_suggested && field.default_value().is_none();
         let mut rows = Vec::new();
-        for (label, value) in parts(&label, &value, room, !is_theirs) {
+        for (label, value) in parts(&label, &value, room, review.is_whole) {
             let begun = row.peer(Style::Plain, &PeerText::from(label), columns);
             rows.push(begun.more(Style::Strong, &PeerText::from(value), columns));
             row = Row::new(columns).to(5);
         }
-        if let Some(blanks) = blanks {
+        if let Some(blanks) = review.blanks.clone() {
             let beside = rows.pop().map(|row| row.ours(Style::Plain, "  "));
             match beside {
                 Some(row) if row.room() >= text::columns(blanks.as_str()) => {
@@ -57,7 +42,7 @@ pub(super) fn rows(
         }
         rows
     };
-    draft.fields().iter().enumerate().flat_map(row).collect()
+    form.fields.iter().enumerate().flat_map(row).collect()
 }
 
 /// A label in as many rows as it takes, and the value behind its end where it fits, or below it: in as many rows as it

@@ -22,6 +22,7 @@ use crate::{
     model::{Action, Conversation, Desk, EventOutcome, Front, Step},
     page::{Page, Style},
     text::{self, Words, given},
+    view::Reader,
     wire::MessageSelection,
     words,
 };
@@ -41,8 +42,7 @@ pub struct Screen {
     today: Date,
     /// The most characters of what a server says of a question.
     shown: usize,
-    /// Whether the person is at another machine.
-    is_elsewhere: bool,
+    reader: Reader,
     /// The question that is seen, and its turn.
     seen: Option<(u64, u64)>,
     form: FormView,
@@ -95,7 +95,7 @@ impl Screen {
         Self {
             today,
             shown,
-            is_elsewhere: false,
+            reader: Reader::default(),
             seen: None,
             form: FormView::new(today),
             text: Editor::default(),
@@ -117,7 +117,7 @@ impl Screen {
     /// Takes note of whether the person is at another machine, from which they reached this one.
     #[must_use]
     pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
-        self.is_elsewhere = is_elsewhere;
+        self.reader.is_elsewhere = is_elsewhere;
         self
     }
 
@@ -284,6 +284,7 @@ impl Screen {
         };
         if is_new {
             self.form = FormView::new(self.today);
+            self.reader.reveals = false;
         }
         if now.is_some() {
             self.home.interrupt();
@@ -337,7 +338,7 @@ impl Screen {
             }
             Key::F(8) => return vec![Action::Mute],
             Key::Ctrl('r') if help::hides_any(front) => {
-                self.form.turn_secrets();
+                self.reader.reveals = !self.reader.reveals;
                 return Vec::new();
             }
             Key::Ctrl('g') => {

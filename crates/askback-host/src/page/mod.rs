@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::link::Link,
     text::{self, GUTTER, LocalText, PeerText, Words},
+    view::Address,
     words,
 };
 
@@ -225,9 +226,9 @@ impl Page {
         self.lines.push(Line::QuoteRow(mark.into(), text.into()));
     }
 
-    /// A link that was judged: all but its domain is dim.
-    pub fn link(&mut self, link: &Link) {
-        let text = PeerText::from(&link.url);
+    /// A link: all but its domain is dim.
+    pub fn link(&mut self, link: &Address) {
+        let text = text::line(link.text.raw()).into();
         self.lines.push(Line::Link(text, link.domain.clone()));
     }
 
@@ -463,8 +464,8 @@ impl Layout {
                 (Style::Dim, domain.end..link.len()),
             ] {
                 let part = part.start.max(begins)..part.end.min(ends);
-                if part.start < part.end {
-                    self.styled(style, &link[part]);
+                if let Some(part) = link.get(part).filter(|part| !part.is_empty()) {
+                    self.styled(style, part);
                 }
             }
             self.out.push('\n');
@@ -531,6 +532,7 @@ mod tests {
     use crate::{
         model::link,
         text::{columns, given},
+        view,
     };
 
     fn at(columns: usize, put: impl FnOnce(&mut Page)) -> String {
@@ -547,6 +549,7 @@ mod tests {
     fn every_row_fits_and_every_row_of_a_peer_has_its_gutter() {
         let url = format!("https://login.example.com/{}", "a".repeat(90));
         let url = link::judge(&url).expect("the link can be opened");
+        let url = view::destination(&url).address;
         for width in 1..120 {
             let mark = |number: f64| words!("  {} of {} ", number, 1e99);
             let screen = at(width, |page| {

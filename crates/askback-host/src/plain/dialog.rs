@@ -5,12 +5,12 @@ use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     model::{
         self, Action, Cause, Desk, Effect, EventOutcome, Front, Notice, Reply, Step, Suggestions,
-        Why,
+        Why, having, options,
     },
     page::{LookSource, Page, Style},
     question,
     text::Words,
-    view,
+    view::{self, Body, Reader, View},
     wire::MessageSelection,
 };
 
@@ -30,8 +30,7 @@ pub struct Dialog {
     page: Page,
     /// The most characters that are put on the page at once of what a server says of a question.
     shown: usize,
-    /// Whether the person is at another machine.
-    is_elsewhere: bool,
+    reader: Reader,
     /// The question that the person was shown, its turn, and its field.
     seen: Option<(u64, u64, usize)>,
     /// The field of a form that is asked.
@@ -57,7 +56,7 @@ impl Dialog {
         Self {
             page: Page::new(look),
             shown,
-            is_elsewhere: false,
+            reader: Reader::default(),
             seen: None,
             at: 0,
             reopened: false,
@@ -72,7 +71,7 @@ impl Dialog {
     /// Takes note of whether the person is at another machine, from which they reached this one.
     #[must_use]
     pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
-        self.is_elsewhere = is_elsewhere;
+        self.reader.is_elsewhere = is_elsewhere;
         self
     }
 
@@ -108,7 +107,7 @@ impl Dialog {
             return false;
         };
         let field = draft.fields().get(self.at);
-        field.is_some_and(|field| question::is_secret(&front.question.ask, field))
+        field.is_some_and(|field| view::is_secret(&front.question.ask, field))
     }
 
     /// Asks once more for what is wanted, behind what others wrote on the terminal.
@@ -186,14 +185,14 @@ impl Dialog {
         if let Some((first, rest)) = line.split_once('\n') {
             let is_text = matches!(front.step, Step::Write(_) | Step::Rewrite(..));
             if is_text || self.lines.is_some() {
-                return self.hear_paste(&front.step, line);
+                return self.hear_paste(desk, &front, line);
             }
             if matches!(heard(&front.step, first), LineMeaning::Lines) {
-                return self.hear_paste(&front.step, rest);
+                return self.hear_paste(desk, &front, rest);
             }
         }
         if let (true, InputLine::Text(text)) = (self.lines.is_some(), command::typed(line)) {
-            return self.hear_more(&front.step, &text);
+            return self.hear_more(desk, &front, &text);
         }
         match heard(&front.step, line) {
             LineMeaning::Action(said) => {
@@ -203,9 +202,9 @@ impl Dialog {
             LineMeaning::OfField(OfField::Suggest(_)) if !front.suggests() => {
                 return self.object(command::UNSUGGESTED);
             }
-            LineMeaning::OfField(of) => return self.hear_field(&front.step, of),
+            LineMeaning::OfField(of) => return self.hear_field(desk, &front, of),
             LineMeaning::Lines if matches!(front.step, Step::Write(_) | Step::Rewrite(..)) => {
-                return self.hear_more(&front.step, line);
+                return self.hear_more(desk, &front, line);
             }
             LineMeaning::Lines => {
                 self.lines = Some(Vec::new());
@@ -214,7 +213,7 @@ impl Dialog {
                 return Vec::new();
             }
             LineMeaning::More => {
-                let view = view::view(desk.asker(), &front);
+                let view = self.view(desk, &front);
                 question::why(&mut self.page, &view, usize::MAX, REST);
             }
             LineMeaning::Link => question::link_alone(&mut self.page, &front),
@@ -235,9 +234,9 @@ impl Dialog {
     }
 
     /// Takes in what the person said about a field of the form.
-    fn hear_field(&mut self, step: &Step<'_>, of: OfField) -> Vec<Action> {
+    fn hear_field(&mut self, desk: &Desk, front: &Front<'_>, of: OfField) -> Vec<Action> {
         let field = self.at;
-        let (Step::Filling(draft) | Step::Review(draft)) = step else {
+        let (Step::Filling(draft) | Step::Review(draft)) = front.step else {
             return Vec::new();
         };
         let mut said = Vec::new();
@@ -250,7 +249,10 @@ impl Dialog {
                     said.push(Action::Write { field, text });
                 }
                 Err(issue) => {
-                    question::options_with(&mut self.page, &draft.fields()[field], &text);
+                    if let Body::Form(form) = self.view(desk, front).body {
+                        let found = having(options(&draft.fields()[field]), text.trim());
+                        question::options_with(&mut self.page, &form.fields[field], found);
+                    }
                     return self.object(issue);
                 }
             },
@@ -299,7 +301,7 @@ impl Dialog {
     }
 
     /// Takes in lines that were pasted where a text of several is written. The dot that ends it is not among them.
-    fn hear_paste(&mut self, step: &Step<'_>, lines: &str) -> Vec<Action> {
+    fn hear_paste(&mut self, desk: &Desk, front: &Front<'_>, lines: &str) -> Vec<Action> {
         let (lines, is_ended) = match lines.strip_suffix("\n.") {
             Some(lines) => (lines, true),
             None => (lines, false),
@@ -307,20 +309,20 @@ impl Dialog {
         let text = self.lines.get_or_insert_default();
         text.extend(lines.split('\n').map(str::to_owned));
         match is_ended {
-            true => self.hear_more(step, END),
+            true => self.hear_more(desk, front, END),
             false => Vec::new(),
         }
     }
 
-    fn hear_more(&mut self, step: &Step<'_>, line: &str) -> Vec<Action> {
+    fn hear_more(&mut self, desk: &Desk, front: &Front<'_>, line: &str) -> Vec<Action> {
         let lines = self.lines.get_or_insert_default();
         if line.trim_end() != END {
             lines.push(line.to_owned());
             return Vec::new();
         }
         let text = self.lines.take().unwrap_or_default().join("\n");
-        match step {
-            Step::Filling(_) => self.hear_field(step, OfField::Is(text)),
+        match front.step {
+            Step::Filling(_) => self.hear_field(desk, front, OfField::Is(text)),
             _ => vec![Action::Fill(text)],
         }
     }
@@ -335,6 +337,10 @@ impl Dialog {
             question::suggestions(&mut self.page, suggested);
         }
         true
+    }
+
+    fn view(&self, desk: &Desk, front: &Front<'_>) -> View {
+        view::view(desk.asker(), front, self.reader)
     }
 
     /// Puts on the page what is new about the question in front. One that is settling has no prompt yet.
@@ -355,23 +361,20 @@ impl Dialog {
         if before == Some(now) && !again {
             return;
         }
-        let view = view::view(desk.asker(), &front);
+        let view = self.view(desk, &front);
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
-            if front.is_unfinished() {
-                question::unfinished(&mut self.page, desk.asker(), &front);
+            if let Body::Link(link) = &view.body
+                && let Some(words) = &link.unfinished
+            {
+                question::unfinished(&mut self.page, link, words);
             } else {
                 question::head(&mut self.page, &view);
                 question::why(&mut self.page, &view, self.shown, REST);
             }
         }
         if before != Some(now) {
-            question::step(&mut self.page, desk.asker(), &front, self.at);
-            if let Step::Consent(link) = front.step
-                && let Some(words) = question::on_this_machine(link, self.is_elsewhere)
-            {
-                self.page.note(Style::Plain, words);
-            }
+            question::step(&mut self.page, desk.asker(), &view, &front, self.at);
         }
         if is_settling {
             self.again = true;
@@ -380,7 +383,7 @@ impl Dialog {
         if let Some(issue) = front.issue {
             question::issue(&mut self.page, issue.clone());
         }
-        question::ask(&mut self.page, &front, self.at);
+        question::ask(&mut self.page, &view, &front, self.at);
     }
 }
 

@@ -2,12 +2,10 @@
 
 use crate::{
     code,
-    model::{
-        Front, Step,
-        link::{Link, Warning},
-    },
+    model::{Front, Step, link::Link},
     page::{Page, Style},
     text::Words,
+    view::{Address, Destination, LinkStep, LinkView, WarningView},
     words,
 };
 
@@ -21,57 +19,46 @@ pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     }
 }
 
-/// The words on a link that leads to this machine. The person may be at another, from which they reached it by SSH.
-pub(crate) fn on_this_machine(link: &Link, is_elsewhere: bool) -> Option<Words> {
-    let words = match is_elsewhere {
-        false => "The page is on this machine.",
-        true => {
-            "The page is on this machine, which you reached by SSH: a browser on yours looks for it there."
+/// Puts on the page what is wanted of a link now.
+pub(super) fn step(page: &mut Page, link: &LinkView) {
+    if link.step == LinkStep::Consent {
+        destination(page, &link.destination);
+        page.link(&link.destination.address);
+        if let Some(here) = &link.here {
+            page.note(Style::Plain, here.clone());
         }
-    };
-    link.is_of_this_machine().then(|| words.into())
+    }
+    if let Some(next) = &link.next {
+        page.blank();
+        page.say(Style::Plain, next.clone());
+    }
 }
 
 /// Puts on the page where a link goes: its site, before a host that may begin as another, and what to be careful of.
-pub fn destination(page: &mut Page, link: &Link) {
-    page.quote_line("Site ", link.site());
-    if link.host() != link.site() {
-        page.quote_line("Host ", link.host());
+pub fn destination(page: &mut Page, link: &Destination) {
+    for part in [&link.site].into_iter().chain(&link.host) {
+        page.quote_line(words!("{} ", part.label), part.text.clone());
     }
     warnings(page, &link.warnings);
-    let (hosts, more) = leads_on(link);
-    for host in hosts {
-        page.quote_line(LEADS_ON, host);
+    for site in &link.leads_on {
+        page.quote_line(leads_on(site), site.text.clone());
     }
-    if let Some(more) = more {
-        page.say(Style::Warning, more);
+    if let Some(more) = &link.leads_on_more {
+        page.say(Style::Warning, words!("! {}", *more));
     }
 }
 
 /// The mark before a site that a link may lead on to.
-pub(crate) const LEADS_ON: &str = "! May send you on to ";
-
-/// The most such sites that are named, so that they hide nothing else.
-const NAMED: usize = 8;
-
-/// The sites that a link may lead on to, as many as are named, and words on the others.
-pub(crate) fn leads_on(link: &Link) -> (&[String], Option<Words>) {
-    match link.leads_on.split_at_checked(NAMED) {
-        Some((named, others @ [_, ..])) => {
-            let others = words!("! May send you on to {} other sites, too", others.len());
-            (named, Some(others))
-        }
-        _ => (&link.leads_on, None),
-    }
+pub(crate) fn leads_on(site: &Address) -> Words {
+    words!("! {} ", site.label)
 }
 
 /// Puts on the page why a link takes a second yes.
-pub fn warnings(page: &mut Page, warnings: &[Warning]) {
+pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
     for warning in warnings {
-        let (words, of) = warning.words();
-        page.item("! ", Style::Warning, words);
-        if let Some(of) = of {
-            page.quote_line("  ", of);
+        page.item("! ", Style::Warning, warning.words.clone());
+        if let Some(of) = &warning.of {
+            page.quote_line("  ", of.clone());
         }
     }
 }

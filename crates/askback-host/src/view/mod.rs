@@ -3,17 +3,23 @@
 //! [`view`] is the only place that composes these sentences. Renderers lay a [`View`] out and add none. It can be
 //! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other.
 
+mod form;
+mod link;
 mod sampling;
 
 use serde::{Deserialize, Serialize};
 
+pub use form::{
+    ChoiceView, DroppedView, FieldState, FieldView, FormView, Input, ReviewView, SecretView,
+};
+pub(crate) use form::{field_lines, has_secret, is_secret};
+pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
 pub(crate) use sampling::request;
 pub use sampling::{BlockView, MessageView, RequestView, ToolView, ToolsView};
 
 use crate::{
-    model::{Ask, Asker, Call, Front, Origin, Question},
+    model::{Ask, Asker, Call, Front, Origin, Question, Step, link::judge},
     page::Style,
-    question::field_lines,
     text::{self, LocalText, PeerText, Words, given},
     words,
 };
@@ -148,8 +154,16 @@ pub enum Part {
 pub enum Body {
     /// Nothing beside an action.
     Nothing,
+    /// To say yes before a form that seems to ask for secrets.
+    Secret(SecretView),
+    /// To fill in a form.
+    Form(FormView),
+    /// To look over a form and send it.
+    Review(FormView),
+    /// To open a link.
+    Link(Box<LinkView>),
     /// What a person would be asked, if there is none.
-    Outline(Outline),
+    Outline(Box<Outline>),
 }
 
 /// The fields or the link of a question that cannot be answered here.
@@ -159,13 +173,26 @@ pub struct Outline {
     pub key: Option<PeerText>,
     /// Each field or link.
     pub lines: Vec<PeerText>,
+    /// The secrets that it seems to ask for.
+    pub secret: Option<SecretView>,
+    /// Where its link goes, if that may be opened.
+    pub destination: Option<Destination>,
+}
+
+/// What matters of the person who reads.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reader {
+    /// Whether they reached this machine from another one.
+    pub is_elsewhere: bool,
+    /// Whether they want secrets shown as they were typed.
+    pub reveals: bool,
 }
 
 /// The most characters of a name or version that a server gives itself.
 const CLAIM_MAX_CHARS: usize = 40;
 
 /// What a person is shown about the question in front.
-pub fn view(asker: &Asker, front: &Front<'_>) -> View {
+pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     let (position, total) = (front.position, front.total);
     let queue = (total > 1).then(|| Queue {
         position,
@@ -175,7 +202,21 @@ pub fn view(asker: &Asker, front: &Front<'_>) -> View {
     });
     View {
         queue,
-        ..with(asker, front.question, Body::Nothing)
+        ..with(asker, front.question, body(asker, front, reader))
+    }
+}
+
+fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
+    let link = |link, step| Body::Link(Box::new(link::link(asker, front, link, step, reader)));
+    match front.step {
+        Step::Secret(_) => form::secret(&front.question.ask).map_or(Body::Nothing, Body::Secret),
+        Step::Filling(draft) => Body::Form(form::form(asker, front, draft, reader)),
+        Step::Review(draft) => Body::Review(form::form(asker, front, draft, reader)),
+        Step::Consent(it) => link(it, LinkStep::Consent),
+        Step::Sure(it) => link(it, LinkStep::Sure),
+        Step::Opened(it) => link(it, LinkStep::Opened),
+        Step::Returning(it) => link(it, LinkStep::Returning),
+        _ => Body::Nothing,
     }
 }
 
@@ -188,8 +229,17 @@ pub fn outline(asker: &Asker, question: &Question) -> View {
         Ask::Retry { .. } | Ask::Older { .. } => Vec::new(),
         Ask::Register { .. } | Ask::Client { .. } => Vec::new(),
     };
-    let key = question.key.as_ref().map(PeerText::from);
-    with(asker, question, Body::Outline(Outline { key, lines }))
+    let destination = match &question.ask {
+        Ask::Link { url, .. } => judge(url).ok().as_ref().map(destination),
+        _ => None,
+    };
+    let outline = Outline {
+        key: question.key.as_ref().map(PeerText::from),
+        lines,
+        secret: form::secret(&question.ask),
+        destination,
+    };
+    with(asker, question, Body::Outline(Box::new(outline)))
 }
 
 fn with(asker: &Asker, question: &Question, body: Body) -> View {

@@ -12,10 +12,9 @@ use askback::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Labelled;
+use super::{Labelled, field_lines};
 use crate::{
     content, model,
-    question::field_lines,
     text::{self, PeerText, Words},
     words,
 };

@@ -3,14 +3,14 @@
 use askback_host::{
     model::Desk,
     text::{PeerText, Words},
-    view::{self, View},
+    view::{self, Reader, View},
 };
 use serde_json::json;
 
 /// Checks that what is shown now is the same after a trip through JSON.
 pub(super) fn travels(desk: &Desk) {
     if let Some(front) = desk.front() {
-        let view = view::view(desk.asker(), &front);
+        let view = view::view(desk.asker(), &front, Reader::default());
         let json = serde_json::to_string(&view).expect("it is JSON");
         let read: View = serde_json::from_str(&json).expect("it is a view");
         assert_eq!(read, view, "{json}");

@@ -6,11 +6,12 @@ use askback::{
     protocol::{ElicitParams, InputRequest},
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Origin, Question, link},
+    model::{Ask, Asker, Call, Origin, Question},
     page::{Excerpt, Page, Style},
     question,
     text::given,
-    view, words,
+    view::{self, Body},
+    words,
 };
 
 use super::ParkedCallReport;
@@ -36,22 +37,19 @@ fn put_question(page: &mut Page, id: &str, call: &ParkedCall, key: String, reque
         words!("{} asks", given(&call.server).short()),
     );
     page.quote_line("  for the tool ", &call.tool);
-    let (ask, url) = match request {
+    let ask = match request {
         InputRequest::Elicit(ElicitParams::Form(form)) => {
             let schema = FormSchema::clone(&form.requested_schema);
             let message = form.message;
-            (Ask::Form { message, schema }, None)
+            Ask::Form { message, schema }
         }
-        InputRequest::Elicit(ElicitParams::Url(link)) => {
-            let ask = Ask::Link {
-                message: link.message,
-                url: link.url.clone(),
-                id: None,
-                retried: true,
-                again: false,
-            };
-            (ask, Some(link.url))
-        }
+        InputRequest::Elicit(ElicitParams::Url(link)) => Ask::Link {
+            message: link.message,
+            url: link.url,
+            id: None,
+            retried: true,
+            again: false,
+        },
         other => return page.quote_line("  ", other.method()),
     };
     let mut excerpt = Excerpt::new(page, Limits::default().host.message_shown);
@@ -65,17 +63,20 @@ fn put_question(page: &mut Page, id: &str, call: &ParkedCall, key: String, reque
         reached: Origin::Typed(call.line.join(" ")),
         claims: None,
     };
-    question::body(&mut excerpt, &view::outline(&asker, &question), 0);
+    let view = view::outline(&asker, &question);
+    question::body(&mut excerpt, &view, 0);
     let whole = words!(
         " are left out: askback answer {} --json shows them",
         given(id)
     );
     excerpt.end(whole);
-    if question.ask.asks_for_secrets() {
-        question::secret(page, &question.ask);
-    }
-    if let Some(Ok(link)) = url.as_deref().map(link::judge) {
-        question::destination(page, &link);
+    if let Body::Outline(outline) = &view.body {
+        if let Some(secret) = &outline.secret {
+            question::secret(page, secret);
+        }
+        if let Some(destination) = &outline.destination {
+            question::destination(page, destination);
+        }
     }
     if let Some(delivery) = delivery {
         page.note(Style::Plain, delivery);

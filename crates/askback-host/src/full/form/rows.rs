@@ -1,18 +1,17 @@
 //! The rows of a form: one for each field, and those below the one that has the focus.
 
-use askback::forms::{Field, FieldKind};
-
-use super::{FormView, is_date};
+use super::FormView;
 use crate::{
     command::{self, InputLine},
     full::{
-        choices::{Choices, chosen, is_partly_chosen},
+        choices::{Choices, chosen},
         frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
         question,
     },
-    model::{Draft, Front, options},
+    model::{Draft, Front, having, options},
     page::{Look, Page, Style},
     text::{self, PeerText, Words},
+    view::{self, FieldState, FieldView, Input},
     words,
 };
 
@@ -35,45 +34,44 @@ impl FormView {
     /// The rows of the form, and which of them has the focus.
     pub(in crate::full) fn rows(
         &mut self,
+        form: &view::FormView,
         front: &Front<'_>,
         draft: &Draft,
         columns: usize,
     ) -> (Vec<Row>, usize) {
         self.load(draft);
-        let label = (0..draft.fields().len())
-            .map(|index| text::columns(&text::line(label(draft, index))).saturating_add(2))
-            .max()
-            .unwrap_or_default()
-            .min(label_room(columns));
+        let of_label = |field| text::columns(&text::line(label(field))).saturating_add(2);
+        let labels = form.fields.iter().map(of_label);
+        let label = labels.max().unwrap_or_default().min(label_room(columns));
         let mut rows = Vec::new();
         let mut focused = 0;
-        for index in 0..draft.fields().len() {
-            if index == self.focus {
-                focused = rows.len();
+        for (index, field) in form.fields.iter().enumerate() {
+            if index != self.focus {
+                self.field(field, index, &[], label, columns, &mut rows);
+                continue;
             }
-            let hides = self.hides(&front.question.ask, &draft.fields()[index]);
-            self.field(draft, index, hides, label, columns, &mut rows);
-            if index == self.focus {
-                let written = self.editor.text();
-                let begun = Row::new(columns).to(MARKS);
-                rows.extend(self.suggested.rows(front, index, written, &begun));
-            }
+            focused = rows.len();
+            let found = having(options(&draft.fields()[index]), &self.sought);
+            self.field(field, index, &found, label, columns, &mut rows);
+            let written = self.editor.text();
+            let begun = Row::new(columns).to(MARKS);
+            rows.extend(self.suggested.rows(front, index, written, &begun));
         }
         (rows, focused)
     }
 
+    /// A field; `found` are the options that have the text which is sought.
     fn field(
         &self,
-        draft: &Draft,
+        field: &FieldView,
         index: usize,
-        hides: bool,
+        found: &[usize],
         label: usize,
         columns: usize,
         rows: &mut Vec<Row>,
     ) {
-        let field = &draft.fields()[index];
         let has_focus = index == self.focus;
-        let note = self.note(draft, index);
+        let note = self.note(field, has_focus);
         let is_wrong = matches!(note, Some((Style::Warning, _)));
         let is_wide = columns >= WIDE;
         let begins = MARKS.saturating_add(label).saturating_add(2);
@@ -93,24 +91,24 @@ impl FormView {
                 .to(1)
                 .ours(Style::Dim, number)
                 .to(MARKS)
-                .peer(style, &shown_label(draft, index, label), label);
+                .peer(style, &shown_label(field, label), label);
             let row = match field.required {
                 true => row.ours(Style::Strong, "*"),
                 false => row,
             };
             row.to(begins)
         };
-        let list = options(field);
         let choices = Choices {
-            draft,
-            index,
+            field,
             at: has_focus.then_some(self.option),
             sought: &self.sought,
+            found,
         };
+        let is_text = field.choices.is_empty();
         let filled = |row: Row| match choices.inline(row.clone()) {
             Some(row) => (row, false),
-            None if list.is_empty() => (self.text(draft, index, hides, row, room), true),
-            None => (chosen(draft, index, row, room), true),
+            None if is_text => (self.text(field, has_focus, row, room), true),
+            None => (chosen(field, row, room), true),
         };
         let (row, listed) = match has_focus {
             true => filled(begun(Style::Strong, "›")),
@@ -141,13 +139,13 @@ impl FormView {
             rows.extend(wrapped(below(), style, note));
         }
         // What is wanted is still said where something else is wrong.
-        if let (true, Some(wrong), Some(bounds)) = (is_wide, wrong, text::bounds(field))
+        if let (true, Some(wrong), Some(bounds)) = (is_wide, wrong, field.bounds.clone())
             && !wrong.as_str().ends_with(bounds.as_str())
         {
             rows.extend(wrapped(below(), Style::Dim, bounds));
         }
-        let is_long = listed && list.is_empty() && self.editor.text().contains('\n');
-        if is_long && !hides {
+        let is_long = listed && is_text && self.editor.text().contains('\n');
+        if is_long && !field.is_hidden {
             // A default is the server's, until the person writes another text.
             let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
             let text = self.editor.text();
@@ -157,80 +155,68 @@ impl FormView {
             rows.extend(lines.into_iter().skip(first).take(LINES));
         }
         if let Some(description) = &field.description {
-            if is_long && !hides {
+            if is_long && !field.is_hidden {
                 rows.push(below().ours(Style::Dim, "about this field:"));
             }
-            rows.extend(described(description, columns));
+            rows.extend(described(description.raw(), columns));
         }
-        if let Some((default, issue)) = draft.dropped(index) {
-            let words = words!("! the server's default does not fit ({}):", issue);
+        if let Some(dropped) = &field.dropped {
+            let words = words!("! {}", dropped.short);
             rows.extend(wrapped(below(), Style::Warning, words));
-            let text = PeerText::from(field.show(default));
-            rows.push(below().peer(Style::Dim, &text, columns));
+            rows.push(below().peer(Style::Dim, &dropped.text, columns));
         }
-        if let FieldKind::Text(text) = &field.kind
-            && let Some(pattern) = &text.pattern
-        {
-            let row = below().ours(Style::Dim, "pattern ");
-            rows.push(row.peer(Style::Dim, &PeerText::from(pattern), columns));
+        if let Some(pattern) = &field.pattern {
+            let row = below().ours(Style::Dim, words!("{} ", pattern.label));
+            rows.push(row.peer(Style::Dim, &pattern.text, columns));
         }
         if let Some(calendar) = &self.calendar {
             rows.extend(calendar.rows(columns, begins));
         }
-        if listed && !list.is_empty() {
+        if listed && !is_text {
             choices.list(&below(), rows);
         }
     }
 
     /// The text of a field.
-    fn text(&self, draft: &Draft, index: usize, hides: bool, row: Row, room: usize) -> Row {
-        let has_focus = index == self.focus;
+    fn text(&self, field: &FieldView, has_focus: bool, row: Row, room: usize) -> Row {
         let text = self.editor.text();
         if has_focus && text.contains('\n') {
             return row.ours(Style::Dim, words!("{} lines", text.split('\n').count()));
         }
-        if has_focus && hides {
+        if has_focus && field.is_hidden {
             let before = text::hidden(&text[..self.editor.at()]).len();
             return row.written(&text::hidden(text), Some(before), room);
         }
         if has_focus {
             return row.written(text, Some(self.editor.at()), room);
         }
-        match (draft.written(index), draft.value(index)) {
-            (Some(written), _) if hides => row.written(&text::hidden(written), None, room),
-            (_, Some(value)) if hides => row.written(
-                &text::hidden(&draft.fields()[index].show(value)),
-                None,
-                room,
-            ),
-            (Some(written), _) => row.written(written, None, room),
-            (_, Some(value)) => {
-                let shown = draft.fields()[index].show(value);
-                let shown = PeerText::from(shown.replace('\n', LINE_BREAK));
-                row.more(Style::Plain, &shown, room)
+        match field.state {
+            FieldState::Empty => row.ours(Style::Dim, "·"),
+            FieldState::Value if !field.is_hidden => {
+                let shown = field.text.raw().replace('\n', LINE_BREAK);
+                row.more(Style::Plain, &PeerText::from(shown), room)
             }
-            _ => row.ours(Style::Dim, "·"),
+            FieldState::Written | FieldState::Value => row.written(field.text.raw(), None, room),
         }
     }
 
     /// The note beside a field: what is wrong, or what is wanted.
-    fn note(&self, draft: &Draft, index: usize) -> Option<(Style, Words)> {
-        let field = &draft.fields()[index];
-        let has_focus = index == self.focus;
+    fn note(&self, field: &FieldView, has_focus: bool) -> Option<(Style, Words)> {
         if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
             let words = words!("Enter runs /{}; // for a text", text::given(name));
             return Some((Style::Warning, words));
         }
-        let is_empty = draft.value(index).is_none() && draft.written(index).is_none();
-        match draft.issue(index) {
-            Some(issue) if !is_empty || self.is_tried || is_partly_chosen(draft, index) => {
-                Some((Style::Warning, words!("× {}", issue)))
+        let is_empty = field.state == FieldState::Empty;
+        let is_chosen = field.choices.iter().any(|choice| choice.is_chosen);
+        match (&field.issue, &field.bounds) {
+            (Some(issue), _) if !is_empty || self.is_tried || is_chosen => {
+                Some((Style::Warning, words!("× {}", *issue)))
             }
-            _ if has_focus && is_date(field) => {
-                Some((Style::Dim, words!("{} · ↓ calendar", text::hint(field))))
+            (_, Some(bounds)) if has_focus && field.input == Input::Date => {
+                Some((Style::Dim, words!("{} · ↓ calendar", *bounds)))
             }
-            _ if has_focus || is_empty => Some((Style::Dim, hint(field))),
-            _ => text::bounds(field).map(|bounds| (Style::Dim, bounds)),
+            _ if has_focus || is_empty => Some((Style::Dim, field.hint.clone())),
+            (_, bounds) => bounds.clone().map(|bounds| (Style::Dim, bounds)),
         }
     }
 }
@@ -261,31 +247,23 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
 }
 
 /// As much of the label of a field as is laid out.
-fn label(draft: &Draft, index: usize) -> &str {
-    let label = draft.fields()[index].label();
-    match draft.is_inner(index) {
-        true => text::fitted_end(label, LAID_OUT),
-        false => text::head(label, LAID_OUT).0,
+fn label(field: &FieldView) -> &str {
+    match field.is_inner {
+        true => text::fitted_end(field.label.raw(), LAID_OUT),
+        false => text::head(field.label.raw(), LAID_OUT).0,
     }
 }
 
 /// The label of a field. Of a member of an object, whose label is longer, the end is shown: it tells
 /// the members apart.
-fn shown_label(draft: &Draft, index: usize, columns: usize) -> PeerText {
-    let label = label(draft, index);
+fn shown_label(field: &FieldView, columns: usize) -> PeerText {
+    let label = label(field);
     let most = columns.saturating_sub(text::columns(text::GUTTER));
     let fits = text::columns(&text::line(label)) <= most;
-    if fits || !draft.is_inner(index) {
+    if fits || !field.is_inner {
         return label.into();
     }
     let label = text::line(label);
     let end = text::fitted_end(&label, most.saturating_sub(text::columns("…")));
     format!("…{end}").into()
-}
-
-fn hint(field: &Field) -> Words {
-    match field.required {
-        true => text::hint(field),
-        false => words!("{}, optional", text::hint(field)),
-    }
 }

@@ -9,7 +9,8 @@ use crate::{
     model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
     text::Words,
-    view, words,
+    view::{self, Body},
+    words,
 };
 
 impl Screen {
@@ -74,28 +75,16 @@ impl Screen {
         frame: &mut Frame,
     ) {
         let columns = size.columns;
-        let view = view::view(desk.asker(), front);
+        let view = view::view(desk.asker(), front, self.reader);
         let head = heading::head(&view, front, look, self.shown, size.rows / 3);
-        let (body, focused) = match front.step {
-            Step::Filling(draft) => {
-                let (rows, focused) = self.form.rows(front, draft, columns);
+        let (body, focused) = match (&view.body, front.step) {
+            (Body::Form(form), Step::Filling(draft)) => {
+                let (rows, focused) = self.form.rows(form, front, draft, columns);
                 (rows, Some(focused))
             }
-            Step::Review(draft) => {
-                let hides = |field: &_| self.form.hides(&front.question.ask, field);
-                let rows = question::review(&view, front, draft, hides, look, self.shown);
-                (rows, None)
-            }
+            (Body::Review(form), _) => (question::review(&view, form, look, self.shown), None),
             _ => {
-                let rows = question::body(
-                    desk.asker(),
-                    &view,
-                    front,
-                    &self.text,
-                    look,
-                    self.shown,
-                    self.is_elsewhere,
-                );
+                let rows = question::body(desk.asker(), &view, front, &self.text, look, self.shown);
                 let typed_at = rows.iter().position(Row::is_typed_in);
                 (rows, typed_at)
             }

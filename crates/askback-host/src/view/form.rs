@@ -1,0 +1,481 @@
+//! Forms, as they are shown.
+
+use askback::{
+    forms::{Field, FieldKind, FormSchema, TextFormat},
+    limits::Limits,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Labelled, Reader, Text, name};
+use crate::{
+    model::{Ask, Asker, Draft, Front, marks, options},
+    text::{self, PeerText, Words},
+    words,
+};
+
+/// A form to be filled in or looked over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormView {
+    /// The title, where the form is looked over.
+    pub ready: Words,
+    /// The fields.
+    pub fields: Vec<FieldView>,
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldView {
+    /// What kind of value it takes.
+    pub input: Input,
+    /// Its name for people.
+    pub label: PeerText,
+    /// Whether it is a member or an item of another, so that the end of its label tells it apart.
+    pub is_inner: bool,
+    /// What the server says of it.
+    pub description: Option<PeerText>,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Whether it seems to ask for a secret.
+    pub is_secret: bool,
+    /// What stands in it.
+    pub state: FieldState,
+    /// The text of that; of a secret, a sign for each character unless the reader has it shown.
+    pub text: PeerText,
+    /// Whether that text is hidden.
+    pub is_hidden: bool,
+    /// The options; of a yes or no, those two.
+    pub choices: Vec<ChoiceView>,
+    /// What may be written.
+    pub hint: Words,
+    /// The same, if its kind alone does not tell.
+    pub bounds: Option<Words>,
+    /// The pattern that it must match.
+    pub pattern: Option<Labelled>,
+    /// What is wrong with it.
+    pub issue: Option<Words>,
+    /// The default of the server, if it does not fit.
+    pub dropped: Option<DroppedView>,
+    /// Its place among the fields, in lines.
+    pub place: Words,
+    /// What an empty line does, behind the hint, in lines.
+    pub prompt: Words,
+    /// The value, where [`FieldView::prompt`] does not tell it.
+    pub now: Option<Labelled>,
+    /// How it is looked over.
+    pub review: ReviewView,
+}
+
+/// The kind of value that a field takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// A text.
+    Text,
+    /// A mail address.
+    Email,
+    /// A URI.
+    Uri,
+    /// A date.
+    Date,
+    /// A date and time.
+    DateTime,
+    /// A number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// A yes or no.
+    YesNo,
+    /// One of the choices.
+    One,
+    /// Any of the choices.
+    Several,
+    /// JSON.
+    Json,
+}
+
+/// What stands in a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldState {
+    /// Nothing that is a value, or too few or too many choices.
+    Empty,
+    /// A text of the person that is no value of the field yet.
+    Written,
+    /// A value.
+    Value,
+}
+
+/// An option of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceView {
+    /// What can be typed for it, if it has a mark.
+    pub mark: Words,
+    /// Its name for people.
+    pub label: Text,
+    /// Whether it is chosen.
+    pub is_chosen: bool,
+}
+
+/// A default that is no value of its field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedView {
+    /// Why it is left out.
+    pub words: Words,
+    /// If there is little room.
+    pub short: Words,
+    /// The default.
+    pub text: PeerText,
+}
+
+/// A value as it is looked over before it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewView {
+    /// The value, between quotes if it has blanks that are not seen.
+    pub text: PeerText,
+    /// Those blanks.
+    pub blanks: Option<Words>,
+    /// Whether the whole of it is shown, because not all of it is the person's own text.
+    pub is_whole: bool,
+}
+
+/// A form that seems to ask for secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretView {
+    /// The warning.
+    pub words: Words,
+    /// The labels of the fields.
+    pub fields: Vec<PeerText>,
+}
+
+/// The most members of an object that are named.
+const MAX_NAMED_MEMBERS: usize = 12;
+
+/// How deep members are named.
+const MAX_NAMED_DEPTH: usize = 2;
+
+/// The most columns of the name of a member.
+const MEMBER_NAME_MAX_COLUMNS: usize = 40;
+
+pub(super) fn form(asker: &Asker, front: &Front<'_>, draft: &Draft, reader: Reader) -> FormView {
+    let ready = match front.question.ask.is_ours() {
+        true => "Ready:".into(),
+        false => words!("Ready to send to {}:", name(asker)),
+    };
+    let fields = 0..draft.fields().len();
+    FormView {
+        ready,
+        fields: fields
+            .filter_map(|index| field(front, draft, index, reader))
+            .collect(),
+    }
+}
+
+/// A field of the form in front.
+fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Option<FieldView> {
+    let field = draft.fields().get(index)?;
+    let (value, written) = (draft.value(index), draft.written(index));
+    let shown = value.map(|value| field.show(value));
+    let is_secret = is_secret(&front.question.ask, field);
+    let is_hidden = is_secret && !reader.reveals;
+    let seen = |text: &str| match is_hidden {
+        true => text::hidden(text),
+        false => text.to_owned(),
+    };
+    let marks = marks(options(field));
+    let bracketed = value
+        .filter(|_| !is_secret)
+        .and_then(|value| bracketed(field, value, marks.as_deref()));
+    let optional = if field.required { "" } else { ", optional" };
+    let (number, count) = (index.saturating_add(1), draft.fields().len());
+    let hint = text::hint(field);
+    let typed = match is_secret {
+        true => words!("{} · not shown as you type", hint),
+        false => hint.clone(),
+    };
+    let blanks = match (&field.kind, &shown) {
+        (FieldKind::Text(_), Some(shown)) => text::unseen_blanks(shown),
+        _ => None,
+    };
+    let is_text = matches!(&field.kind, FieldKind::Text(text) if text.format.is_none());
+    Some(FieldView {
+        input: input(field),
+        label: field.label().into(),
+        is_inner: draft.is_inner(index),
+        description: field.description.as_ref().map(PeerText::from),
+        required: field.required,
+        is_secret,
+        state: match (written, value) {
+            (Some(_), _) => FieldState::Written,
+            (None, Some(_)) => FieldState::Value,
+            (None, None) => FieldState::Empty,
+        },
+        text: written
+            .or(shown.as_deref())
+            .map(seen)
+            .unwrap_or_default()
+            .into(),
+        is_hidden,
+        choices: choices(draft, index, field, marks.as_deref()),
+        bounds: text::bounds(field),
+        pattern: pattern(field),
+        issue: draft.issue(index),
+        dropped: draft.dropped(index).map(|(default, issue)| DroppedView {
+            words: words!(
+                "The default of the server does not fit ({}) and is left out:",
+                issue
+            ),
+            short: words!("the server's default does not fit ({}):", issue),
+            text: field.show(default).into(),
+        }),
+        place: words!("{} of {}{}", number, count, optional),
+        prompt: match (value, &bracketed) {
+            (Some(_), Some(value)) => words!("{} · Enter takes {}", typed, *value),
+            (Some(_), None) => words!("{} · Enter keeps it", typed),
+            (None, _) if field.required => typed,
+            (None, _) => words!("{} · Enter skips", typed),
+        },
+        hint: words!("{}{}", hint, optional),
+        now: shown
+            .as_deref()
+            .filter(|_| bracketed.is_none())
+            .map(|shown| Labelled {
+                label: "now".into(),
+                text: seen(shown).into(),
+            }),
+        review: ReviewView {
+            text: match (&shown, &blanks) {
+                (None, _) => "(empty)".into(),
+                (Some(shown), Some(_)) if !is_hidden => format!("\"{shown}\"").into(),
+                (Some(shown), _) => seen(shown).into(),
+            },
+            blanks,
+            // What the server proposed may be within what the person wrote.
+            is_whole: !is_text || front.suggests() || field.default_value().is_some(),
+        },
+    })
+}
+
+fn input(field: &Field) -> Input {
+    match &field.kind {
+        FieldKind::Text(text) => match text.format {
+            Some(TextFormat::Email) => Input::Email,
+            Some(TextFormat::Uri) => Input::Uri,
+            Some(TextFormat::Date) => Input::Date,
+            Some(TextFormat::DateTime) => Input::DateTime,
+            _ => Input::Text,
+        },
+        FieldKind::Number(number) if number.integer => Input::Integer,
+        FieldKind::Number(_) => Input::Number,
+        FieldKind::Boolean(_) => Input::YesNo,
+        FieldKind::Choice(_) => Input::One,
+        FieldKind::Choices(_) => Input::Several,
+        FieldKind::Json(_) => Input::Json,
+        _ => Input::Text,
+    }
+}
+
+fn pattern(field: &Field) -> Option<Labelled> {
+    match &field.kind {
+        FieldKind::Text(text) => text.pattern.as_ref().map(|pattern| Labelled {
+            label: "pattern".into(),
+            text: pattern.into(),
+        }),
+        _ => None,
+    }
+}
+
+fn choices(draft: &Draft, index: usize, field: &Field, marks: Option<&[Words]>) -> Vec<ChoiceView> {
+    if let FieldKind::Boolean(_) = field.kind {
+        let value = draft.value(index).and_then(Value::as_bool);
+        let choices = [("yes", true), ("no", false)].map(|(word, is)| ChoiceView {
+            mark: word.into(),
+            label: Text::Ours(word.into()),
+            is_chosen: value == Some(is),
+        });
+        return choices.into();
+    }
+    let options = options(field).iter().enumerate();
+    let choices = options.map(|(at, option)| ChoiceView {
+        mark: marks
+            .and_then(|marks| marks.get(at).cloned())
+            .unwrap_or_default(),
+        label: Text::Peer(option.label().into()),
+        is_chosen: draft.is_chosen(index, &option.value),
+    });
+    choices.collect()
+}
+
+/// A value in brackets, in a line of ours, where it can be said there without a word of the
+/// server's: yes and no, numbers and dates, and options by their marks.
+fn bracketed(field: &Field, value: &Value, marks: Option<&[Words]>) -> Option<Words> {
+    let options = options(field);
+    let chosen: Vec<_> = match value {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if options.is_empty() || chosen.is_empty() {
+        return text::plain(field, value).map(|value| words!("[{}]", value));
+    }
+    let marks = marks?;
+    let chosen = chosen.into_iter().map(|chosen| {
+        let at = options.iter().position(|option| option.value == chosen)?;
+        marks.get(at).cloned()
+    });
+    let chosen = chosen.collect::<Option<Vec<_>>>()?;
+    Some(words!("[{}]", Words::join(chosen, ", ")))
+}
+
+/// The warning before a form that seems to ask for secrets.
+pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
+    let Ask::Form { message, schema } = ask else {
+        return None;
+    };
+    let fields = schema.secret_fields(message);
+    let fields: Vec<_> = fields.map(|field| field.label().into()).collect();
+    let words = "Careful: this seems to ask for a secret, which a server must not do in a form. What you type goes to it as it is.";
+    (!fields.is_empty()).then(|| SecretView {
+        words: words.into(),
+        fields,
+    })
+}
+
+/// Whether a field of a question, or of what is nested in it, seems to ask for a secret.
+pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
+    match ask {
+        Ask::Form { message, schema } => {
+            // An item of a list has no words of its own.
+            let is_item = |list: &&Field| field.name.strip_prefix(&list.name).is_some_and(is_index);
+            let is_it = |secret: &Field| secret.name == field.name;
+            field.looks_secret()
+                || schema.fields.iter().find(is_item).is_some_and(Field::looks_secret)
+                // What a field alone asks for may stand in the message.
+                || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
+        }
+        Ask::Arguments { .. } => field.looks_secret(),
+        _ => false,
+    }
+}
+
+/// Whether this stands behind the name of a list for one of its items.
+fn is_index(text: &str) -> bool {
+    let digits = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a field that is filled in seems to be for a secret.
+pub(crate) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
+    draft.fields().iter().any(|field| is_secret(ask, field))
+}
+
+/// The fields of a form, in a line each.
+pub(crate) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
+    schema.fields.iter().map(|field| {
+        let optional = if field.required { "" } else { ", optional" };
+        let default = field.default_value().map_or_else(String::new, |value| {
+            let shown = text::line(&field.show(&value));
+            match field.check(&value, &Limits::default().forms) {
+                Ok(()) => format!(" [{shown}]"),
+                Err(_) => format!(", its default does not fit: {shown}"),
+            }
+        });
+        let mut hint = field.hint();
+        for (index, option) in options(field).iter().enumerate() {
+            hint += if index == 0 { ": " } else { ", " };
+            hint += &option.value;
+        }
+        if let Some(members) = members(field, MAX_NAMED_DEPTH) {
+            hint += &format!(": {members}");
+        }
+        let (name, hint) = (text::line(&field.name), text::line(&hint));
+        format!("{name}: {hint}{default}{optional}")
+    })
+}
+
+/// The names of the members of an object, or of each object of a list. A star is behind those that must be given.
+fn members(field: &Field, depth: usize) -> Option<String> {
+    let FieldKind::Json(json) = &field.kind else {
+        return None;
+    };
+    let items = json.schema.get("items").and_then(Value::as_object);
+    let limits = Limits::default().forms;
+    let members = json.members(items.unwrap_or(&json.schema), &limits).ok()?;
+    let named = |member: &Field| {
+        let star = if member.required { "*" } else { "" };
+        let depth = depth.saturating_sub(1);
+        let within = (depth > 0).then(|| self::members(member, depth)).flatten();
+        let within = within.map_or_else(String::new, |within| format!(" {within}"));
+        format!(
+            "{}{star}{within}",
+            text::fitted(&text::line(&member.name), MEMBER_NAME_MAX_COLUMNS)
+        )
+    };
+    let mut names: Vec<_> = members.iter().take(MAX_NAMED_MEMBERS).map(named).collect();
+    if let more @ 1.. = members.len().saturating_sub(MAX_NAMED_MEMBERS) {
+        names.push(format!("and {more} more"));
+    }
+    let names = names.join(", ");
+    match items {
+        _ if names.is_empty() => None,
+        None => Some(format!("{{{names}}}")),
+        Some(_) => Some(format!("[{{{names}}}]")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_objects_are_named() {
+        /// An argument with this schema is listed so.
+        #[track_caller]
+        fn check(argument: &str, line: &str) {
+            let schema = format!(r#"{{"type": "object", "properties": {{"it": {argument}}}}}"#);
+            let limits = Limits::default().forms;
+            let schema =
+                FormSchema::parse_arguments(schema.as_bytes(), &limits).expect("it is one");
+            let lines: Vec<_> = field_lines(&schema).collect();
+            assert_eq!(lines, [format!("it: {line}, optional")]);
+        }
+        let object =
+            |members: &str| format!(r#"{{"type": "object", "properties": {{{members}}}}}"#);
+        let list = |items: &str| format!(r#"{{"type": "array", "items": {items}}}"#);
+        let person = r#"{
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name"]
+        }"#;
+        check(r#"{"type": "string"}"#, "a text");
+        check(r#"{"type": "object"}"#, "an object, as JSON");
+        check(&list(r#"{"type": "array"}"#), "a list, as JSON");
+        check(person, "an object, as JSON: {name*, age}");
+        check(&list(person), "a list, as JSON: [{name*, age}]");
+        check(
+            &object(&format!(r#""all": {}, "one": {person}"#, list(person))),
+            "an object, as JSON: {all [{name*, age}], one {name*, age}}",
+        );
+        // What is deeper than two levels is not named.
+        check(
+            &object(&format!(
+                r#""of": {}"#,
+                object(&format!(r#""who": {person}"#))
+            )),
+            "an object, as JSON: {of {who}}",
+        );
+        let many: Vec<_> = (0..20).map(|at| format!(r#""m{at}": {{}}"#)).collect();
+        check(
+            &object(&many.join(", ")),
+            "an object, as JSON: {m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, and 8 more}",
+        );
+        let long = "x".repeat(50);
+        let named = format!(
+            "an object, as JSON: {{{}}}",
+            text::fitted(&long, MEMBER_NAME_MAX_COLUMNS)
+        );
+        check(&object(&format!(r#""{long}": {{}}"#)), &named);
+    }
+}

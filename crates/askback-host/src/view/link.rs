@@ -1,0 +1,170 @@
+//! Links, as they are shown.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Labelled, Reader, name};
+use crate::{
+    model::{
+        Asker, Front,
+        link::{Link, Warning},
+    },
+    page::Style,
+    text::{PeerText, Words},
+    words,
+};
+
+/// A link that the person is asked to open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkView {
+    /// How far the person is with it.
+    pub step: LinkStep,
+    /// Where it goes.
+    pub destination: Destination,
+    /// That it leads to this machine.
+    pub here: Option<Words>,
+    /// What opens, again where the person agrees.
+    pub opens: Labelled,
+    /// That it is asked for again because its page is not finished.
+    pub unfinished: Option<Words>,
+    /// What is waited for.
+    pub waits: Option<(Style, Words)>,
+    /// What the person does next, in lines.
+    pub next: Option<Words>,
+}
+
+/// How far a person is with a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkStep {
+    /// To agree to it.
+    Consent,
+    /// To agree once more, for it may mislead.
+    Sure,
+    /// To finish behind it.
+    Opened,
+    /// To come back from a sign-in.
+    Returning,
+}
+
+/// Where a link goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The registrable domain.
+    pub site: Address,
+    /// The host, if that is another.
+    pub host: Option<Address>,
+    /// What to be careful of.
+    pub warnings: Vec<WarningView>,
+    /// The other sites to which it may lead on.
+    pub leads_on: Vec<Address>,
+    /// More of them, which are not named.
+    pub leads_on_more: Option<Words>,
+    /// The whole link.
+    pub address: Address,
+}
+
+/// A link or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// What it is.
+    pub label: Words,
+    /// The text, in printable ASCII.
+    pub text: PeerText,
+    /// The registrable domain within it.
+    pub domain: Range<usize>,
+}
+
+/// Why a link takes a second yes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarningView {
+    /// The warning.
+    pub words: Words,
+    /// What of the link it is about.
+    pub of: Option<PeerText>,
+}
+
+/// The most sites to lead on to that are named, so that they hide nothing else.
+const MAX_NAMED_SITES: usize = 8;
+
+pub(super) fn link(
+    asker: &Asker,
+    front: &Front<'_>,
+    link: &Link,
+    step: LinkStep,
+    reader: Reader,
+) -> LinkView {
+    let here = match reader.is_elsewhere {
+        false => "The page is on this machine.",
+        true => {
+            "The page is on this machine, which you reached by SSH: a browser on yours looks for it there."
+        }
+    };
+    let unfinished = words!("{} still waits: the page is not finished.", name(asker));
+    let waits: Option<(_, Words)> = match step {
+        LinkStep::Opened if front.is_unfinished() => Some((
+            Style::Warning,
+            "The page is not finished yet. Finish it there, then press Enter again.".into(),
+        )),
+        LinkStep::Opened if front.goes_on() => {
+            Some((Style::Plain, "Waiting for you to open it.".into()))
+        }
+        LinkStep::Opened => Some((Style::Plain, "Waiting for you to finish there.".into())),
+        _ => None,
+    };
+    let next = match step {
+        LinkStep::Opened if front.goes_on() => Some("When you have opened it, press Enter."),
+        LinkStep::Opened => Some("When you are done there, come back and press Enter."),
+        LinkStep::Returning => Some(
+            "Waiting for the browser. If it is on another machine, paste the whole address it ends at.",
+        ),
+        LinkStep::Consent | LinkStep::Sure => None,
+    };
+    LinkView {
+        step,
+        destination: destination(link),
+        here: link.is_of_this_machine().then(|| here.into()),
+        opens: Labelled {
+            label: "Opens".into(),
+            text: link.host().into(),
+        },
+        unfinished: front.is_unfinished().then_some(unfinished),
+        waits,
+        next: next.map(Words::from),
+    }
+}
+
+/// Where a link goes: its site, before a host that may begin as another, and what to be careful of.
+pub fn destination(link: &Link) -> Destination {
+    let address = |label: &'static str, text: &str, domain| Address {
+        label: label.into(),
+        text: text.into(),
+        domain,
+    };
+    let whole = |label, text: &str| address(label, text, 0..text.len());
+    let (site, host) = (link.site(), link.host());
+    let start = link.domain.start.saturating_sub(link.host.start);
+    let domain = start..start.saturating_add(site.len());
+    let (named, others) = match link.leads_on.split_at_checked(MAX_NAMED_SITES) {
+        Some((named, others)) => (named, others.len()),
+        None => (link.leads_on.as_slice(), 0),
+    };
+    Destination {
+        site: whole("Site", site),
+        host: (host != site).then(|| address("Host", host, domain)),
+        warnings: link.warnings.iter().map(warning).collect(),
+        leads_on: named
+            .iter()
+            .map(|host| whole("May send you on to", host))
+            .collect(),
+        leads_on_more: (others > 0)
+            .then(|| words!("May send you on to {} other sites, too", others)),
+        address: address("Address", &link.url, link.domain.clone()),
+    }
+}
+
+fn warning(warning: &Warning) -> WarningView {
+    let (words, of) = warning.words();
+    WarningView { words, of }
+}
