@@ -3,8 +3,8 @@
 mod form;
 mod help;
 mod link;
-pub(crate) mod sampling;
-pub(crate) mod tools;
+mod sampling;
+mod tools;
 
 pub use form::secret;
 pub(crate) use form::{fields, options_with};
@@ -80,7 +80,7 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
 }
 
 /// Puts what is wanted now on the page: of a form, the field `at`.
-pub(crate) fn step(page: &mut Page, asker: &Asker, view: &View, front: &Front<'_>, at: usize) {
+pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     match &view.body {
         Body::Secret(it) => secret(page, it),
         Body::Form(form) => form
@@ -90,32 +90,13 @@ pub(crate) fn step(page: &mut Page, asker: &Asker, view: &View, front: &Front<'_
             .for_each(|it| form::field(page, it)),
         Body::Review(form) => form::review(page, form),
         Body::Link(link) => link::step(page, link),
-        Body::Nothing | Body::Outline(_) => {}
-    }
-    match front.step {
-        Step::Reread(written) => {
-            page.blank();
-            page.say(Style::Strong, words!("Ready to send to {}:", name(asker)));
-            page.quote(written);
+        Body::Sampling(sampling) => sampling::step(page, sampling),
+        Body::Folders { offered, .. } => {
+            if let Some(offered) = offered {
+                page.say(Style::Plain, offered.clone());
+            }
         }
-        Step::Folders(Some(root)) => {
-            page.say(
-                Style::Plain,
-                words!("Offered: {}", folder::shown(&root.uri)),
-            );
-        }
-        Step::Request(_) | Step::Running(_) | Step::Replied(_) | Step::Rewrite(..) => {
-            sampling::step(page, name(asker), front);
-        }
-        Step::Write(sampling) if sampling.must_call() => {
-            page.say(Style::Warning, sampling::NEEDS_CALL);
-        }
-        Step::Write(_) if front.model.is_some() => {}
-        Step::Write(_) => {
-            let words = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
-            page.note(Style::Dim, words);
-        }
-        _ => {}
+        Body::Reason(_) | Body::Nothing | Body::Outline(_) => {}
     }
 }
 

@@ -6,11 +6,11 @@ use super::{
     help, review,
 };
 use crate::{
-    model::{Asker, Desk, Effect, EventOutcome, Front, Reply, Sampling, Step, Why},
+    model::{Desk, Effect, EventOutcome, Front, Reply, Step, Why},
     page::{Excerpt, Look, Page, Rows, Style},
     question,
     text::{self, PeerText, Words, given},
-    view::{Address, Body, FormView, LinkView, View, WarningView},
+    view::{Address, Body, FormView, LinkStep, LinkView, SamplingView, View, WarningView},
     words,
 };
 use askback::protocol::CreateMessageResult;
@@ -21,7 +21,6 @@ pub(super) const REST: &str = "; F4 shows the whole";
 /// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
 /// a model are seen.
 pub(super) fn body(
-    asker: &Asker,
     view: &View,
     front: &Front<'_>,
     written: &Editor,
@@ -30,44 +29,49 @@ pub(super) fn body(
 ) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
-    let line = |label: &'static str| {
-        let row = row().ours(Style::Strong, label);
+    let line = |label: &Words| {
+        let row = row().ours(Style::Strong, words!("{} ", *label));
         let room = row.room();
         row.written(written.text(), Some(written.at()), room)
     };
-    let mut rows = match (&view.body, front.step) {
-        (Body::Link(link), _) => linked(link, look),
-        (_, Step::Confirm | Step::Request(_)) => why(view, look, shown),
-        _ => Vec::new(),
+    let step = || {
+        let mut page = Page::new(look);
+        question::step(&mut page, view, 0);
+        page.take()
     };
-    match front.step {
-        Step::Opened(_) => {}
-        Step::Rewrite(part, _) => {
-            let words = words!("You change {}:", question::sampling::part(part));
-            rows.push(row().ours(Style::Strong, words));
+    let mut rows = match is_read(&front.step) {
+        true => why(view, look, shown),
+        false => Vec::new(),
+    };
+    match &view.body {
+        Body::Link(link) => {
+            rows.extend(linked(link, look));
+            if link.step == LinkStep::Returning {
+                rows.extend(rows_of(&step().alone()));
+                rows.push(line(&">".into()));
+            }
         }
-        Step::Filling(_) | Step::Review(_) | Step::Consent(_) => {}
-        _ => {
-            let mut page = Page::new(look);
-            question::step(&mut page, asker, view, front, 0);
-            let words = page.take();
-            rows.extend(rows_of(&match front.step {
-                Step::Request(_) | Step::Running(_) | Step::Replied(_) => words,
-                // The words of the server are right above.
-                _ => words.alone(),
+        Body::Sampling(SamplingView::Rewrite { editing, .. }) => {
+            rows.push(row().ours(Style::Strong, editing.clone()));
+            rows.extend(lines(written, &row().gutter()));
+        }
+        Body::Sampling(SamplingView::Write { tools, .. }) => {
+            rows.extend(rows_of(&step().alone()));
+            rows.extend(tools.iter().map(|tools| {
+                let row = row().ours(Style::Dim, words!("{} ", tools.label));
+                row.peer(Style::Plain, &tools.text, columns)
             }));
-        }
-    }
-    match front.step {
-        Step::Returning(_) => rows.push(line("> ")),
-        Step::Rewrite(..) => rows.extend(lines(written, &row().gutter())),
-        Step::Write(sampling) => {
-            rows.extend(offered(sampling, columns));
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
-        Step::Folders(_) => rows.push(line("Another folder: ")),
-        Step::Reason => rows.push(line("Why not? (optional) ")),
-        _ => {}
+        // The words of the server are right above.
+        Body::Sampling(SamplingView::Reread { .. }) => rows.extend(rows_of(&step().alone())),
+        Body::Sampling(_) => rows.extend(rows_of(&step())),
+        Body::Folders { label, .. } => {
+            rows.extend(rows_of(&step().alone()));
+            rows.push(line(label));
+        }
+        Body::Reason(label) => rows.push(line(label)),
+        _ => rows.extend(rows_of(&step().alone())),
     }
     rows
 }
@@ -116,25 +120,6 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
 /// The rows of a form that is looked over.
 pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> Vec<Row> {
     [why(view, look, shown), review::rows(form, look.columns)].concat()
-}
-
-/// A row with the names of the tools that may be called: they stand at the end of a request, of which not
-/// all may be seen.
-fn offered(sampling: &Sampling, columns: usize) -> Option<Row> {
-    let names: Vec<_> = sampling
-        .offered()
-        .iter()
-        .map(|tool| tool.name.as_str())
-        .collect();
-    let label: Words = match (names.len(), sampling.must_call()) {
-        (0, _) => return None,
-        (count, true) => words!("Has to call 1 of {}: ", count),
-        (1, false) => "May call: ".into(),
-        (count, false) => words!("May call {} tools: ", count),
-    };
-    let names = PeerText::from(names.join(", "));
-    let row = Row::new(columns).ours(Style::Dim, label);
-    Some(row.peer(Style::Plain, &names, columns))
 }
 
 /// The rows of what was wrong with the last key.

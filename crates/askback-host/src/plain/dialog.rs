@@ -374,7 +374,7 @@ impl Dialog {
             }
         }
         if before != Some(now) {
-            question::step(&mut self.page, desk.asker(), &view, &front, self.at);
+            question::step(&mut self.page, &view, self.at);
         }
         if is_settling {
             self.again = true;

@@ -1,84 +1,68 @@
 //! Requests to a model and its replies, in lines on a page.
 
-use askback::protocol::SamplingBlock;
-
 use super::tools;
 use crate::{
-    content,
-    model::{Ask, Front, Part, Sampling, Step},
     page::{Excerpt, LEFT_OUT, Page, Style},
-    text::{self, LocalText, Words, given},
-    view::{self, BlockView, Labelled, MessageView, RequestView},
+    text::{self, Words},
+    view::{BlockView, Labelled, MessageView, ReplyBlockView, RequestView, SamplingView},
     words,
 };
 
-/// Said where a person would write the reply to a request that wants a tool called.
-pub(crate) const NEEDS_CALL: &str =
-    "The server wants a tool called, which only a model or an answers file can do. Decline it.";
-
-/// The model that can be asked, as the person named it.
-fn model(name: Option<&str>) -> LocalText {
-    given(name.unwrap_or("the model")).short()
-}
-
-/// Returns the name of a part of a sampling.
-pub(crate) fn part(part: Part) -> &'static str {
-    match part {
-        Part::System => "the system prompt",
-        Part::Message => "the last message",
-        Part::Reply => "the text of the reply",
-    }
-}
-
-/// Puts what is wanted at a checkpoint of a sampling on the page, for the server of that name.
-pub(super) fn step(page: &mut Page, server: LocalText, front: &Front<'_>) {
-    match front.step {
-        Step::Request(sampling) => {
-            if let Ask::Sample(asked) = &front.question.ask
-                && **asked != sampling.request
-            {
+/// Puts what is wanted at a checkpoint of a request to a model on the page.
+pub(super) fn step(page: &mut Page, sampling: &SamplingView) {
+    match sampling {
+        SamplingView::Request { changed, words } => {
+            if let Some((title, changed)) = changed {
                 page.blank();
-                page.say(Style::Strong, "As you changed it:");
+                page.say(Style::Strong, title.clone());
                 let mut excerpt = Excerpt::new(page, usize::MAX);
-                request(&mut excerpt, &view::request(&sampling.request));
+                request(&mut excerpt, changed);
                 excerpt.end(LEFT_OUT);
             }
-            let words = words!("1 of 2, the request: it runs on {}.", model(front.model));
-            page.note(Style::Dim, words);
+            page.note(Style::Dim, words.clone());
         }
-        Step::Running(_) => {
-            let words = words!("{} is asked for a reply…", model(front.model));
-            page.say(Style::Plain, words);
-        }
-        Step::Replied(sampling) => ready(page, server, sampling),
-        Step::Rewrite(changed, text) => {
+        SamplingView::Running(words) => page.say(Style::Plain, words.clone()),
+        SamplingView::Reply {
+            title,
+            blocks,
+            facts,
+        } => {
             page.blank();
-            page.say(Style::Strong, words!("Now {} is:", part(changed)));
-            page.quote(text);
+            page.say(Style::Strong, title.clone());
+            for block in blocks {
+                reply_block(page, block);
+            }
+            for fact in facts {
+                page.quote_line(words!("  {} ", fact.label), fact.text.clone());
+            }
         }
-        _ => {}
+        SamplingView::Rewrite { title, text, .. } | SamplingView::Reread { title, text } => {
+            page.blank();
+            page.say(Style::Strong, title.clone());
+            page.quote(text.clone());
+        }
+        SamplingView::Write { note, .. } => match note {
+            Some((Style::Dim, words)) => page.note(Style::Dim, words.clone()),
+            Some((style, words)) => page.say(*style, words.clone()),
+            None => {}
+        },
     }
 }
 
-/// Puts the reply on the page that is ready to be sent.
-fn ready(page: &mut Page, server: LocalText, sampling: &Sampling) {
-    page.blank();
-    let words = words!("2 of 2, the reply: ready to send to {}:", server);
-    page.say(Style::Strong, words);
-    let Some(reply) = &sampling.reply else { return };
-    let mut number = 0_usize;
-    for block in reply.content.blocks() {
-        match block {
-            SamplingBlock::ToolUse(call) => {
-                number = number.saturating_add(1);
-                tools::call(page, words!(" {}", words!("{}", number).right(2)), call);
+fn reply_block(page: &mut Page, block: &ReplyBlockView) {
+    match block {
+        ReplyBlockView::Text(text) => page.quote(text.clone()),
+        ReplyBlockView::Call {
+            number,
+            tool,
+            arguments,
+        } => {
+            let number = words!("{}", *number).right(2);
+            page.quote_line(words!(" {} {} ", number, tool.label), tool.text.clone());
+            for line in arguments {
+                page.quote_at("      ", line.clone());
             }
-            other => page.quote(content::sampling_block(other)),
         }
-    }
-    page.quote_line("  model ", &reply.model);
-    if let Some(reason) = &reply.stop_reason {
-        page.quote_line("  ended by ", reason);
     }
 }
 

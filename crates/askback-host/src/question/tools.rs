@@ -1,10 +1,8 @@
-//! The tools that a request to a model offers, and calls of them, in lines on a page.
-
-use askback::{forms::Content, protocol::ToolUseContent};
+//! The tools that a request to a model offers, in lines on a page.
 
 use crate::{
-    page::{Excerpt, Page, Style},
-    text::{self, Words},
+    page::{Excerpt, Style},
+    text,
     view::{ToolView, ToolsView},
     words,
 };
@@ -51,20 +49,5 @@ fn cut(text: &str, most: usize) -> String {
     match text::head(text, most) {
         (_, 0) => text.to_owned(),
         (head, _) => format!("{head}…"),
-    }
-}
-
-/// Puts a call in a reply on the page, behind this mark.
-pub(super) fn call(page: &mut Page, mark: Words, call: &ToolUseContent) {
-    page.quote_line(words!("{} calls ", mark), &call.name);
-    let content: Result<Content, _> = call.input.decode();
-    match content {
-        Ok(content) => {
-            for (name, value) in &content {
-                let line = format!("{}: {value}", text::line(name));
-                page.quote_at("      ", text::json(&line));
-            }
-        }
-        Err(_) => page.quote_at("      ", text::json(call.input.as_str())),
     }
 }

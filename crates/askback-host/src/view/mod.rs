@@ -14,10 +14,12 @@ pub use form::{
 };
 pub(crate) use form::{field_lines, has_secret, is_secret};
 pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
-pub(crate) use sampling::request;
-pub use sampling::{BlockView, MessageView, RequestView, ToolView, ToolsView};
+pub use sampling::{
+    BlockView, MessageView, ReplyBlockView, RequestView, SamplingView, ToolView, ToolsView,
+};
 
 use crate::{
+    folder,
     model::{Ask, Asker, Call, Front, Origin, Question, Step, link::judge},
     page::Style,
     text::{self, LocalText, PeerText, Words, given},
@@ -162,6 +164,17 @@ pub enum Body {
     Review(FormView),
     /// To open a link.
     Link(Box<LinkView>),
+    /// To look over a request to a model, its reply, or a text in its place.
+    Sampling(SamplingView),
+    /// To allow a folder.
+    Folders {
+        /// The folder that is offered.
+        offered: Option<Words>,
+        /// Before the path of another one.
+        label: Words,
+    },
+    /// To say why not, behind these words.
+    Reason(Words),
     /// What a person would be asked, if there is none.
     Outline(Box<Outline>),
 }
@@ -216,7 +229,12 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
         Step::Sure(it) => link(it, LinkStep::Sure),
         Step::Opened(it) => link(it, LinkStep::Opened),
         Step::Returning(it) => link(it, LinkStep::Returning),
-        _ => Body::Nothing,
+        Step::Folders(root) => Body::Folders {
+            offered: root.map(|root| words!("Offered: {}", folder::shown(&root.uri))),
+            label: "Another folder:".into(),
+        },
+        Step::Reason => Body::Reason("Why not? (optional)".into()),
+        _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
     }
 }
 
@@ -358,7 +376,7 @@ fn message(ask: &Ask) -> Vec<Part> {
     };
     let at = |issuer: &str| Part::Detail(line("at", issuer));
     match ask {
-        Ask::Sample(it) => vec![Part::Request(Box::new(request(it)))],
+        Ask::Sample(it) => vec![Part::Request(Box::new(sampling::request(it)))],
         Ask::Retry {
             why,
             quoted,

@@ -6,16 +6,18 @@ use askback::{
     forms::{Content, FormSchema},
     limits::Limits,
     protocol::{
-        CreateMessageParams, IncludeContext, Role, SamplingBlock, SamplingMessage, Tool,
-        ToolChoiceMode, ToolResultContent, ToolUseContent,
+        CreateMessageParams, CreateMessageResult, IncludeContext, Role, SamplingBlock,
+        SamplingMessage, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent,
     },
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, field_lines};
+use super::{Labelled, field_lines, name};
 use crate::{
-    content, model,
-    text::{self, PeerText, Words},
+    content,
+    model::{self, Ask, Asker, Front, Sampling, Step},
+    page::Style,
+    text::{self, PeerText, Words, given},
     words,
 };
 
@@ -77,7 +79,187 @@ pub enum BlockView {
     Result(Labelled, PeerText),
 }
 
-pub(crate) fn request(request: &CreateMessageParams) -> RequestView {
+/// A checkpoint of a request to a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SamplingView {
+    /// To look over the request and have a model reply to it.
+    Request {
+        /// The title of the request as the person changed it, and the request.
+        changed: Option<(Words, Box<RequestView>)>,
+        /// What happens with it.
+        words: Words,
+    },
+    /// To wait for the reply.
+    Running(Words),
+    /// To look over the reply and send it.
+    Reply {
+        /// The title.
+        title: Words,
+        /// Its texts and calls.
+        blocks: Vec<ReplyBlockView>,
+        /// The model, and why it stopped.
+        facts: Vec<Labelled>,
+    },
+    /// To rewrite a part.
+    Rewrite {
+        /// The title above the text so far.
+        title: Words,
+        /// The title above the text that is being written.
+        editing: Words,
+        /// The text so far.
+        text: PeerText,
+    },
+    /// To write what a model would.
+    Write {
+        /// Why.
+        note: Option<(Style, Words)>,
+        /// The tools that a model could call.
+        tools: Option<Labelled>,
+    },
+    /// To look over that text and send it.
+    Reread {
+        /// The title.
+        title: Words,
+        /// The text.
+        text: PeerText,
+    },
+}
+
+/// A block of a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyBlockView {
+    /// A text, or the description of what is none.
+    Text(PeerText),
+    /// A call of a tool.
+    Call {
+        /// Its number among the calls.
+        number: usize,
+        /// The tool.
+        tool: Labelled,
+        /// Its arguments, one a line.
+        arguments: Vec<PeerText>,
+    },
+}
+
+/// What is wanted at a checkpoint of a request to a model.
+pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView> {
+    let model = given(front.model.unwrap_or("the model")).short();
+    Some(match front.step {
+        Step::Request(sampling) => {
+            let is_changed = match &front.question.ask {
+                Ask::Sample(asked) => **asked != sampling.request,
+                _ => false,
+            };
+            let changed = || {
+                (
+                    "As you changed it:".into(),
+                    Box::new(request(&sampling.request)),
+                )
+            };
+            SamplingView::Request {
+                changed: is_changed.then(changed),
+                words: words!("1 of 2, the request: it runs on {}.", model),
+            }
+        }
+        Step::Running(_) => SamplingView::Running(words!("{} is asked for a reply…", model)),
+        Step::Replied(sampling) => SamplingView::Reply {
+            title: words!("2 of 2, the reply: ready to send to {}:", name(asker)),
+            blocks: sampling.reply.as_ref().map(blocks).unwrap_or_default(),
+            facts: sampling.reply.as_ref().map(facts).unwrap_or_default(),
+        },
+        Step::Rewrite(part, text) => {
+            let part = match part {
+                model::Part::System => "the system prompt",
+                model::Part::Message => "the last message",
+                model::Part::Reply => "the text of the reply",
+            };
+            SamplingView::Rewrite {
+                title: words!("Now {} is:", part),
+                editing: words!("You change {}:", part),
+                text: text.into(),
+            }
+        }
+        Step::Write(sampling) => SamplingView::Write {
+            note: note(front, sampling),
+            tools: callable(sampling),
+        },
+        Step::Reread(written) => SamplingView::Reread {
+            title: words!("Ready to send to {}:", name(asker)),
+            text: written.into(),
+        },
+        _ => return None,
+    })
+}
+
+/// Why a person writes in place of a model.
+fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
+    let needs_call =
+        "The server wants a tool called, which only a model or an answers file can do. Decline it.";
+    let no_model = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
+    match front.model {
+        _ if sampling.must_call() => Some((Style::Warning, needs_call.into())),
+        Some(_) => None,
+        None => Some((Style::Dim, no_model.into())),
+    }
+}
+
+/// The names of the tools that may be called.
+fn callable(sampling: &Sampling) -> Option<Labelled> {
+    let names = sampling.offered().iter().map(|tool| tool.name.as_str());
+    let names: Vec<_> = names.collect();
+    let label: Words = match (names.len(), sampling.must_call()) {
+        (0, _) => return None,
+        (count, true) => words!("Has to call 1 of {}:", count),
+        (1, false) => "May call:".into(),
+        (count, false) => words!("May call {} tools:", count),
+    };
+    let text = names.join(", ").into();
+    Some(Labelled { label, text })
+}
+
+fn blocks(reply: &CreateMessageResult) -> Vec<ReplyBlockView> {
+    let mut numbers = 1_usize..;
+    let blocks = reply.content.blocks().iter().map(|block| match block {
+        SamplingBlock::ToolUse(call) => ReplyBlockView::Call {
+            number: numbers.next().unwrap_or_default(),
+            tool: Labelled {
+                label: "calls".into(),
+                text: PeerText::from(&call.name),
+            },
+            arguments: arguments(call),
+        },
+        other => ReplyBlockView::Text(content::sampling_block(other)),
+    });
+    blocks.collect()
+}
+
+fn arguments(call: &ToolUseContent) -> Vec<PeerText> {
+    let content: Result<Content, _> = call.input.decode();
+    let Ok(content) = content else {
+        return vec![text::json(call.input.as_str()).into()];
+    };
+    let arguments = content.iter().map(|(name, value)| {
+        let line = format!("{}: {value}", text::line(name));
+        PeerText::from(text::json(&line))
+    });
+    arguments.collect()
+}
+
+fn facts(reply: &CreateMessageResult) -> Vec<Labelled> {
+    let labelled = |label: &'static str, text: &String| Labelled {
+        label: label.into(),
+        text: text.into(),
+    };
+    let ended = reply.stop_reason.iter();
+    [labelled("model", &reply.model)]
+        .into_iter()
+        .chain(ended.map(|reason| labelled("ended by", reason)))
+        .collect()
+}
+
+pub(super) fn request(request: &CreateMessageParams) -> RequestView {
     let preferences = request.model_preferences.as_ref();
     let models = preferences.and_then(|preferences| preferences.hints.as_deref());
     let models = models.unwrap_or_default().iter();

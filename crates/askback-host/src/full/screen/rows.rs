@@ -84,7 +84,7 @@ impl Screen {
             }
             (Body::Review(form), _) => (question::review(&view, form, look, self.shown), None),
             _ => {
-                let rows = question::body(desk.asker(), &view, front, &self.text, look, self.shown);
+                let rows = question::body(&view, front, &self.text, look, self.shown);
                 let typed_at = rows.iter().position(Row::is_typed_in);
                 (rows, typed_at)
             }
