@@ -1,26 +1,24 @@
 //! A question in lines on a page: what every front end says of one.
 
 mod form;
-mod help;
 mod link;
 mod sampling;
 mod tools;
 
 pub use form::secret;
 pub(crate) use form::{fields, options_with};
-pub(crate) use help::help;
 pub use link::{destination, warnings};
 pub(crate) use link::{leads_on, link, link_alone, link_code};
 
 use crate::{
     folder,
-    model::{
-        Asker, Call, Front, Notice, Question, Reply, Stance, Step, Suggestions, Wants, Why,
-        link::Refusal,
-    },
+    model::{Asker, Notice, Question, Reply, Stance, Wants, Why, link::Refusal},
     page::{Excerpt, Page, Style},
     text::{self, PeerText, Words},
-    view::{self, AskerView, Body, CallView, Kind, LinkStep, LinkView, Part, Text, View, name},
+    view::{
+        self, AskerView, Body, CallView, Kind, LinkStep, LinkView, Part, SuggestedView, Text, View,
+        name,
+    },
     words,
 };
 
@@ -100,66 +98,40 @@ pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     }
 }
 
-/// Puts on the page what can be typed, and the prompt.
-pub(crate) fn ask(page: &mut Page, view: &View, front: &Front<'_>, at: usize) {
+/// Puts on the page what was wrong, what can be typed, and the prompt.
+pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
+    if let Some(words) = &view.issue {
+        issue(page, words.clone());
+    }
     // What is above may be longer than the terminal is high.
     if let Body::Link(link) = &view.body
         && matches!(link.step, LinkStep::Consent | LinkStep::Sure)
     {
         page.quote_line(words!("{} ", link.opens.label), link.opens.text.clone());
     }
-    let ours = front.question.ask.is_ours();
-    let hint: Words = match front.step {
-        Step::Secret(_) => "yes goes on all the same".into(),
-        Step::Filling(_) => {
-            let prompt = match &view.body {
-                Body::Form(form) => form.fields.get(at).map(|field| field.prompt.clone()),
-                _ => None,
-            };
-            let prompt = prompt.unwrap_or_default();
-            match front.suggests() {
-                true => words!("{} · /suggest ab lists what begins with ab", prompt),
-                false => prompt,
-            }
-        }
-        Step::Review(_) if ours && !front.question.edits_request() => "Enter goes on · a number changes that field".into(),
-        Step::Review(_) => "Enter sends · a number changes that field".into(),
-        Step::Confirm if front.question.ask.is_retry() => "yes makes the call again".into(),
-        Step::Confirm => "yes agrees".into(),
-        Step::Consent(_) => "yes opens it in your browser".into(),
-        Step::Sure(_) => "Sure? yes opens it all the same".into(),
-        Step::Opened(_) => "Enter goes on · /open opens it again".into(),
-        Step::Returning(_) => "an address · /open opens the browser again".into(),
-        Step::Request(_) => "Enter runs it once · /session, /always run without asking again · /edit · /system · /write · /never".into(),
-        Step::Running(_) => "/back stops it".into(),
-        Step::Replied(_) if front.model.is_none() => "Enter sends · /edit".into(),
-        Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back".into(),
-        Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back".into(),
-        Step::Write(_) => "write the text; a line with only a dot ends it".into(),
-        Step::Reread(_) => "Enter sends · /edit writes it anew".into(),
-        Step::Folders(Some(_)) => "yes allows that folder · a path, another one".into(),
-        Step::Folders(None) => "the path of a folder allows it".into(),
-        Step::Reason => "why not? A line for the server, or Enter for none".into(),
+    let prompt = match &view.body {
+        Body::Form(form) => form.fields.get(at).map(|field| &field.prompt),
+        _ => Some(&view.prompt),
     };
-    // What stands between the ways out keeps them on one line.
-    let ways_out = match front.step {
-        Step::Reason => "/back\u{a0}·\u{a0}/cancel",
-        _ if ours => "/cancel",
-        _ => "/decline\u{a0}·\u{a0}/cancel",
-    };
-    page.say(Style::Dim, words!("{} · {}", hint, ways_out));
+    page.say(Style::Dim, prompt.cloned().unwrap_or_default());
     page.prompt("");
 }
 
-/// Puts on the page which values are suggested for a field.
-pub(crate) fn suggestions(page: &mut Page, suggested: &Suggestions) {
-    for value in &suggested.values {
-        page.quote_line("  ", value);
+/// Puts on the page each command that does something here.
+pub(crate) fn help(page: &mut Page, view: &View) {
+    for entry in &view.help.commands {
+        let term = words!("  {} ", entry.term.clone().padded(9));
+        page.item(term, Style::Plain, entry.does.clone());
     }
-    match (suggested.values.is_empty(), suggested.has_more) {
-        (true, _) => page.note(Style::Dim, "the server suggests nothing"),
-        (false, true) => page.note(Style::Dim, "and more"),
-        (false, false) => {}
+}
+
+/// Puts on the page which values are suggested for a field.
+pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
+    for value in &suggested.values {
+        page.quote_line("  ", value.clone());
+    }
+    if let Some(note) = &suggested.note {
+        page.note(Style::Dim, note.clone());
     }
 }
 
@@ -361,15 +333,6 @@ pub(crate) fn because(why: Why) -> &'static str {
 fn for_call(page: &mut Page, call: Option<&CallView>) {
     if let Some(call) = call {
         page.quote_line(words!("  {} ", call.label), call.name.clone());
-    }
-}
-
-/// The word for making a call.
-pub(crate) fn verb(call: Option<&Call>) -> &'static str {
-    match call {
-        Some(Call::Prompt(_)) => "Get",
-        Some(Call::Resource(_)) => "Read",
-        Some(Call::Tool(_) | Call::Task { .. }) | None => "Call",
     }
 }
 

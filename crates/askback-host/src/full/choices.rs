@@ -6,12 +6,9 @@ use super::frame::Row;
 use crate::{
     page::Style,
     text::{self, PeerText},
-    view::{ChoiceView, FieldView, Input, Text},
+    view::{ChoiceView, FieldView, Input, MAX_OPEN_CHOICES, Text},
     words,
 };
-
-/// The most rows of options that are seen of a field.
-const OPTIONS: usize = 7;
 
 /// The options of a field.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +40,7 @@ impl Choices<'_> {
         // A blank, a mark, and the label; before them the gutter.
         let columns = |choice| text::columns(&text::line(label(choice))).saturating_add(5);
         let needed = list.iter().map(columns).fold(1, usize::saturating_add);
-        if list.is_empty() || list.len() > OPTIONS || needed > row.room() {
+        if list.is_empty() || list.len() > MAX_OPEN_CHOICES || needed > row.room() {
             return None;
         }
         // Labels are the server's: the gutter stands before the first.
@@ -65,9 +62,9 @@ impl Choices<'_> {
     pub(super) fn list(&self, begun: &Row, rows: &mut Vec<Row>) {
         let (list, found) = (&self.field.choices, self.found);
         let at = found.iter().position(|&option| Some(option) == self.at);
-        let first = at.unwrap_or_default().saturating_sub(OPTIONS / 2);
-        let first = first.min(found.len().saturating_sub(OPTIONS));
-        for &option in found.iter().skip(first).take(OPTIONS) {
+        let first = at.unwrap_or_default().saturating_sub(MAX_OPEN_CHOICES / 2);
+        let first = first.min(found.len().saturating_sub(MAX_OPEN_CHOICES));
+        for &option in found.iter().skip(first).take(MAX_OPEN_CHOICES) {
             let choice = &list[option];
             let style = self.style(option);
             let at = if self.at == Some(option) {
@@ -79,9 +76,9 @@ impl Choices<'_> {
             let room = row.room();
             rows.push(row.peer(style, &PeerText::from(label(choice)), room));
         }
-        let last = first.saturating_add(OPTIONS).min(found.len());
+        let last = first.saturating_add(MAX_OPEN_CHOICES).min(found.len());
         let words = match (self.sought, found.len()) {
-            ("", many) if many > OPTIONS => words!(
+            ("", many) if many > MAX_OPEN_CHOICES => words!(
                 "  {} to {} of {}; type to find one",
                 first.saturating_add(1),
                 last,
@@ -125,7 +122,7 @@ fn label(choice: &ChoiceView) -> &str {
 
 /// Whether these are so many that one is found by typing.
 pub(super) fn is_long(options: &[Opt]) -> bool {
-    options.len() > OPTIONS
+    options.len() > MAX_OPEN_CHOICES
 }
 
 /// Whether a field has options, or is a yes or no.

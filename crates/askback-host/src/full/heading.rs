@@ -5,7 +5,6 @@ use super::{
     question::{REST, is_read},
 };
 use crate::{
-    model::Front,
     page::{Look, Page, Style},
     question,
     text::{self, PeerText, Words, given},
@@ -18,7 +17,7 @@ const ORIGIN: usize = 4;
 
 /// The head of a question: who asks, in which call, and why, in at most so many rows of the
 /// server's.
-pub(super) fn head(view: &View, front: &Front<'_>, look: Look, shown: usize, rows: usize) -> Frame {
+pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame {
     let columns = look.columns;
     let mut frame = Frame::default();
     for row in title(view, columns) {
@@ -34,7 +33,7 @@ pub(super) fn head(view: &View, front: &Front<'_>, look: Look, shown: usize, row
         true => frame.put(&origin.first(ORIGIN)),
         false => frame.put(&origin),
     }
-    if !is_read(&front.step) {
+    if !is_read(view) {
         question::why(&mut page, view, shown, REST);
     }
     let why = page.take();

@@ -1,6 +1,6 @@
 //! The question, or the line, that a key is meant for.
 
-use super::{help::is_typed, key::Key, reading::takes_letters};
+use super::{key::Key, reading::takes_letters};
 use crate::{
     model::{Desk, Step},
     settling::Settling,
@@ -24,7 +24,7 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
             Step::Secret(_) => settling.leads_to_text(),
             Step::Filling(_) => {}
             // A no is followed by its reason.
-            ref step if matches!(letter, 'd' | 'n') && !is_typed(step) => settling.leads_to_text(),
+            ref step if matches!(letter, 'd' | 'n') && !step.is_typed() => settling.leads_to_text(),
             _ => {}
         }
         if takes_letters(&front.step) {

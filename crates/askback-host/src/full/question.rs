@@ -6,11 +6,14 @@ use super::{
     help, review,
 };
 use crate::{
-    model::{Desk, Effect, EventOutcome, Front, Reply, Step, Why},
+    model::{Desk, Effect, EventOutcome, Front, Reply, Why},
     page::{Excerpt, Look, Page, Rows, Style},
     question,
     text::{self, PeerText, Words, given},
-    view::{Address, Body, FormView, LinkStep, LinkView, SamplingView, View, WarningView},
+    view::{
+        Act, ActionView, Address, Body, FormView, LinkStep, LinkView, SamplingView, View,
+        WarningView,
+    },
     words,
 };
 use askback::protocol::CreateMessageResult;
@@ -20,13 +23,7 @@ pub(super) const REST: &str = "; F4 shows the whole";
 
 /// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
 /// a model are seen.
-pub(super) fn body(
-    view: &View,
-    front: &Front<'_>,
-    written: &Editor,
-    look: Look,
-    shown: usize,
-) -> Vec<Row> {
+pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
     let line = |label: &Words| {
@@ -39,7 +36,7 @@ pub(super) fn body(
         question::step(&mut page, view, 0);
         page.take()
     };
-    let mut rows = match is_read(&front.step) {
+    let mut rows = match is_read(view) {
         true => why(view, look, shown),
         false => Vec::new(),
     };
@@ -203,8 +200,11 @@ pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
 
 /// Whether what the server says is looked through before it is agreed to: then it is no part of the head, of which not
 /// all may be seen.
-pub(super) fn is_read(step: &Step<'_>) -> bool {
-    matches!(step, Step::Request(_) | Step::Confirm | Step::Review(_))
+pub(super) fn is_read(view: &View) -> bool {
+    matches!(
+        view.body,
+        Body::Nothing | Body::Review(_) | Body::Sampling(SamplingView::Request { .. })
+    )
 }
 
 /// The words of the server on a question, at most `shown` characters of it.
@@ -215,81 +215,49 @@ fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
 }
 
 /// The rows that say which keys do what, where the code of a link is shown or not.
-pub(super) fn keys(
-    front: &Front<'_>,
-    is_helping: bool,
-    has_code: bool,
-    columns: usize,
-) -> Vec<Row> {
-    let ours = front.question.ask.is_ours();
-    let hint: Words = match front.step {
-        Step::Consent(_) if has_code => "[o] Open  [c] Copy  [q] Hide the code".into(),
-        Step::Sure(_) if has_code => "[y] Open all the same  [b] Back  [q] Hide the code".into(),
-        Step::Opened(_) if has_code => "[Enter] I have opened it  [q] Hide the code".into(),
-        Step::Secret(_) => "[y] Go on all the same".into(),
-        Step::Filling(draft) => match draft.left() {
-            0 => "Tab next  ^S review".into(),
-            left => words!("{} left  Tab next  ^S review", left),
-        },
-        Step::Review(_) if front.question.ask.signs_in() => "[Enter] Go on  [e] Edit".into(),
-        Step::Review(_) if ours && !front.question.edits_request() => {
-            words!(
-                "[Enter] {}  [e] Edit",
-                question::verb(front.question.call.as_ref())
-            )
-        }
-        Step::Review(_) => "[Enter] Send  [e] Edit".into(),
-        Step::Confirm if front.question.ask.is_retry() => {
-            words!(
-                "[Enter] {} again",
-                question::verb(front.question.call.as_ref())
-            )
-        }
-        Step::Confirm => "[Enter] Agree".into(),
-        Step::Consent(_) => "[o] Open  [c] Copy  [q] QR code".into(),
-        Step::Sure(_) => "Sure? [y] Open all the same  [b] Back".into(),
-        Step::Opened(_) if front.goes_on() => {
-            "[Enter] I have opened it  [o] Try again  [c] Copy  [q] QR code".into()
-        }
-        Step::Opened(_) => "[Enter] I have finished  [o] Open again  [c] Copy  [q] QR code".into(),
-        Step::Returning(_) => "^O open again".into(),
-        Step::Write(_) => "^S look it over".into(),
-        Step::Reread(_) => "[Enter] Send  [e] Edit".into(),
-        Step::Request(_) => {
-            "[Enter] Run once  [e] Edit  [y] System prompt  [w] Write it myself".into()
-        }
-        Step::Running(_) => "[b] Stop".into(),
-        Step::Replied(_) if front.model.is_none() => "[Enter] Send  [e] Edit".into(),
-        Step::Replied(_) => "[Enter] Send  [e] Edit  [r] Run again  [b] Back".into(),
-        Step::Rewrite(..) => "^S take it  ^B leave it as it was".into(),
-        Step::Folders(Some(_)) => "[y] Allow it  [Enter] Allow what is typed".into(),
-        Step::Folders(None) => "[Enter] Allow what is typed".into(),
-        Step::Reason => "[Enter] Decline, with a reason or none  [Esc] Back".into(),
+pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize) -> Vec<Row> {
+    let (actions, before) = match &view.body {
+        Body::Link(link) if has_code => (&link.beside_code, None),
+        Body::Link(link) => (
+            &view.actions,
+            link.sure.as_ref().map(|it| words!("{} ", *it)),
+        ),
+        Body::Form(form) => (
+            &view.actions,
+            form.left.as_ref().map(|it| words!("{}  ", *it)),
+        ),
+        _ => (&view.actions, None),
     };
-    let hint = match help::hides_any(front) {
-        true => words!("{}  ^R reveal", hint),
-        false => hint,
-    };
-    let ways_out = match front.step {
-        Step::Reason => "",
-        _ if ours => "Esc cancel  F1 help",
-        _ => "^D decline…  Esc cancel  F1 help",
-    };
-    let mut rows = Vec::new();
-    if matches!(front.step, Step::Request(_)) {
-        rows.extend(packed("[s] This session  [A] Always  [N] Never", columns));
-    }
-    rows.extend(match packed(hint.as_str(), columns).as_slice() {
-        [one] if one.room() >= text::columns(ways_out).saturating_add(2) => {
+    let (permissions, others): (Vec<_>, Vec<_>) = actions
+        .iter()
+        .filter(|it| !it.act.is_way_out())
+        .partition(|it| it.act.is_permission());
+    let join = |actions: Vec<&ActionView>| Words::join(actions.into_iter().map(key), "  ");
+    let ways_out = view.actions.iter().filter(|it| it.act.is_way_out());
+    let ways_out = join(ways_out.collect());
+    let mut rows = packed(join(permissions).as_str(), columns);
+    let keys = words!("{}{}", before.unwrap_or_default(), join(others));
+    rows.extend(match packed(keys.as_str(), columns).as_slice() {
+        [one] if one.room() >= text::columns(ways_out.as_str()).saturating_add(2) => {
             let both = one.clone().ours(Style::Dim, "  ");
             vec![both.ours(Style::Dim, ways_out)]
         }
-        several => [several, &packed(ways_out, columns)].concat(),
+        several => [several, &packed(ways_out.as_str(), columns)].concat(),
     });
     if is_helping {
-        rows.extend(help::rows(front, columns));
+        rows.extend(help::rows(view, columns));
     }
     rows
+}
+
+/// The key of an action, and its words. A key stands in brackets if letters are keys there, too.
+fn key(action: &ActionView) -> Words {
+    let is_bare =
+        action.act.is_way_out() || action.act == Act::Next || action.key.as_str().starts_with('^');
+    match is_bare {
+        true => words!("{} {}", action.key, action.words),
+        false => words!("[{}] {}", action.key, action.words),
+    }
 }
 
 /// The rows of keys, which stand two blanks apart: as many in a row as fit it.

@@ -9,7 +9,6 @@ use super::{
     checkpoint,
     editor::Editor,
     form::{FormOutcome, FormView},
-    help,
     home::{Home, HomeOutcome, entered, one_row},
     key::Key,
     link_code::LinkCode,
@@ -22,7 +21,7 @@ use crate::{
     model::{Action, Conversation, Desk, EventOutcome, Front, Step},
     page::{Page, Style},
     text::{self, Words, given},
-    view::Reader,
+    view::{self, Reader},
     wire::MessageSelection,
     words,
 };
@@ -318,7 +317,7 @@ impl Screen {
     fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Action> {
         let is_text = match front.step {
             Step::Filling(draft) => self.form.text_of(draft).is_some(),
-            ref step => help::is_typed(step),
+            step => step.is_typed(),
         };
         if *key == Key::F(1) || (*key == Key::Char('?') && !is_text) {
             self.is_helping = !self.is_helping;
@@ -337,7 +336,7 @@ impl Screen {
                 return Vec::new();
             }
             Key::F(8) => return vec![Action::Mute],
-            Key::Ctrl('r') if help::hides_any(front) => {
+            Key::Ctrl('r') if view::hides_any(front) => {
                 self.reader.reveals = !self.reader.reveals;
                 return Vec::new();
             }

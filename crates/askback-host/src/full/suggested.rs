@@ -4,7 +4,7 @@ use super::{frame::Row, key::Key};
 use crate::{
     model::{Action, Front},
     page::Style,
-    text::PeerText,
+    view, words,
 };
 
 /// The most values that are seen.
@@ -52,14 +52,13 @@ impl SuggestedView {
     /// The rows of the values for a field in which this is written, each begun like `row`.
     pub(super) fn rows(
         &self,
-        front: &Front<'_>,
-        field: usize,
+        suggested: &view::SuggestedView,
         written: &str,
         row: &Row,
     ) -> Vec<Row> {
-        let values = values(front, field);
+        let values = &suggested.values;
         // A value that is there already need not be suggested.
-        if values.is_empty() || values.iter().any(|value| value == written) {
+        if values.is_empty() || values.iter().any(|value| value.raw() == written) {
             return Vec::new();
         }
         let first = self.picked.unwrap_or_default();
@@ -72,11 +71,11 @@ impl SuggestedView {
             };
             let row = row.clone().ours(style, mark);
             let room = row.room();
-            rows.push(row.peer(style, &PeerText::from(value), room));
+            rows.push(row.peer(style, value, room));
         }
-        let has_more = front.suggested.is_some_and(|suggested| suggested.has_more);
-        if has_more || values.len() > first.saturating_add(SEEN) {
-            rows.push(row.clone().ours(Style::Dim, "  and more; type on"));
+        if suggested.has_more || values.len() > first.saturating_add(SEEN) {
+            let words = words!("  {}", suggested.more);
+            rows.push(row.clone().ours(Style::Dim, words));
         }
         rows
     }

@@ -49,6 +49,21 @@ pub enum Step<'a> {
     Reason,
 }
 
+impl Step<'_> {
+    /// Whether characters are a text at this step.
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(
+            self,
+            Self::Filling(_)
+                | Self::Rewrite(..)
+                | Self::Write(_)
+                | Self::Folders(_)
+                | Self::Returning(_)
+                | Self::Reason
+        )
+    }
+}
+
 /// A person's input for the question in front. What has no place at the current step changes
 /// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -219,7 +219,10 @@ impl Dialog {
             LineMeaning::Link => question::link_alone(&mut self.page, &front),
             LineMeaning::Code => question::link_code(&mut self.page, &front),
             LineMeaning::Wire(shown) => self.wire = Some(shown),
-            LineMeaning::Help => question::help(&mut self.page, &front),
+            LineMeaning::Help => {
+                let view = self.view(desk, &front);
+                question::help(&mut self.page, &view);
+            }
             LineMeaning::Unclear(words) => return self.object(words),
         }
         self.again = true;
@@ -328,12 +331,14 @@ impl Dialog {
     }
 
     /// Puts on the page what is suggested, if that is new; says whether it is.
-    fn suggest(&mut self, front: &Front<'_>) -> bool {
+    fn suggest(&mut self, front: &Front<'_>, view: &View) -> bool {
         if front.suggested == self.suggested.as_ref() {
             return false;
         }
         self.suggested = front.suggested.cloned();
-        if let Some(suggested) = &self.suggested {
+        if let Body::Form(form) | Body::Review(form) = &view.body
+            && let Some(suggested) = &form.suggested
+        {
             question::suggestions(&mut self.page, suggested);
         }
         true
@@ -352,7 +357,8 @@ impl Dialog {
             self.suggested = None;
             return;
         };
-        let again = self.suggest(&front) || again;
+        let view = self.view(desk, &front);
+        let again = self.suggest(&front, &view) || again;
         if self.seen.is_none_or(|(id, ..)| id != front.id) {
             (self.at, self.reopened) = (0, false);
         }
@@ -361,7 +367,6 @@ impl Dialog {
         if before == Some(now) && !again {
             return;
         }
-        let view = self.view(desk, &front);
         if before.is_none_or(|(id, ..)| id != front.id) {
             self.lines = None;
             if let Body::Link(link) = &view.body
@@ -380,10 +385,7 @@ impl Dialog {
             self.again = true;
             return;
         }
-        if let Some(issue) = front.issue {
-            question::issue(&mut self.page, issue.clone());
-        }
-        question::ask(&mut self.page, &view, &front, self.at);
+        question::ask(&mut self.page, &view, self.at);
     }
 }
 

@@ -192,7 +192,9 @@ impl From<Words> for WordsJson {
 
 impl From<WordsJson> for Words {
     fn from(words: WordsJson) -> Self {
-        Self(line(&words.ours))
+        // A blank at which no line is broken stays one.
+        let parts = words.ours.split('\u{a0}').map(line);
+        Self(parts.collect::<Vec<_>>().join("\u{a0}"))
     }
 }
 

@@ -7,9 +7,9 @@ use askback::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Labelled, Reader, Text, name};
+use super::{Labelled, Reader, Text, actions::with_ways_out, name};
 use crate::{
-    model::{Ask, Asker, Draft, Front, marks, options},
+    model::{Ask, Asker, Draft, Front, Suggestions, marks, options},
     text::{self, PeerText, Words},
     words,
 };
@@ -21,6 +21,10 @@ pub struct FormView {
     pub ready: Words,
     /// The fields.
     pub fields: Vec<FieldView>,
+    /// How many of them keep it from being sent, if any do.
+    pub left: Option<Words>,
+    /// The values that are suggested for one of them.
+    pub suggested: Option<SuggestedView>,
 }
 
 /// A field of a form.
@@ -58,12 +62,27 @@ pub struct FieldView {
     pub dropped: Option<DroppedView>,
     /// Its place among the fields, in lines.
     pub place: Words,
-    /// What an empty line does, behind the hint, in lines.
+    /// What can be typed for it, in lines.
     pub prompt: Words,
     /// The value, where [`FieldView::prompt`] does not tell it.
     pub now: Option<Labelled>,
     /// How it is looked over.
     pub review: ReviewView,
+}
+
+/// Values that are suggested for a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuggestedView {
+    /// Which of the fields.
+    pub field: usize,
+    /// The values.
+    pub values: Vec<PeerText>,
+    /// That there are more of them, or none.
+    pub note: Option<Words>,
+    /// How more of them are found, on a screen.
+    pub more: Words,
+    /// Whether there are more of them.
+    pub has_more: bool,
 }
 
 /// The kind of value that a field takes.
@@ -148,6 +167,9 @@ pub struct SecretView {
     pub fields: Vec<PeerText>,
 }
 
+/// The most options that are seen at once on a screen; among more, one is found by typing.
+pub(crate) const MAX_OPEN_CHOICES: usize = 7;
+
 /// The most members of an object that are named.
 const MAX_NAMED_MEMBERS: usize = 12;
 
@@ -163,8 +185,11 @@ pub(super) fn form(asker: &Asker, front: &Front<'_>, draft: &Draft, reader: Read
         false => words!("Ready to send to {}:", name(asker)),
     };
     let fields = 0..draft.fields().len();
+    let left = draft.left();
     FormView {
         ready,
+        left: (left > 0).then(|| words!("{} left", left)),
+        suggested: front.suggested.map(suggested),
         fields: fields
             .filter_map(|index| field(front, draft, index, reader))
             .collect(),
@@ -192,6 +217,16 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
     let typed = match is_secret {
         true => words!("{} · not shown as you type", hint),
         false => hint.clone(),
+    };
+    let prompt = match (value, &bracketed) {
+        (Some(_), Some(value)) => words!("{} · Enter takes {}", typed, *value),
+        (Some(_), None) => words!("{} · Enter keeps it", typed),
+        (None, _) if field.required => typed,
+        (None, _) => words!("{} · Enter skips", typed),
+    };
+    let prompt = match front.suggests() {
+        true => words!("{} · /suggest ab lists what begins with ab", prompt),
+        false => prompt,
     };
     let blanks = match (&field.kind, &shown) {
         (FieldKind::Text(_), Some(shown)) => text::unseen_blanks(shown),
@@ -229,12 +264,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
             text: field.show(default).into(),
         }),
         place: words!("{} of {}{}", number, count, optional),
-        prompt: match (value, &bracketed) {
-            (Some(_), Some(value)) => words!("{} · Enter takes {}", typed, *value),
-            (Some(_), None) => words!("{} · Enter keeps it", typed),
-            (None, _) if field.required => typed,
-            (None, _) => words!("{} · Enter skips", typed),
-        },
+        prompt: with_ways_out(front, prompt),
         hint: words!("{}{}", hint, optional),
         now: shown
             .as_deref()
@@ -254,6 +284,21 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
             is_whole: !is_text || front.suggests() || field.default_value().is_some(),
         },
     })
+}
+
+fn suggested(suggested: &Suggestions) -> SuggestedView {
+    let note = match (suggested.values.is_empty(), suggested.has_more) {
+        (true, _) => Some("the server suggests nothing"),
+        (false, true) => Some("and more"),
+        (false, false) => None,
+    };
+    SuggestedView {
+        field: suggested.field,
+        values: suggested.values.iter().map(PeerText::from).collect(),
+        note: note.map(Words::from),
+        more: "and more; type on".into(),
+        has_more: suggested.has_more,
+    }
 }
 
 fn input(field: &Field) -> Input {
@@ -367,7 +412,7 @@ fn is_index(text: &str) -> bool {
 }
 
 /// Whether a field that is filled in seems to be for a secret.
-pub(crate) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
+pub(super) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
     draft.fields().iter().any(|field| is_secret(ask, field))
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, Reader, name};
+use super::{ActionView, Labelled, Reader, actions::beside_code, name};
 use crate::{
     model::{
         Asker, Front,
@@ -32,6 +32,10 @@ pub struct LinkView {
     pub waits: Option<(Style, Words)>,
     /// What the person does next, in lines.
     pub next: Option<Words>,
+    /// The question before the actions.
+    pub sure: Option<Words>,
+    /// The actions while its code is shown, without the ways out.
+    pub beside_code: Vec<ActionView>,
 }
 
 /// How far a person is with a link.
@@ -132,6 +136,8 @@ pub(super) fn link(
         unfinished: front.is_unfinished().then_some(unfinished),
         waits,
         next: next.map(Words::from),
+        sure: (step == LinkStep::Sure).then(|| "Sure?".into()),
+        beside_code: beside_code(front),
     }
 }
 

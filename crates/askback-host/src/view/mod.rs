@@ -3,16 +3,23 @@
 //! [`view`] is the only place that composes these sentences. Renderers lay a [`View`] out and add none. It can be
 //! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other.
 
+mod actions;
 mod form;
+mod help;
 mod link;
 mod sampling;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use actions::hides_any;
+pub use actions::{Act, ActionView};
+use form::has_secret;
 pub use form::{
     ChoiceView, DroppedView, FieldState, FieldView, FormView, Input, ReviewView, SecretView,
+    SuggestedView,
 };
-pub(crate) use form::{field_lines, has_secret, is_secret};
+pub(crate) use form::{MAX_OPEN_CHOICES, field_lines, is_secret};
+pub use help::{Help, HelpEntry};
 pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
 pub use sampling::{
     BlockView, MessageView, ReplyBlockView, RequestView, SamplingView, ToolView, ToolsView,
@@ -43,6 +50,14 @@ pub struct View {
     pub message: Vec<Part>,
     /// What is wanted now.
     pub body: Body,
+    /// What was wrong with what the person did last.
+    pub issue: Option<Words>,
+    /// What can be done now, the ways out at the end.
+    pub actions: Vec<ActionView>,
+    /// The same in a sentence before the prompt, in lines. A form says it of each of its fields.
+    pub prompt: Words,
+    /// Everything that can be done now.
+    pub help: Help,
 }
 
 /// The kind of a question.
@@ -154,7 +169,7 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
-    /// Nothing beside an action.
+    /// Nothing beside an action: to say yes to what the server says.
     Nothing,
     /// To say yes before a form that seems to ask for secrets.
     Secret(SecretView),
@@ -215,6 +230,10 @@ pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     });
     View {
         queue,
+        issue: front.issue.cloned(),
+        actions: actions::actions(front),
+        prompt: actions::prompt(front),
+        help: help::help(front),
         ..with(asker, front.question, body(asker, front, reader))
     }
 }
@@ -276,6 +295,10 @@ fn with(asker: &Asker, question: &Question, body: Body) -> View {
         call,
         message: message(&question.ask),
         body,
+        issue: None,
+        actions: Vec::new(),
+        prompt: Words::default(),
+        help: Help::default(),
     }
 }
 

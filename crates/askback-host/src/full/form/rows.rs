@@ -8,7 +8,7 @@ use crate::{
         frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
         question,
     },
-    model::{Draft, Front, having, options},
+    model::{Draft, having, options},
     page::{Look, Page, Style},
     text::{self, PeerText, Words},
     view::{self, FieldState, FieldView, Input},
@@ -35,7 +35,6 @@ impl FormView {
     pub(in crate::full) fn rows(
         &mut self,
         form: &view::FormView,
-        front: &Front<'_>,
         draft: &Draft,
         columns: usize,
     ) -> (Vec<Row>, usize) {
@@ -53,9 +52,11 @@ impl FormView {
             focused = rows.len();
             let found = having(options(&draft.fields()[index]), &self.sought);
             self.field(field, index, &found, label, columns, &mut rows);
-            let written = self.editor.text();
-            let begun = Row::new(columns).to(MARKS);
-            rows.extend(self.suggested.rows(front, index, written, &begun));
+            let suggested = form.suggested.as_ref().filter(|it| it.field == index);
+            if let Some(suggested) = suggested {
+                let begun = Row::new(columns).to(MARKS);
+                rows.extend(self.suggested.rows(suggested, self.editor.text(), &begun));
+            }
         }
         (rows, focused)
     }

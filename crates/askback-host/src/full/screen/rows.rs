@@ -76,25 +76,25 @@ impl Screen {
     ) {
         let columns = size.columns;
         let view = view::view(desk.asker(), front, self.reader);
-        let head = heading::head(&view, front, look, self.shown, size.rows / 3);
+        let head = heading::head(&view, look, self.shown, size.rows / 3);
         let (body, focused) = match (&view.body, front.step) {
             (Body::Form(form), Step::Filling(draft)) => {
-                let (rows, focused) = self.form.rows(form, front, draft, columns);
+                let (rows, focused) = self.form.rows(form, draft, columns);
                 (rows, Some(focused))
             }
             (Body::Review(form), _) => (question::review(&view, form, look, self.shown), None),
             _ => {
-                let rows = question::body(&view, front, &self.text, look, self.shown);
+                let rows = question::body(&view, &self.text, look, self.shown);
                 let typed_at = rows.iter().position(Row::is_typed_in);
                 (rows, typed_at)
             }
         };
         let mut foot = Vec::new();
-        let issue = self.issue.map(Words::from).or(front.issue.cloned());
+        let issue = self.issue.map(Words::from).or(view.issue.clone());
         if let Some(issue) = issue {
             foot.extend(question::issue(&issue, columns));
         }
-        let keys = |has_code| question::keys(front, self.is_helping, has_code, columns);
+        let keys = |has_code| question::keys(&view, self.is_helping, has_code, columns);
         let room = |keys: &[Row]| {
             let below = foot.len().saturating_add(keys.len());
             size.rows.saturating_sub(1).saturating_sub(below)

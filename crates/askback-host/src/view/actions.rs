@@ -1,0 +1,253 @@
+//! What a person can do at a question: by a key or a button, and as a sentence before a prompt.
+
+use serde::{Deserialize, Serialize};
+
+use super::has_secret;
+use crate::{
+    model::{Call, Front, Step},
+    text::Words,
+    words,
+};
+
+/// An action that is possible now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionView {
+    /// What it does.
+    pub act: Act,
+    /// The words on it.
+    pub words: Words,
+    /// Its key.
+    pub key: Words,
+}
+
+/// What an action does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Says yes.
+    Yes,
+    /// Goes to the next field.
+    Next,
+    /// Looks over what is written.
+    Submit,
+    /// Sends what was looked over.
+    Send,
+    /// Goes back to what came before.
+    Back,
+    /// Says that the page behind a link is done.
+    Done,
+    /// Opens a link again.
+    OpenAgain,
+    /// Copies a link.
+    Copy,
+    /// Shows the code of a link, or hides it.
+    Code,
+    /// Shows secrets, or hides them.
+    Reveal,
+    /// Takes the text that is written.
+    Fill,
+    /// Takes the folder that is written.
+    Folder,
+    /// Has a model reply, this once.
+    Run,
+    /// Has a model reply, in this session without asking.
+    RunInSession,
+    /// Has a model reply, always without asking.
+    RunAlways,
+    /// Declines this request to a model and all others of the server.
+    Never,
+    /// Rewrites the last message or the reply.
+    Rewrite,
+    /// Rewrites the system prompt.
+    RewriteSystem,
+    /// Replies in place of a model.
+    WriteMyself,
+    /// Declines.
+    Decline,
+    /// Says neither yes nor no.
+    Cancel,
+    /// Lists what can be done.
+    Help,
+}
+
+impl Act {
+    /// Whether it leaves the question, or lists how.
+    pub fn is_way_out(self) -> bool {
+        matches!(self, Self::Decline | Self::Cancel | Self::Help)
+    }
+
+    /// Whether it says how far a server may have a model reply from now on.
+    pub fn is_permission(self) -> bool {
+        matches!(self, Self::RunInSession | Self::RunAlways | Self::Never)
+    }
+}
+
+fn action(act: Act, key: &'static str, words: impl Into<Words>) -> ActionView {
+    ActionView {
+        act,
+        words: words.into(),
+        key: key.into(),
+    }
+}
+
+/// The actions that are possible now, the ways out at their end.
+pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
+    let mut actions = of_step(front);
+    if hides_any(front) {
+        actions.push(action(Act::Reveal, "^R", "reveal"));
+    }
+    if front.step != Step::Reason {
+        if !front.question.ask.is_ours() {
+            actions.push(action(Act::Decline, "^D", "decline…"));
+        }
+        actions.push(action(Act::Cancel, "Esc", "cancel"));
+        actions.push(action(Act::Help, "F1", "help"));
+    }
+    actions
+}
+
+fn of_step(front: &Front<'_>) -> Vec<ActionView> {
+    let ask = &front.question.ask;
+    let call = front.question.call.as_ref();
+    let ours = ask.is_ours() && !front.question.edits_request();
+    let edit = action(Act::Back, "e", "Edit");
+    let open = || action(Act::Yes, "o", "Open");
+    let copy = action(Act::Copy, "c", "Copy");
+    let code = action(Act::Code, "q", "QR code");
+    let typed = action(Act::Folder, "Enter", "Allow what is typed");
+    match front.step {
+        Step::Secret(_) => vec![action(Act::Yes, "y", "Go on all the same")],
+        Step::Filling(_) => vec![
+            action(Act::Next, "Tab", "next"),
+            action(Act::Submit, "^S", "review"),
+        ],
+        Step::Review(_) if ask.signs_in() => vec![action(Act::Send, "Enter", "Go on"), edit],
+        Step::Review(_) if ours => vec![action(Act::Send, "Enter", verb(call)), edit],
+        Step::Review(_) | Step::Reread(_) => vec![action(Act::Send, "Enter", "Send"), edit],
+        Step::Confirm if ask.is_retry() => {
+            vec![action(Act::Yes, "Enter", words!("{} again", verb(call)))]
+        }
+        Step::Confirm => vec![action(Act::Yes, "Enter", "Agree")],
+        Step::Consent(_) => vec![open(), copy, code],
+        Step::Sure(_) => vec![
+            action(Act::Yes, "y", "Open all the same"),
+            action(Act::Back, "b", "Back"),
+        ],
+        Step::Opened(_) if front.goes_on() => vec![
+            action(Act::Done, "Enter", "I have opened it"),
+            action(Act::OpenAgain, "o", "Try again"),
+            copy,
+            code,
+        ],
+        Step::Opened(_) => vec![
+            action(Act::Done, "Enter", "I have finished"),
+            action(Act::OpenAgain, "o", "Open again"),
+            copy,
+            code,
+        ],
+        Step::Returning(_) => vec![action(Act::OpenAgain, "^O", "open again")],
+        Step::Request(_) => vec![
+            action(Act::RunInSession, "s", "This session"),
+            action(Act::RunAlways, "A", "Always"),
+            action(Act::Never, "N", "Never"),
+            action(Act::Run, "Enter", "Run once"),
+            action(Act::Rewrite, "e", "Edit"),
+            action(Act::RewriteSystem, "y", "System prompt"),
+            action(Act::WriteMyself, "w", "Write it myself"),
+        ],
+        Step::Running(_) => vec![action(Act::Back, "b", "Stop")],
+        Step::Replied(_) => {
+            let mut actions = vec![
+                action(Act::Send, "Enter", "Send"),
+                action(Act::Rewrite, "e", "Edit"),
+            ];
+            if front.model.is_some() {
+                actions.push(action(Act::Run, "r", "Run again"));
+                actions.push(action(Act::Back, "b", "Back"));
+            }
+            actions
+        }
+        Step::Rewrite(..) => vec![
+            action(Act::Fill, "^S", "take it"),
+            action(Act::Back, "^B", "leave it as it was"),
+        ],
+        Step::Write(_) => vec![action(Act::Fill, "^S", "look it over")],
+        Step::Folders(Some(_)) => vec![action(Act::Yes, "y", "Allow it"), typed],
+        Step::Folders(None) => vec![typed],
+        Step::Reason => vec![
+            action(Act::Fill, "Enter", "Decline, with a reason or none"),
+            action(Act::Back, "Esc", "Back"),
+        ],
+    }
+}
+
+/// The actions of a link while its code is shown, without the ways out.
+pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
+    let actions = match front.step {
+        Step::Opened(_) => vec![action(Act::Done, "Enter", "I have opened it")],
+        // Letters are a text there.
+        Step::Returning(_) => return of_step(front),
+        _ => of_step(front),
+    };
+    let actions = actions.into_iter().filter(|it| it.act != Act::Code);
+    let hide = action(Act::Code, "q", "Hide the code");
+    actions.chain([hide]).collect()
+}
+
+/// Whether a value that is filled in, or looked over, is not to be seen.
+pub(crate) fn hides_any(front: &Front<'_>) -> bool {
+    match front.step {
+        Step::Filling(draft) | Step::Review(draft) => has_secret(&front.question.ask, draft),
+        _ => false,
+    }
+}
+
+/// The word for making a call.
+fn verb(call: Option<&Call>) -> &'static str {
+    match call {
+        Some(Call::Prompt(_)) => "Get",
+        Some(Call::Resource(_)) => "Read",
+        Some(Call::Tool(_) | Call::Task { .. }) | None => "Call",
+    }
+}
+
+/// What can be typed at a step, in a sentence. A form says it of each of its fields.
+pub(super) fn prompt(front: &Front<'_>) -> Words {
+    let ask = &front.question.ask;
+    let ours = ask.is_ours() && !front.question.edits_request();
+    let words = match front.step {
+        Step::Secret(_) => "yes goes on all the same",
+        Step::Filling(_) => return Words::default(),
+        Step::Review(_) if ours => "Enter goes on · a number changes that field",
+        Step::Review(_) => "Enter sends · a number changes that field",
+        Step::Confirm if ask.is_retry() => "yes makes the call again",
+        Step::Confirm => "yes agrees",
+        Step::Consent(_) => "yes opens it in your browser",
+        Step::Sure(_) => "Sure? yes opens it all the same",
+        Step::Opened(_) => "Enter goes on · /open opens it again",
+        Step::Returning(_) => "an address · /open opens the browser again",
+        Step::Request(_) => {
+            "Enter runs it once · /session, /always run without asking again · /edit · /system · /write · /never"
+        }
+        Step::Running(_) => "/back stops it",
+        Step::Replied(_) if front.model.is_none() => "Enter sends · /edit",
+        Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back",
+        Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back",
+        Step::Write(_) => "write the text; a line with only a dot ends it",
+        Step::Reread(_) => "Enter sends · /edit writes it anew",
+        Step::Folders(Some(_)) => "yes allows that folder · a path, another one",
+        Step::Folders(None) => "the path of a folder allows it",
+        Step::Reason => "why not? A line for the server, or Enter for none",
+    };
+    with_ways_out(front, words.into())
+}
+
+/// A prompt with the ways out behind it. What stands between them keeps them on one line.
+pub(super) fn with_ways_out(front: &Front<'_>, prompt: Words) -> Words {
+    let ways_out = match front.step {
+        Step::Reason => "/back\u{a0}·\u{a0}/cancel",
+        _ if front.question.ask.is_ours() => "/cancel",
+        _ => "/decline\u{a0}·\u{a0}/cancel",
+    };
+    words!("{} · {}", prompt, ways_out)
+}
