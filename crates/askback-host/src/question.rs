@@ -103,7 +103,7 @@ pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
     if let Some(words) = &view.issue {
         issue(page, words.clone());
     }
-    // What is above may be longer than the terminal is high.
+    // The text above may be longer than the terminal is high.
     if let Body::Link(link) = &view.body
         && matches!(link.step, LinkStep::Consent | LinkStep::Sure)
     {
@@ -280,16 +280,15 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     }
 }
 
-/// Puts a question on the page for those who cannot ask a person. What the server says gives way to
-/// the rest of it, and to the `following` characters that are still to be put there.
+/// Puts a question on the page that no person can answer here. The message gives way to the rest of it, and to the
+/// `following` characters that are still to be put there.
 pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
     let view = view::outline(asker, question);
     head(excerpt.page(), &view);
     body(excerpt, &view, following);
 }
 
-/// Puts a question on the page without its head. What the server says gives way to the rest of it, and to the `following`
-/// characters that are still to be put there.
+/// The same without its head.
 pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     let mut parts = Vec::new();
     if let Body::Outline(outline) = &view.body {
@@ -315,7 +314,7 @@ pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     }
 }
 
-/// Why a question was cancelled, to stand behind that word.
+/// Why a question was cancelled, to be put behind that word.
 pub(crate) fn because(why: Why) -> &'static str {
     match why {
         Why::Person => "",
@@ -329,7 +328,7 @@ pub(crate) fn because(why: Why) -> &'static str {
     }
 }
 
-/// The call a question belongs to. What is called has a name of the server.
+/// The call a question belongs to.
 fn for_call(page: &mut Page, call: Option<&CallView>) {
     if let Some(call) = call {
         page.quote_line(words!("  {} ", call.label), call.name.clone());
@@ -347,7 +346,7 @@ pub(crate) fn origin(page: &mut Page, asker: &AskerView) {
     }
 }
 
-/// Puts on the page as much of a server's text as is shown of one that nobody asked for.
+/// Puts the beginning of a server's text on the page, if the user did not ask for it.
 fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
     let (text, more) = PeerText::from(text).cut(UNASKED);
     page.quote_at(mark, text);

@@ -15,7 +15,7 @@ const FIELD_SHOWN: usize = 2048;
 /// The most options of a field that are listed at once.
 const LISTED: usize = 30;
 
-/// Puts a field on the page that is to be filled in.
+/// Puts a field on the page, to be filled in.
 pub(super) fn field(page: &mut Page, field: &FieldView) {
     page.blank();
     page.say(Style::Dim, field.place.clone());
@@ -45,7 +45,7 @@ pub(crate) fn options_with(page: &mut Page, field: &FieldView, found: Vec<usize>
     }
 }
 
-/// Puts these options on the page, the first of them where they are many. A yes or no needs no list.
+/// Puts these options on the page, the first of them if they are many. A yes or no needs no list.
 fn listed(page: &mut Page, field: &FieldView, which: impl ExactSizeIterator<Item = usize>) {
     let more = which.len().saturating_sub(LISTED);
     for choice in which.take(LISTED).filter_map(|at| field.choices.get(at)) {
@@ -83,7 +83,7 @@ pub fn secret(page: &mut Page, secret: &SecretView) {
     }
 }
 
-/// Puts the fields of a form on the page, in a line each behind a mark of ours.
+/// Puts the fields of a form on the page, in a line each behind our mark.
 pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     for line in field_lines(schema) {
         page.quote_at(mark, line);

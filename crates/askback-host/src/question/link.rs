@@ -1,4 +1,4 @@
-//! The link of a question: where it goes, and alone, to be copied, or as a code.
+//! The link of a question: its destination, the link alone to be copied, and its code.
 
 use crate::{
     code,
@@ -9,7 +9,7 @@ use crate::{
     words,
 };
 
-/// The link that a step is about, if it is one.
+/// The link that a step is about.
 pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     match *step {
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {

@@ -44,7 +44,7 @@ fn describe(excerpt: &mut Excerpt<'_>, tool: &ToolView, most: usize) {
     }
 }
 
-/// A text, of which no more than so many characters are shown.
+/// The first characters of a text.
 fn cut(text: &str, most: usize) -> String {
     match text::head(text, most) {
         (_, 0) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! What a person can do at a question: by a key or a button, and as a sentence before a prompt.
+//! The actions at a question: as keys or buttons, and as a sentence before a prompt.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{
 /// An action that is possible now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionView {
-    /// What it does.
+    /// Its effect.
     pub act: Act,
     /// The words on it.
     pub words: Words,
@@ -20,7 +20,7 @@ pub struct ActionView {
     pub key: Words,
 }
 
-/// What an action does.
+/// The effect of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
@@ -211,7 +211,7 @@ fn verb(call: Option<&Call>) -> &'static str {
     }
 }
 
-/// What can be typed at a step, in a sentence. A form says it of each of its fields.
+/// The sentence on the lines that can be typed at a step. Each field of a form has its own.
 pub(super) fn prompt(front: &Front<'_>) -> Words {
     let ask = &front.question.ask;
     let ours = ask.is_ours() && !front.question.edits_request();
@@ -242,7 +242,7 @@ pub(super) fn prompt(front: &Front<'_>) -> Words {
     with_ways_out(front, words.into())
 }
 
-/// A prompt with the ways out behind it. What stands between them keeps them on one line.
+/// A prompt with the ways out behind it. The blanks between them are not broken, so that they stay on one line.
 pub(super) fn with_ways_out(front: &Front<'_>, prompt: Words) -> Words {
     let ways_out = match front.step {
         Step::Reason => "/back\u{a0}·\u{a0}/cancel",

@@ -36,13 +36,13 @@ pub struct FieldView {
     pub label: PeerText,
     /// Whether it is a member or an item of another, so that the end of its label tells it apart.
     pub is_inner: bool,
-    /// What the server says of it.
+    /// The description by the server.
     pub description: Option<PeerText>,
     /// Whether it must be given.
     pub required: bool,
     /// Whether it seems to ask for a secret.
     pub is_secret: bool,
-    /// What stands in it.
+    /// Whether it has a value.
     pub state: FieldState,
     /// The text of that; of a secret, a sign for each character unless the reader has it shown.
     pub text: PeerText,
@@ -50,19 +50,19 @@ pub struct FieldView {
     pub is_hidden: bool,
     /// The options; of a yes or no, those two.
     pub choices: Vec<ChoiceView>,
-    /// What may be written.
+    /// The kind of value that is wanted.
     pub hint: Words,
     /// The same, if its kind alone does not tell.
     pub bounds: Option<Words>,
     /// The pattern that it must match.
     pub pattern: Option<Labelled>,
-    /// What is wrong with it.
+    /// The reason why the form cannot be sent because of it.
     pub issue: Option<Words>,
     /// The default of the server, if it does not fit.
     pub dropped: Option<DroppedView>,
     /// Its place among the fields, in lines.
     pub place: Words,
-    /// What can be typed for it, in lines.
+    /// The sentence on the lines that can be typed for it.
     pub prompt: Words,
     /// The value, where [`FieldView::prompt`] does not tell it.
     pub now: Option<Labelled>,
@@ -113,7 +113,7 @@ pub enum Input {
     Json,
 }
 
-/// What stands in a field.
+/// Whether a field has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldState {
@@ -128,7 +128,7 @@ pub enum FieldState {
 /// An option of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceView {
-    /// What can be typed for it, if it has a mark.
+    /// A short text that can be typed for it, or nothing.
     pub mark: Words,
     /// Its name for people.
     pub label: Text,
@@ -280,7 +280,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
                 (Some(shown), _) => seen(shown).into(),
             },
             blanks,
-            // What the server proposed may be within what the person wrote.
+            // The text of the person may contain a proposal of the server.
             is_whole: !is_text || front.suggests() || field.default_value().is_some(),
         },
     })
@@ -351,8 +351,8 @@ fn choices(draft: &Draft, index: usize, field: &Field, marks: Option<&[Words]>) 
     choices.collect()
 }
 
-/// A value in brackets, in a line of ours, where it can be said there without a word of the
-/// server's: yes and no, numbers and dates, and options by their marks.
+/// A value in brackets within our words, if it holds no text of the server: yes and no, numbers and dates, and
+/// options by their marks.
 fn bracketed(field: &Field, value: &Value, marks: Option<&[Words]>) -> Option<Words> {
     let options = options(field);
     let chosen: Vec<_> = match value {
@@ -395,7 +395,7 @@ pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
             let is_it = |secret: &Field| secret.name == field.name;
             field.looks_secret()
                 || schema.fields.iter().find(is_item).is_some_and(Field::looks_secret)
-                // What a field alone asks for may stand in the message.
+                // The message may name the secret if there is one field only.
                 || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
         }
         Ask::Arguments { .. } => field.looks_secret(),
@@ -403,7 +403,7 @@ pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     }
 }
 
-/// Whether this stands behind the name of a list for one of its items.
+/// Whether this is the index of an item behind the name of a list.
 fn is_index(text: &str) -> bool {
     let digits = text
         .strip_prefix('[')
@@ -503,7 +503,7 @@ mod tests {
             &object(&format!(r#""all": {}, "one": {person}"#, list(person))),
             "an object, as JSON: {all [{name*, age}], one {name*, age}}",
         );
-        // What is deeper than two levels is not named.
+        // Deeper members are not named.
         check(
             &object(&format!(
                 r#""of": {}"#,

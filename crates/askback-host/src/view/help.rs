@@ -1,4 +1,4 @@
-//! What can be done at a question, as a list: by keys, and by commands.
+//! The list of keys and of commands at a question.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Help {
 pub struct HelpEntry {
     /// The key or command.
     pub term: Words,
-    /// What it does.
+    /// Its effect.
     pub does: Words,
 }
 

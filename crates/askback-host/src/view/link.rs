@@ -24,13 +24,13 @@ pub struct LinkView {
     pub destination: Destination,
     /// That it leads to this machine.
     pub here: Option<Words>,
-    /// What opens, again where the person agrees.
+    /// The host, once more next to the prompt.
     pub opens: Labelled,
     /// That it is asked for again because its page is not finished.
     pub unfinished: Option<Words>,
-    /// What is waited for.
+    /// The sentence while the person is at the page, on a screen.
     pub waits: Option<(Style, Words)>,
-    /// What the person does next, in lines.
+    /// The same in lines, with the next thing to do.
     pub next: Option<Words>,
     /// The question before the actions.
     pub sure: Option<Words>,
@@ -59,7 +59,7 @@ pub struct Destination {
     pub site: Address,
     /// The host, if that is another.
     pub host: Option<Address>,
-    /// What to be careful of.
+    /// The reasons to be careful.
     pub warnings: Vec<WarningView>,
     /// The other sites to which it may lead on.
     pub leads_on: Vec<Address>,
@@ -72,7 +72,7 @@ pub struct Destination {
 /// A link or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Address {
-    /// What it is.
+    /// Its name.
     pub label: Words,
     /// The text, in printable ASCII.
     pub text: PeerText,

@@ -1,4 +1,4 @@
-//! What a person is shown about the question in front, as plain data.
+//! Everything a person is shown about the question in front, as plain data.
 //!
 //! [`view`] is the only place that composes these sentences. Renderers lay a [`View`] out and add none. It can be
 //! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other.
@@ -36,7 +36,7 @@ use crate::{
 /// Everything a person is shown about a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// What kind of question it is.
+    /// The kind of question.
     pub kind: Kind,
     /// Who wants what.
     pub title: Title,
@@ -48,15 +48,15 @@ pub struct View {
     pub call: Option<CallView>,
     /// Why it is asked.
     pub message: Vec<Part>,
-    /// What is wanted now.
+    /// The step of the person.
     pub body: Body,
-    /// What was wrong with what the person did last.
+    /// The reason why the last input was not taken.
     pub issue: Option<Words>,
-    /// What can be done now, the ways out at the end.
+    /// The possible actions, the ways out at the end.
     pub actions: Vec<ActionView>,
-    /// The same in a sentence before the prompt, in lines. A form says it of each of its fields.
+    /// The same in a sentence before the prompt, in lines. Each field of a form has its own.
     pub prompt: Words,
-    /// Everything that can be done now.
+    /// The list of keys and commands.
     pub help: Help,
 }
 
@@ -117,7 +117,7 @@ pub struct AskerView {
     pub claims: Option<Labelled>,
 }
 
-/// What is called.
+/// A call of a tool, prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallView {
     /// Before the name, on a line of its own: `for the tool`.
@@ -128,7 +128,7 @@ pub struct CallView {
     pub name: PeerText,
 }
 
-/// A text of ours or of a peer.
+/// Our own text or a peer's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Text {
@@ -138,7 +138,7 @@ pub enum Text {
     Peer(PeerText),
 }
 
-/// Text of a peer behind a label of ours.
+/// Text of a peer behind our label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The label.
@@ -151,9 +151,9 @@ pub struct Labelled {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// A sentence of ours.
+    /// Our own sentence.
     Say(Style, Words),
-    /// What went wrong, and the words of the other side on it.
+    /// An error, and the other side's words on it.
     Wrong(Words, Option<PeerText>),
     /// A text of a peer, of any number of lines.
     Text(PeerText),
@@ -165,11 +165,11 @@ pub enum Part {
     Request(Box<RequestView>),
 }
 
-/// What is wanted from the person now.
+/// The step of the person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
-    /// Nothing beside an action: to say yes to what the server says.
+    /// To agree to the message.
     Nothing,
     /// To say yes before a form that seems to ask for secrets.
     Secret(SecretView),
@@ -190,7 +190,7 @@ pub enum Body {
     },
     /// To say why not, behind these words.
     Reason(Words),
-    /// What a person would be asked, if there is none.
+    /// The fields or the link, because no person can answer here.
     Outline(Box<Outline>),
 }
 
@@ -219,7 +219,7 @@ pub struct Reader {
 /// The most characters of a name or version that a server gives itself.
 const CLAIM_MAX_CHARS: usize = 40;
 
-/// What a person is shown about the question in front.
+/// Returns everything a person is shown about the question in front.
 pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     let (position, total) = (front.position, front.total);
     let queue = (total > 1).then(|| Queue {
@@ -257,7 +257,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
     }
 }
 
-/// What is shown about a question that no person can answer here.
+/// Returns what is shown about a question that no person can answer here.
 pub fn outline(asker: &Asker, question: &Question) -> View {
     let lines = match &question.ask {
         Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),

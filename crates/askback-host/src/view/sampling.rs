@@ -26,7 +26,7 @@ use crate::{
 pub struct RequestView {
     /// The system prompt.
     pub system: Option<Labelled>,
-    /// What is wished of the model: tokens, temperature, priorities.
+    /// The wishes for the model: tokens, temperature, priorities.
     pub wishes: Words,
     /// The models it should be like, and the texts at which it stops.
     pub hints: Vec<Labelled>,
@@ -61,7 +61,7 @@ pub struct ToolView {
 /// A message of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageView {
-    /// Whose it is.
+    /// Its author: the user, the model or the tools.
     pub from: Words,
     /// Its blocks.
     pub blocks: Vec<BlockView>,
@@ -71,7 +71,7 @@ pub struct MessageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockView {
-    /// A text, or the description of what is none.
+    /// A text, or the description of an image or a sound.
     Text(PeerText),
     /// A call of a tool with its arguments.
     Call(Labelled),
@@ -87,7 +87,7 @@ pub enum SamplingView {
     Request {
         /// The title of the request as the person changed it, and the request.
         changed: Option<(Words, Box<RequestView>)>,
-        /// What happens with it.
+        /// The model that it is for.
         words: Words,
     },
     /// To wait for the reply.
@@ -130,7 +130,7 @@ pub enum SamplingView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyBlockView {
-    /// A text, or the description of what is none.
+    /// A text, or the description of an image or a sound.
     Text(PeerText),
     /// A call of a tool.
     Call {
@@ -143,7 +143,7 @@ pub enum ReplyBlockView {
     },
 }
 
-/// What is wanted at a checkpoint of a request to a model.
+/// The checkpoint of a request to a model.
 pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView> {
     let model = given(front.model.unwrap_or("the model")).short();
     Some(match front.step {

@@ -1,11 +1,14 @@
 //! What a person is shown, as data.
 
+use askback::limits::Limits;
 use askback_host::{
-    model::Desk,
+    model::{Action, Desk, Event, Question},
     text::{PeerText, Words},
-    view::{self, Reader, View},
+    view::{self, Act, Body, FieldState, FieldView, LinkStep, Reader, View},
 };
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::{booking, form, link, listed_secrets, roots, sign_in, travel};
 
 /// Checks that what is shown now is the same after a trip through JSON.
 pub(super) fn travels(desk: &Desk) {
@@ -26,4 +29,170 @@ fn our_words_and_text_of_a_peer_are_not_read_as_each_other() {
     assert_eq!(text.raw(), "a\u{1b}[2J");
     assert!(serde_json::from_value::<Words>(peer).is_err());
     assert!(serde_json::from_value::<PeerText>(ours).is_err());
+}
+
+/// A desk with these questions, after these events.
+fn desk(questions: Vec<Question>, events: Vec<Event>) -> Desk {
+    let mut desk = Desk::new(travel(), None, None, Limits::default());
+    for (id, question) in (1..).zip(questions) {
+        desk.update(Event::Asked(id, question));
+    }
+    for event in events {
+        desk.update(event);
+    }
+    desk
+}
+
+fn seen(desk: &Desk, reader: Reader) -> View {
+    let front = desk.front().expect("a question is open");
+    view::view(desk.asker(), &front, reader)
+}
+
+fn fields(view: View) -> Vec<FieldView> {
+    match view.body {
+        Body::Form(form) | Body::Review(form) => form.fields,
+        body => panic!("it is no form: {body:?}"),
+    }
+}
+
+fn write(field: usize, text: &str) -> Event {
+    let text = text.to_owned();
+    Event::Action(Action::Write { field, text })
+}
+
+#[test]
+fn the_head_says_who_asks_in_which_call_and_how_many_wait() {
+    let view = seen(&desk(vec![booking(), roots()], vec![]), Reader::default());
+    let json = serde_json::to_value(&view).expect("it is JSON");
+    assert_eq!(json["kind"], "form");
+    assert_eq!(json["title"]["words"], json!({"ours": "travel asks"}));
+    assert_eq!(json["queue"]["words"], json!({"ours": "question 1 of 2"}));
+    let asker = json!({
+        "name": {"ours": "travel"},
+        "origin": {"ours": "askback serve travel"},
+        "claims": {"label": {"ours": "identifies as"}, "text": {"peer": "Travel agency 0.1.0"}},
+    });
+    assert_eq!(json["asker"], asker);
+    assert_eq!(json["call"]["name"], json!({"peer": "book_holiday"}));
+    let message = "Flights and hotel come to 3000 USD.\nShall we book?";
+    assert_eq!(json["message"], json!([{"text": {"peer": message}}]));
+}
+
+#[test]
+fn a_field_has_its_value_and_what_is_wrong_with_it() {
+    let question = form(
+        "",
+        r#""n": {"type": "integer", "title": "N", "maximum": 9}, "c": {"type": "string", "enum": ["a", "b"]}"#,
+        r#""n""#,
+    );
+    #[track_caller]
+    fn check(desk: &Desk, state: FieldState, text: &str, issue: Option<&str>) {
+        let fields = fields(seen(desk, Reader::default()));
+        let field = &fields[0];
+        assert_eq!((field.state, field.text.raw()), (state, text));
+        assert_eq!(field.issue.as_ref().map(Words::as_str), issue);
+    }
+    let after = |events| desk(vec![question.clone()], events);
+    let missing = Some("Please enter a value");
+    check(&after(vec![]), FieldState::Empty, "", missing);
+    check(&after(vec![write(0, "7")]), FieldState::Value, "7", None);
+    let too_much = after(vec![write(0, "12")]);
+    check(
+        &too_much,
+        FieldState::Written,
+        "12",
+        Some("must be at most 9"),
+    );
+
+    let chosen = Event::Action(Action::Choose {
+        field: 1,
+        option: 1,
+    });
+    let view = seen(&after(vec![chosen]), Reader::default());
+    let choices: Vec<_> = fields(view)[1]
+        .choices
+        .iter()
+        .map(|it| it.is_chosen)
+        .collect();
+    assert_eq!(choices, [false, true]);
+}
+
+#[test]
+fn a_secret_is_in_no_view_unless_the_reader_wants_it() {
+    let yes = Event::Action(Action::Yes);
+    let mut desk = desk(vec![listed_secrets()], vec![yes, write(0, "hunter2")]);
+    for step in ["filling", "review"] {
+        let hidden = serde_json::to_string(&seen(&desk, Reader::default()));
+        assert!(!hidden.expect("it is JSON").contains("hunter2"), "{step}");
+        let reader = Reader {
+            reveals: true,
+            ..Reader::default()
+        };
+        assert_eq!(fields(seen(&desk, reader))[0].text.raw(), "hunter2");
+        for field in 1..6 {
+            desk.update(write(field, "x"));
+        }
+        desk.update(Event::Action(Action::Submit));
+    }
+}
+
+#[test]
+fn a_link_says_where_it_goes_and_what_can_be_done() {
+    let url = "http://login.example.com:8443/a?to=https://evil.example/";
+    let mut desk = desk(vec![link(url)], vec![]);
+    let view = seen(&desk, Reader::default());
+    let Body::Link(link) = &view.body else {
+        panic!("it is no link: {:?}", view.body);
+    };
+    let to = &link.destination;
+    assert_eq!(link.step, LinkStep::Consent);
+    assert_eq!(to.site.text.raw(), "example.com");
+    assert_eq!(
+        &to.address.text.raw()[to.address.domain.clone()],
+        "example.com"
+    );
+    assert_eq!(to.warnings.len(), 2);
+    assert_eq!(to.leads_on[0].text.raw(), "evil.example");
+    #[track_caller]
+    fn check(view: &View, acts: &[Act]) {
+        let possible: Vec<_> = view.actions.iter().map(|it| it.act).collect();
+        assert_eq!(possible, acts);
+    }
+    let ways_out = [Act::Decline, Act::Cancel, Act::Help];
+    check(
+        &view,
+        &[&[Act::Yes, Act::Copy, Act::Code][..], &ways_out].concat(),
+    );
+    desk.update(Event::Action(Action::Yes));
+    let sure = seen(&desk, Reader::default());
+    check(&sure, &[&[Act::Yes, Act::Back][..], &ways_out].concat());
+    // Our own question is declined to nobody.
+    let ours = self::desk(vec![sign_in("https://auth.example.com/")], vec![]);
+    let acts = [Act::Yes, Act::Copy, Act::Code, Act::Cancel, Act::Help];
+    check(&seen(&ours, Reader::default()), &acts);
+}
+
+#[test]
+fn a_question_for_no_person_has_its_fields_and_its_link_in_lines() {
+    #[track_caller]
+    fn check(question: &Question, lines: &Value, has_secret: bool, has_link: bool) {
+        let Body::Outline(outline) = view::outline(&travel(), question).body else {
+            panic!("it is no outline");
+        };
+        assert_eq!(&json!(outline.lines), lines);
+        assert_eq!(outline.secret.is_some(), has_secret);
+        assert_eq!(outline.destination.is_some(), has_link);
+    }
+    let password = form("", r#""password": {"type": "string"}"#, r#""password""#);
+    check(
+        &password,
+        &json!([{"peer": "password: a text"}]),
+        true,
+        false,
+    );
+    let url = "https://example.com/";
+    check(&link(url), &json!([{"peer": url}]), false, true);
+    let refused = "ftp://example.com/";
+    check(&link(refused), &json!([{"peer": refused}]), false, false);
+    check(&roots(), &json!([]), false, false);
 }
