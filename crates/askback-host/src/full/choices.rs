@@ -43,7 +43,7 @@ impl Choices<'_> {
         if list.is_empty() || list.len() > MAX_OPEN_CHOICES || needed > row.room() {
             return None;
         }
-        // Labels are the server's: the gutter stands before the first.
+        // Labels are the server's: the gutter is before the first.
         let mut row = row.ours(Style::Dim, text::GUTTER.trim_end());
         for (option, choice) in list.iter().enumerate() {
             let style = self.style(option);

@@ -47,7 +47,7 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     };
     match view.kind {
         _ if count <= rows => frame.put(&why),
-        // What is new stands at its end.
+        // The last message is the new one.
         Kind::Sampling => {
             frame.push(more("rows before"));
             frame.put(&why.skip(left_out));
@@ -60,8 +60,8 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     frame
 }
 
-/// The rows that say who asks, which question of how many that is, and in which call. What does not fit beside who asks
-/// stands below, and what does not fit there is cut in its middle.
+/// The rows with the title, the place among several questions, and the call. Place and call are put below the title if
+/// they do not fit next to it, and the name of the call is cut in its middle if it does not fit there.
 fn title(view: &View, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
     let title = match text::columns(view.title.inline.as_str()) <= row().room() {
@@ -81,8 +81,8 @@ fn title(view: &View, columns: usize) -> Vec<Row> {
     std::iter::once(first).chain(below).collect()
 }
 
-/// A row with the place of a question among several, and what is called. Where not all of it fits, there is none, unless
-/// it may be cut.
+/// A row with the place of a question among several, and the call. Returns nothing if not all of it fits, unless it may
+/// be cut.
 fn behind(mut row: Row, of: Option<&Words>, call: Option<&CallView>, cuts: bool) -> Option<Row> {
     if let Some(of) = of {
         let words = match row.is_empty() {

@@ -1,4 +1,4 @@
-//! A question on the screen: its body where that is no form, the keys, and what the scrollback keeps of it.
+//! A question on the screen: its body unless it is a form, the keys, and its lines in the scrollback.
 
 use super::{
     editor::Editor,
@@ -21,7 +21,7 @@ use askback::protocol::CreateMessageResult;
 /// How the rest of a message is seen.
 pub(super) const REST: &str = "; F4 shows the whole";
 
-/// The rows below the head, where that is no form to be filled in. At most `shown` characters of a request to
+/// The rows below the head, unless they are a form to be filled in. At most `shown` characters of a request to
 /// a model are seen.
 pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> Vec<Row> {
     let columns = look.columns;
@@ -132,7 +132,7 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// The rows of a host or a link behind a label, of which nothing is cut. The domain, whose owner pays for it, stands out.
+/// The rows of a host or a link behind a label. Nothing of it is cut, and the registrable domain is bold.
 fn whole_of(style: Style, label: Words, part: &Address, columns: usize) -> Vec<Row> {
     let (text, domain) = (part.text.raw(), &part.domain);
     let indent = text::columns(label.as_str()).min(columns / 4);
@@ -198,8 +198,8 @@ pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     rows
 }
 
-/// Whether what the server says is looked through before it is agreed to: then it is no part of the head, of which not
-/// all may be seen.
+/// Whether the message has to be read to its end before the person agrees to it. Then it is in the body, for the head
+/// may be cut.
 pub(super) fn is_read(view: &View) -> bool {
     matches!(
         view.body,
@@ -250,7 +250,7 @@ pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize
     rows
 }
 
-/// The key of an action, and its words. A key stands in brackets if letters are keys there, too.
+/// The key of an action, and its words. A key is in brackets if letters are keys there, too.
 fn key(action: &ActionView) -> Words {
     let is_bare =
         action.act.is_way_out() || action.act == Act::Next || action.key.as_str().starts_with('^');

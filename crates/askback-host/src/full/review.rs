@@ -45,8 +45,8 @@ pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
     form.fields.iter().enumerate().flat_map(row).collect()
 }
 
-/// A label in as many rows as it takes, and the value behind its end where it fits, or below it: in as many rows as it
-/// takes if it `is_whole`, else in one, where it is cut if it is longer than half a row.
+/// A label in as many rows as it takes, and the value behind its end if it fits, or below it: in as many rows as it
+/// takes if it `is_whole`, else in one, which is cut if it is longer than half a row.
 fn parts(label: &str, value: &str, room: usize, is_whole: bool) -> Vec<(String, String)> {
     let mut labels = text::wrapped(label, room);
     let end = labels.pop().unwrap_or_default() + " ";

@@ -138,8 +138,8 @@ impl Dialog {
         self.again = true;
     }
 
-    /// Puts on the page what came of an event. What is asked now is put there by
-    /// [`Dialog::show`], once all that has happened is taken in.
+    /// Puts the outcome of an event on the page. [`Dialog::show`] puts the question in front there, once all events
+    /// are taken in.
     pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         let EventOutcome {
             before,
@@ -150,7 +150,7 @@ impl Dialog {
         } = happened;
         self.again |= matches!(cause, Cause::Person | Cause::Machine);
         let front = desk.front();
-        // What was looked over and found wanting goes on where it is.
+        // A form that cannot be sent goes on at the first wrong field.
         let submitted = std::mem::take(&mut self.submitted);
         if let (true, Some(Step::Filling(draft))) = (submitted, front.map(|front| front.step)) {
             self.at = draft.wrong().unwrap_or(self.at);
@@ -158,14 +158,14 @@ impl Dialog {
         for effect in effects {
             match effect {
                 Effect::Tell(notice) => question::notice(&mut self.page, desk.asker(), notice),
-                // What the person was not asked, or is told already, needs no more words.
+                // A question that the person was not asked, or was told about, needs no more words.
                 Effect::Answer(id, reply)
                     if !explained(effects)
                         && (*before == Some((*id, false)) || reply.is_refusal()) =>
                 {
                     question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
-                // What comes of it decides what is shown.
+                // Its result decides what is shown.
                 Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }

@@ -13,7 +13,7 @@ use super::head;
 /// page takes it by [`quote`](crate::page::Page::quote) alone. Any text may become one; none
 /// becomes anything else again but by [`PeerText::raw`], which is for programs.
 ///
-/// Serialised, it is `{"peer": …}`, which does not read as words of ours.
+/// Serialised, it is `{"peer": …}`, which does not read as our words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "PeerJson", from = "PeerJson")]
 pub struct PeerText(String);

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line;
 
-/// The most characters of a name that stands within a line of ours.
+/// The most characters of a name within one of our lines.
 const SHORT: usize = 40;
 
 /// How many of them are the end of a longer name.
@@ -16,7 +16,7 @@ const SHORT_END: usize = 15;
 /// The longest number that is written out, in characters; others are written with an exponent.
 const DIGITS: usize = 12;
 
-/// Words of ours, for one line: sentences that stand in the source of this program, and the parts
+/// Our words, for one line: sentences in the source of this program, and the parts
 /// that are put into them by [`words!`](crate::words).
 ///
 /// There is no way to make words of a text that came from somewhere at run time, other than
@@ -69,7 +69,7 @@ struct WordsJson {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalText(String);
 
-/// Something that may stand within words of ours.
+/// Something that may be a part of our words.
 pub trait Part: private::Sealed {
     /// Writes it, on one line and safe to show.
     fn write(&self, out: &mut String);
@@ -79,7 +79,7 @@ mod private {
     pub trait Sealed {}
 }
 
-/// Words of ours: a sentence that is written in the source, with a part for each `{}` in it.
+/// Our words: a sentence that is written in the source, with a part for each `{}` in it.
 ///
 /// Parts are words, numbers, literals, and text that was [`given`](crate::text::given).
 #[macro_export]
@@ -94,12 +94,12 @@ macro_rules! words {
     }};
 }
 
-/// Text of the person, the operator or this machine. Never that of a peer.
+/// Text of the person, the operator or this machine. Never text of a peer.
 pub fn given(text: impl fmt::Display) -> LocalText {
     LocalText(line(&text.to_string()))
 }
 
-/// How often `{}` stands in a template.
+/// How often a template has `{}`.
 #[doc(hidden)]
 pub const fn holes(template: &str) -> usize {
     let bytes = template.as_bytes();
@@ -171,7 +171,7 @@ fn blanks(to: usize, words: &str) -> String {
 }
 
 impl LocalText {
-    /// Cuts the text in its middle where it is long for a name: names that differ may begin alike.
+    /// Cuts the text in its middle if it is long for a name: names that differ may begin alike.
     #[must_use]
     pub fn short(self) -> Self {
         let count = self.0.chars().count();

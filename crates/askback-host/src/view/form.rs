@@ -269,10 +269,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         now: shown
             .as_deref()
             .filter(|_| bracketed.is_none())
-            .map(|shown| Labelled {
-                label: "now".into(),
-                text: seen(shown).into(),
-            }),
+            .map(|shown| Labelled::new("now", seen(shown))),
         review: ReviewView {
             text: match (&shown, &blanks) {
                 (None, _) => "(empty)".into(),
@@ -322,10 +319,10 @@ fn input(field: &Field) -> Input {
 
 fn pattern(field: &Field) -> Option<Labelled> {
     match &field.kind {
-        FieldKind::Text(text) => text.pattern.as_ref().map(|pattern| Labelled {
-            label: "pattern".into(),
-            text: pattern.into(),
-        }),
+        FieldKind::Text(text) => {
+            let pattern = text.pattern.as_ref();
+            pattern.map(|pattern| Labelled::new("pattern", pattern))
+        }
         _ => None,
     }
 }

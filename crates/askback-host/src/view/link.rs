@@ -129,10 +129,7 @@ pub(super) fn link(
         step,
         destination: destination(link),
         here: link.is_of_this_machine().then(|| here.into()),
-        opens: Labelled {
-            label: "Opens".into(),
-            text: link.host().into(),
-        },
+        opens: Labelled::new("Opens", link.host()),
         unfinished: front.is_unfinished().then_some(unfinished),
         waits,
         next: next.map(Words::from),

@@ -147,6 +147,15 @@ pub struct Labelled {
     pub text: PeerText,
 }
 
+impl Labelled {
+    fn new(label: impl Into<Words>, text: impl Into<PeerText>) -> Self {
+        Self {
+            label: label.into(),
+            text: text.into(),
+        }
+    }
+}
+
 /// A part of the message of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -365,10 +374,8 @@ pub fn asker(asker: &Asker) -> AskerView {
         },
         claims: asker.claims.as_ref().map(|claims| {
             let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
-            Labelled {
-                label: "identifies as".into(),
-                text: format!("{name} {}", cut(&claims.version)).into(),
-            }
+            let version = cut(&claims.version);
+            Labelled::new("identifies as", format!("{name} {version}"))
         }),
     }
 }
@@ -393,11 +400,7 @@ pub(crate) fn call(call: &Call) -> CallView {
 }
 
 fn message(ask: &Ask) -> Vec<Part> {
-    let line = |label: &'static str, text: &str| Labelled {
-        label: label.into(),
-        text: text.into(),
-    };
-    let at = |issuer: &str| Part::Detail(line("at", issuer));
+    let at = |issuer: &String| Part::Detail(Labelled::new("at", issuer));
     match ask {
         Ask::Sample(it) => vec![Part::Request(Box::new(sampling::request(it)))],
         Ask::Retry {
@@ -438,7 +441,7 @@ fn message(ask: &Ask) -> Vec<Part> {
             vec![
                 at(issuer),
                 Part::Say(Style::Plain, register.into()),
-                Part::Detail(line("", returns_to)),
+                Part::Detail(Labelled::new("", returns_to)),
                 Part::Say(Style::Plain, name.into()),
             ]
         }
@@ -448,9 +451,11 @@ fn message(ask: &Ask) -> Vec<Part> {
             more,
             ..
         } => {
-            let scopes = scopes.as_deref().map(|it| Part::Detail(line("for", it)));
+            let scopes = scopes
+                .as_deref()
+                .map(|it| Part::Detail(Labelled::new("for", it)));
             let more = more.as_deref();
-            let more = more.map(|it| Part::Line(line("Not asked for before:", it)));
+            let more = more.map(|it| Part::Line(Labelled::new("Not asked for before:", it)));
             [at(issuer)].into_iter().chain(scopes).chain(more).collect()
         }
         ask => vec![Part::Text(ask.message().unwrap_or_default().into())],

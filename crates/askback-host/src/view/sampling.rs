@@ -215,8 +215,8 @@ fn callable(sampling: &Sampling) -> Option<Labelled> {
         (1, false) => "May call:".into(),
         (count, false) => words!("May call {} tools:", count),
     };
-    let text = names.join(", ").into();
-    Some(Labelled { label, text })
+    let text = names.join(", ");
+    Some(Labelled::new(label, text))
 }
 
 fn blocks(reply: &CreateMessageResult) -> Vec<ReplyBlockView> {
@@ -224,10 +224,7 @@ fn blocks(reply: &CreateMessageResult) -> Vec<ReplyBlockView> {
     let blocks = reply.content.blocks().iter().map(|block| match block {
         SamplingBlock::ToolUse(call) => ReplyBlockView::Call {
             number: numbers.next().unwrap_or_default(),
-            tool: Labelled {
-                label: "calls".into(),
-                text: PeerText::from(&call.name),
-            },
+            tool: Labelled::new("calls", &call.name),
             arguments: arguments(call),
         },
         other => ReplyBlockView::Text(content::sampling_block(other)),
@@ -248,15 +245,10 @@ fn arguments(call: &ToolUseContent) -> Vec<PeerText> {
 }
 
 fn facts(reply: &CreateMessageResult) -> Vec<Labelled> {
-    let labelled = |label: &'static str, text: &String| Labelled {
-        label: label.into(),
-        text: text.into(),
-    };
     let ended = reply.stop_reason.iter();
-    [labelled("model", &reply.model)]
-        .into_iter()
-        .chain(ended.map(|reason| labelled("ended by", reason)))
-        .collect()
+    let ended = ended.map(|reason| Labelled::new("ended by", reason));
+    let model = Labelled::new("model", &reply.model);
+    [model].into_iter().chain(ended).collect()
 }
 
 pub(super) fn request(request: &CreateMessageParams) -> RequestView {
@@ -265,23 +257,15 @@ pub(super) fn request(request: &CreateMessageParams) -> RequestView {
     let models = models.unwrap_or_default().iter();
     let models = models.filter_map(|hint| hint.name.as_ref());
     let stops = request.stop_sequences.iter().flatten();
-    let labelled = |label: &'static str| {
-        move |text: &String| Labelled {
-            label: label.into(),
-            text: text.into(),
-        }
-    };
+    let system = request.system_prompt.as_ref();
     let mut names = HashMap::new();
     let messages = request.messages.iter();
     RequestView {
-        system: request
-            .system_prompt
-            .as_ref()
-            .map(labelled("to the model:")),
+        system: system.map(|text| Labelled::new("to the model:", text)),
         wishes: wishes(request),
         hints: models
-            .map(labelled("model like"))
-            .chain(stops.map(labelled("stops at")))
+            .map(|name| Labelled::new("model like", name))
+            .chain(stops.map(|text| Labelled::new("stops at", text)))
             .collect(),
         tools: tools(request),
         messages: messages.map(|said| message(said, &mut names)).collect(),
@@ -347,10 +331,7 @@ fn called(call: &ToolUseContent) -> Labelled {
         "{}" => String::new(),
         input => format!(" {}", text::json(input)),
     };
-    Labelled {
-        label: "calls".into(),
-        text: format!("{}{input}", call.name).into(),
-    }
+    Labelled::new("calls", format!("{}{input}", call.name))
 }
 
 fn result(name: Option<&str>, result: &ToolResultContent) -> BlockView {
@@ -358,10 +339,7 @@ fn result(name: Option<&str>, result: &ToolResultContent) -> BlockView {
         Some(true) => "failed:",
         _ => "result of",
     };
-    let of = Labelled {
-        label: label.into(),
-        text: name.unwrap_or(&result.tool_use_id).into(),
-    };
+    let of = Labelled::new(label, name.unwrap_or(&result.tool_use_id));
     let text = match &result.structured_content {
         Some(structured) if result.content.is_empty() => PeerText::from(structured),
         _ => content::blocks_text(&result.content),

@@ -21,13 +21,13 @@ const LINES: usize = 8;
 /// The most rows that are seen of what the server says of a field.
 const DESCRIBED: usize = 3;
 
-/// The most characters of a label or a description that are laid out, of which as many are seen as fit.
+/// The most characters of a label or a description that are laid out.
 const LAID_OUT: usize = 1024;
 
 /// The fewest columns for a part of a note.
 const ASIDE: usize = 16;
 
-/// The fewest columns of a screen on which a note stands beside its field.
+/// The fewest columns of a screen that shows notes next to their fields.
 const WIDE: usize = 64;
 
 impl FormView {
@@ -117,7 +117,7 @@ impl FormView {
         };
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
-        // What is wrong is said beside its field as far as it can be, and whole at the focus.
+        // An error is shown next to its field as far as it fits, and whole at the focus.
         let fits = note.as_ref().is_some_and(|(style, note)| {
             let whole = beside.room() >= text::columns(note.as_str());
             let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;
@@ -139,7 +139,7 @@ impl FormView {
         if let (Some((style, note)), false) = (note, fits) {
             rows.extend(wrapped(below(), style, note));
         }
-        // What is wanted is still said where something else is wrong.
+        // The hint is still shown if the error is about something else.
         if let (true, Some(wrong), Some(bounds)) = (is_wide, wrong, field.bounds.clone())
             && !wrong.as_str().ends_with(bounds.as_str())
         {
@@ -201,7 +201,7 @@ impl FormView {
         }
     }
 
-    /// The note beside a field: what is wrong, or what is wanted.
+    /// The note next to a field: the error, or the hint.
     fn note(&self, field: &FieldView, has_focus: bool) -> Option<(Style, Words)> {
         if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
             let words = words!("Enter runs /{}; // for a text", text::given(name));

@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl Screen {
-    /// The screen, as it is now. `prompt` is that of the line that is wanted, `waiting` says for
-    /// what is waited where nothing is. What is settling says so, and a question shows no keys then.
+    /// The screen, as it is now. `prompt` is shown if a line is wanted, `waiting` says what the user waits for if no
+    /// line is. A question that is settling says so and shows no keys.
     pub fn frame(
         &mut self,
         talk: &Conversation,
@@ -99,7 +99,7 @@ impl Screen {
             let below = foot.len().saturating_add(keys.len());
             size.rows.saturating_sub(1).saturating_sub(below)
         };
-        // Who asks and what a link leads to stay beside its code.
+        // The title and the destination of a link stay on the screen with its code.
         let told = body.len().saturating_add(1);
         let code = self
             .code
