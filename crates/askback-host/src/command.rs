@@ -26,11 +26,11 @@ pub enum InputLine<'a> {
 /// is none.
 ///
 /// ```
-/// use askback_host::command::{typed, Typed};
+/// use askback_host::command::{InputLine, typed};
 ///
-/// assert_eq!(typed("/decline too dear"), Typed::Command("decline", "too dear"));
-/// assert_eq!(typed("/home/ada"), Typed::Text("/home/ada".into()));
-/// assert_eq!(typed("//decline"), Typed::Text("/decline".into()));
+/// assert_eq!(typed("/decline too dear"), InputLine::Command("decline", "too dear"));
+/// assert_eq!(typed("/home/ada"), InputLine::Text("/home/ada".into()));
+/// assert_eq!(typed("//decline"), InputLine::Text("/decline".into()));
 /// ```
 pub fn typed(line: &str) -> InputLine<'_> {
     let Some(rest) = line.trim_start().strip_prefix('/') else {
