@@ -66,6 +66,7 @@
 //! |---|---|
 //! | `macros`, `server`, `stdio` | the default features: `#[tool]` and its like, servers, standard streams |
 //! | `client` | clients; with `stdio`, of servers that they start |
+//! | `bridge` | [`bridge`]: servers whose requests are answered by another server |
 //! | `anyhow` | handlers may fail with `anyhow::Error` |
 //! | `dates`, `pattern` | forms with dates and times, and with patterns of text |
 //! | `http-server`, `http-client` | HTTP, for each side |
@@ -78,6 +79,8 @@
 mod answer;
 #[cfg(any(feature = "oauth-client", feature = "oauth-server"))]
 pub mod authorization;
+#[cfg(feature = "bridge")]
+pub mod bridge;
 #[cfg(feature = "client")]
 pub mod client;
 #[doc(hidden)]

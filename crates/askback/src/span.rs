@@ -24,7 +24,7 @@ pub(crate) fn record_target(
         }
         _ => {}
     }
-    let method = request.method();
+    let method = request.known_method();
     match &name {
         Some(name) => span.record("otel.name", format!("{method} {name}")),
         None => span.record("otel.name", method),

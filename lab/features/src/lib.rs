@@ -31,6 +31,7 @@ macro_rules! gated {
 
 gated! {
     client: client in askback, with feature = "client";
+    bridge: bridge in askback, with feature = "bridge";
     dates: Date in askback::forms, with feature = "dates";
     http_client: Http in askback::transport, with feature = "http-client";
     http_server: http in askback, with feature = "http-server";

@@ -113,6 +113,10 @@ const OF_ASKBACK: Map = &[
         ],
     ),
     (
+        "bridge",
+        &["client", "ctx", "entropy", "error", "server", "transport"],
+    ),
+    (
         "testing",
         &["clock", "journal", "keys", "server", "store", "transport"],
     ),

@@ -156,6 +156,12 @@ impl CheckedRequest {
         }
     }
 
+    /// A request of another server, which is passed on as it is: that server answers for it, and the client judges it.
+    #[must_use]
+    pub fn forwarded(request: InputRequest) -> Self {
+        Self(request)
+    }
+
     /// The request that is sent.
     #[must_use]
     pub fn get(&self) -> &InputRequest {

@@ -40,18 +40,25 @@ pub fn write_request<T: Serialize + ?Sized>(
 #[cfg(feature = "client")]
 pub(crate) fn write_request_of<T: Serialize>(
     id: &RequestId,
-    method: &'static str,
+    method: &str,
     params: Option<&T>,
     meta: &str,
 ) -> Vec<u8> {
-    let (id, params) = (id.to_json(), params.map(encode));
+    let (id, method, params) = (id.to_json(), encode(&method), params.map(encode));
     // Without the braces around them.
     let members = params.as_ref().map_or(&[][..], |it| &it[1..it.len() - 1]);
     // The constants, and an id of any number.
     let around = 96;
     let mut message = Vec::with_capacity(around + method.len() + members.len() + meta.len());
-    for part in [START, &id, r#","method":""#, method, r#"","params":{"#] {
-        message.extend_from_slice(part.as_bytes());
+    let beginning = [
+        START.as_bytes(),
+        id.as_bytes(),
+        br#","method":"#,
+        &method,
+        br#","params":{"#,
+    ];
+    for part in beginning {
+        message.extend_from_slice(part);
     }
     if !members.is_empty() {
         message.extend_from_slice(members);

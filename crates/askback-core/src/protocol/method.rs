@@ -8,15 +8,15 @@ use serde_json::value::RawValue;
 use super::{
     CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, DetailedTask,
     ElicitParams, ElicitationCompleteParams, GetPromptParams, InitializeParams, InputRequest,
-    LoggingMessageParams, NotificationParams, PaginatedParams, ProgressParams, ReadResourceParams,
-    RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
+    LoggingMessageParams, NotificationParams, OtherRequest, PaginatedParams, ProgressParams,
+    ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
     UpdateTaskParams, meta::has_meta, raw::decode_params,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
 /// Makes an enum of methods. `omitted if` names the test after which a method's parameters are
-/// left out when they say nothing.
+/// left out when they say nothing. `else` is a variant for requests that are passed on as they came.
 macro_rules! methods {
     (
         $(#[$doc:meta])*
@@ -26,6 +26,7 @@ macro_rules! methods {
                 $variant:ident($params:ty) = $method:literal $(, omitted if $empty:ident)?;
             )*
         }
+        $(else { $(#[$other_doc:meta])* $other:ident($raw:ty) })?
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +35,7 @@ macro_rules! methods {
                 $(#[$variant_doc])*
                 $variant($params),
             )*
+            $($(#[$other_doc])* $other(Box<$raw>),)?
         }
 
         impl $name {
@@ -41,9 +43,10 @@ macro_rules! methods {
             pub const METHODS: &'static [&'static str] = &[$($method),*];
 
             /// The name of the method.
-            pub const fn method(&self) -> &'static str {
+            pub fn method(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $method,)*
+                    $(Self::$other(request) => request.method(),)?
                 }
             }
 
@@ -65,6 +68,7 @@ macro_rules! methods {
             pub fn params(&self) -> Option<Params<'_, Self>> {
                 let omitted = match self {
                     $(Self::$variant(_params) => false $(|| _params.$empty())?,)*
+                    $(Self::$other(request) => request.is_empty(),)?
                 };
                 (!omitted).then_some(Params(self))
             }
@@ -82,12 +86,13 @@ macro_rules! methods {
             }
         }
 
-        has_meta! { $name: $($variant)|+; }
+        has_meta! { $name: $($variant)|+ $(| $other)?; }
 
         impl Serialize for Params<'_, $name> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self.0 {
                     $($name::$variant(params) => params.serialize(serializer),)*
+                    $($name::$other(request) => request.serialize(serializer),)?
                 }
             }
         }
@@ -141,10 +146,28 @@ methods! {
         CancelTask(TaskParams) = "tasks/cancel";
         /// Which tasks are there (2025-11-25)?
         ListTasks(PaginatedParams) = "tasks/list", omitted if is_empty;
+    } else {
+        /// A request that is passed on as it came, of any method. It is never read from a message.
+        Other(OtherRequest)
     }
 }
 
 impl ClientRequest {
+    /// The name of the method if a revision has it, else `other`. Metrics need a small number of labels.
+    #[must_use]
+    pub fn known_method(&self) -> &'static str {
+        match self {
+            Self::CallTool(_) => "tools/call",
+            Self::Other(request) => request.known_method(),
+            request => {
+                let mut known = Self::METHODS.iter();
+                known
+                    .find(|known| **known == request.method())
+                    .unwrap_or(&"other")
+            }
+        }
+    }
+
     /// Returns the target: the name of a tool or prompt, the URI of a resource, or a task.
     /// `Mcp-Name` repeats it (2026-07-28, basic/transports/streamable-http, Standard Request
     /// Headers).
@@ -156,6 +179,7 @@ impl ClientRequest {
             Self::ReadResource(params) => Some(&params.uri),
             Self::GetTask(params) | Self::CancelTask(params) => Some(&params.task_id),
             Self::UpdateTask(params) => Some(&params.task_id),
+            Self::Other(request) => request.target(),
             Self::Initialize(_)
             | Self::Discover(_)
             | Self::Ping(_)

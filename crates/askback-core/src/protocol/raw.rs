@@ -59,6 +59,10 @@ impl RawJson {
         RawValue::from_string(text).map(Self)
     }
 
+    pub(crate) fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
     fn is_object(&self) -> bool {
         self.as_str().starts_with('{')
     }

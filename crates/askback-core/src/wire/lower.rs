@@ -12,13 +12,13 @@ use crate::protocol::{
     ImageContent, Implementation, InitializeParams, InitializeResult, InputRequest, InputRequests,
     InputRequiredResult, InputResponse, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams,
-    Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
-    ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
-    ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent, SamplingMessage,
-    ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
-    SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
-    TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
-    ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
+    Meta, NotificationParams, OtherRequest, PaginatedParams, ProgressParams, Prompt,
+    ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource, ResourceContents,
+    ResourceLink, ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent,
+    SamplingMessage, ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams,
+    SubscribeParams, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    SubscriptionsListenResult, TaskParams, TaskState, TextContent, TextResourceContents, Tool,
+    ToolResultContent, ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
 };
 
 /// A message, or a part of one, that can be lowered to an older revision with
@@ -113,7 +113,7 @@ impl<T: Lower> Lower for Box<T> {
 lower_variants! {
     ClientRequest: Initialize | Discover | Ping | ListTools | CallTool | ListPrompts | GetPrompt
         | ListResources | ListResourceTemplates | ReadResource | Subscribe | Unsubscribe | Listen
-        | Complete | SetLevel | GetTask | GetTaskPayload | UpdateTask | CancelTask | ListTasks;
+        | Complete | SetLevel | GetTask | GetTaskPayload | UpdateTask | CancelTask | ListTasks | Other;
     ServerRequest: Ping | Elicit | Sample | Roots | GetTask | GetTaskPayload | CancelTask | ListTasks;
     ClientNotification: Initialized | Cancelled | Progress | RootsListChanged | TaskStatus;
     ServerNotification: Cancelled | Progress | Message | ToolsListChanged | PromptsListChanged
@@ -241,6 +241,13 @@ macro_rules! lower_members {
             }
         )*
     };
+}
+
+/// What is passed on is in the words of its revision, but for the `_meta`, which is read.
+impl Lower for OtherRequest {
+    fn lower(&mut self, step: &dyn LowerStep) {
+        walk_meta(&mut self.meta, step);
+    }
 }
 
 lower_members! { Annotations Implementation ServerCapabilities }

@@ -33,8 +33,10 @@ use crate::{
     forms::Dialect,
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        COMPLETE, ClientNotification, ClientRequest, HasMeta, Implementation, InputRequiredResult,
-        Outcome, RawJson, ServerNotification, ServerRequest, Signature,
+        COMPLETE, CallToolResult, ClientNotification, ClientRequest, CompleteResult, EmptyResult,
+        GetPromptResult, HasMeta, Implementation, InputRequiredResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Outcome, RawJson,
+        ReadResourceResult, ServerNotification, ServerRequest, Signature,
     },
     revision::{Kind, Revision},
 };
@@ -186,6 +188,49 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
             Some(id),
             &ErrorObject::internal("the result cannot be said in this protocol revision"),
         ),
+    }
+}
+
+/// Writes the response to a request that another server answered in its revision. In another one the result is read in
+/// the vocabulary and lowered, which drops what the vocabulary does not have; a result of an unknown method passes as it is.
+///
+/// # Errors
+///
+/// If the result is none of the method.
+pub fn write_forwarded(
+    method: &str,
+    id: &RequestId,
+    result: &RawJson,
+    [from, to]: [Revision; 2],
+    signature: &Signature,
+) -> Result<Vec<u8>, serde_json::Error> {
+    if from == to {
+        return Ok(jsonrpc::write_result(id, result));
+    }
+    let raw: &RawValue = result.as_raw();
+    macro_rules! convert {
+        ($($method:literal as $result:ty;)*) => {
+            match method {
+                $($method => {
+                    let outcome = read_outcome::<$result>(from, raw)?;
+                    Ok(write_outcome(to, id, outcome, Some(signature)))
+                })*
+                _ => Ok(jsonrpc::write_result(id, result)),
+            }
+        };
+    }
+    convert! {
+        "tools/call" as CallToolResult;
+        "tools/list" as ListToolsResult;
+        "prompts/list" as ListPromptsResult;
+        "prompts/get" as GetPromptResult;
+        "resources/list" as ListResourcesResult;
+        "resources/templates/list" as ListResourceTemplatesResult;
+        "resources/read" as ReadResourceResult;
+        "resources/subscribe" as EmptyResult;
+        "resources/unsubscribe" as EmptyResult;
+        "logging/setLevel" as EmptyResult;
+        "completion/complete" as CompleteResult;
     }
 }
 

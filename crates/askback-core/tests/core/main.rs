@@ -4,6 +4,7 @@ mod auth;
 mod canonical;
 mod client;
 mod forms;
+mod forwarding;
 mod http;
 mod journal;
 mod json;

@@ -27,6 +27,7 @@ static PROFILE: LazyLock<Arc<Profile>> = LazyLock::new(|| {
         revisions: Revision::ALL.into_iter().rev().collect(),
         ttl_ms: 0,
         limits: Arc::default(),
+        forwards: false,
     })
 });
 

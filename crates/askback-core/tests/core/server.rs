@@ -56,6 +56,7 @@ impl Bench {
             revisions: Revision::ALL.into_iter().rev().collect(),
             ttl_ms: 0,
             limits: Limits::default().into(),
+            forwards: false,
         };
         change(&mut profile);
         Self {
@@ -94,7 +95,7 @@ impl Bench {
                     Output::Send(message) | Output::Batch(_, message) | Output::Ask(_, message) => {
                         Seen::Sent(serde_json::from_slice(&message).unwrap())
                     }
-                    Output::Call(call) => Seen::Called(call.request.method()),
+                    Output::Call(call) => Seen::Called(call.request.known_method()),
                     Output::Cancel(id, _) => Seen::Cancelled(id),
                     Output::Answer(_, answer) => Seen::Answered(match answer {
                         Ok(value) => Ok(value.decode().unwrap()),
@@ -103,6 +104,8 @@ impl Bench {
                     Output::RootsChanged(_) => Seen::RootsChanged,
                     // Only a process of a fleet has a use for them.
                     Output::StrayAnswer(..) | Output::StrayCancel(_) => return None,
+                    // Only a server that hands requests on has a use for it.
+                    Output::Subscription(..) => return None,
                 })
             })
             .collect()

@@ -54,6 +54,19 @@ pub struct ClientBuilder {
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
     propagate: Option<Propagator>,
+    /// The client that it speaks for, if there is another one.
+    #[cfg(feature = "bridge")]
+    behind: Option<ClientBehind>,
+}
+
+/// Another client, whose requests are passed on.
+#[cfg(feature = "bridge")]
+#[derive(Clone)]
+pub(crate) struct ClientBehind {
+    pub(crate) info: Implementation,
+    pub(crate) capabilities: ClientCapabilities,
+    /// The revision of its session, if it has one: a server that has sessions is better spoken to in one, too.
+    pub(crate) session: Option<Revision>,
 }
 
 impl ClientBuilder {
@@ -72,7 +85,19 @@ impl ClientBuilder {
             declared: ClientCapabilities::default(),
             wrong: None,
             propagate: None,
+            #[cfg(feature = "bridge")]
+            behind: None,
         }
+    }
+
+    /// Sets the client whose requests are passed on. It declares what that client declares, whatever functions answer.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn speak_for(mut self, client: ClientBehind) -> Self {
+        self.info = client.info.clone();
+        self.tasks = false;
+        self.checks_results = false;
+        self.behind = Some(client);
+        self
     }
 
     /// Sets the name that people read.
@@ -320,6 +345,13 @@ impl ClientBuilder {
     ///
     /// Where the server cannot be reached, speaks nothing the client speaks, or does not answer.
     pub async fn connect(self, transport: impl Connect) -> Result<Client, ClientError> {
+        self.connect_over(Box::new(transport)).await
+    }
+
+    pub(crate) async fn connect_over(
+        self,
+        transport: Box<dyn Connect>,
+    ) -> Result<Client, ClientError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
@@ -334,10 +366,22 @@ impl ClientBuilder {
         if self.tasks {
             capabilities.declare_tasks_extension();
         }
+        #[cfg(feature = "bridge")]
+        let (forwards, handshake) = match self.behind {
+            None => (false, None),
+            Some(behind) => {
+                capabilities = behind.capabilities;
+                (true, behind.session)
+            }
+        };
+        #[cfg(not(feature = "bridge"))]
+        let (forwards, handshake) = (false, None);
         let profile = Profile {
             info: self.info,
             capabilities,
             any_form: self.any_form,
+            forwards,
+            handshake,
             resends_answers: self.resends_answers,
             revisions,
             principal: self.principal,
@@ -348,6 +392,6 @@ impl ClientBuilder {
             propagate: self.propagate,
             checks_results: self.checks_results,
         };
-        driver::start(profile, Arc::new(self.host), handles, Box::new(transport)).await
+        driver::start(profile, Arc::new(self.host), handles, transport).await
     }
 }

@@ -17,11 +17,12 @@ use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
     protocol::{
-        CallToolResult, ClientRequest, GetPromptResult, Outcome, ReadResourceResult,
-        ResultWithEntries,
+        CallToolParams, CallToolResult, ClientRequest, GetPromptParams, GetPromptResult, Outcome,
+        ReadResourceParams, ReadResourceResult, ResultWithEntries,
     },
 };
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 #[cfg(feature = "json-schema")]
@@ -53,9 +54,56 @@ pub struct PendingCall<T> {
 #[cfg(feature = "json-schema")]
 type OutputCheck<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
-pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
+/// The parameters of a request whose result may ask (2026-07-28, basic/patterns/mrtr, Supported Requests), for
+/// [`Client::call_round`]: [`CallToolParams`], [`GetPromptParams`] and [`ReadResourceParams`].
+pub trait RoundParams: sealed::RoundRequest {}
+
+mod sealed {
+    use askback_core::protocol::ClientRequest;
+
+    use super::CallResult;
+
+    pub trait RoundRequest {
+        /// The result of the request once it is done.
+        type Result: CallResult;
+
+        fn into_request(self) -> ClientRequest;
+    }
+}
+
+/// Implements [`RoundParams`].
+macro_rules! round_params {
+    ($($params:ident: $variant:ident => $result:ident;)*) => {
+        $(
+            impl sealed::RoundRequest for $params {
+                type Result = $result;
+
+                fn into_request(self) -> ClientRequest {
+                    ClientRequest::$variant(self)
+                }
+            }
+
+            impl RoundParams for $params {}
+        )*
+    };
+}
+
+round_params! {
+    CallToolParams: CallTool => CallToolResult;
+    GetPromptParams: GetPrompt => GetPromptResult;
+    ReadResourceParams: ReadResource => ReadResourceResult;
+}
+
+/// The result type of a call.
+pub trait CallResult: DeserializeOwned + Send + Sync + 'static {
+    /// Reads the text of a result.
     fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// Reads a result that may also ask.
+    fn outcome(raw: &RawValue) -> Result<Outcome<Self>, serde_json::Error> {
+        Outcome::parse(raw)
     }
 
     /// The result of a tool, which has to fit its output schema.
@@ -68,6 +116,10 @@ pub(super) trait CallResult: DeserializeOwned + Send + Sync + 'static {
 impl CallResult for CallToolResult {
     fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         Self::from_text(text)
+    }
+
+    fn outcome(raw: &RawValue) -> Result<Outcome<Self>, serde_json::Error> {
+        Outcome::parse_call(raw)
     }
 
     #[cfg(feature = "json-schema")]
@@ -169,6 +221,11 @@ fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> O
 }
 
 impl<T> PendingCall<T> {
+    /// Waits for its result as it was received.
+    pub(crate) async fn outcome(mut self) -> CallOutcome {
+        poll_fn(|cx| self.poll_outcome(cx)).await
+    }
+
     /// Sends the call if that is still to be done, and polls for its result as it was received.
     ///
     /// # Panics
@@ -224,17 +281,20 @@ impl PendingCall<CallToolResult> {
             calling.leave();
         }
     }
+}
 
+impl<T: CallResult> PendingCall<T> {
     /// Waits for what came of a single round.
-    pub(super) async fn round(mut self) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
+    pub(super) async fn round(mut self) -> Result<Received<Outcome<T>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
-        let value: Outcome<CallToolResult> =
-            Outcome::parse_call(&raw).map_err(|error| unreadable(&error, &raw))?;
+        let value = T::outcome(&raw).map_err(|error| unreadable(&error, &raw))?;
         #[cfg(feature = "json-schema")]
-        if let (Outcome::Done(result), Some(output)) = (&value, self.output.take()) {
+        if let (Outcome::Done(result), Some(output)) = (&value, self.output.take())
+            && let Some(of_tool) = result.of_tool()
+        {
             match output.is_current() {
-                true => output.check(result)?,
-                false => output.check_anew(result).await?,
+                true => output.check(of_tool)?,
+                false => output.check_anew(of_tool).await?,
             }
         }
         Ok(Received { value, raw })

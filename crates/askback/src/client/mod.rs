@@ -86,8 +86,10 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use tokio::sync::{mpsc, oneshot};
 
+#[cfg(feature = "bridge")]
+pub(crate) use builder::ClientBehind;
 pub use builder::{ClientBuilder, Protocol};
-pub use call::PendingCall;
+pub use call::{PendingCall, RoundParams};
 pub use clients::Clients;
 pub use pages::List;
 pub use received::Received;
@@ -451,7 +453,8 @@ impl Client {
         self.revision().facts().tasks && self.greeting().capabilities.calls_as_tasks()
     }
 
-    /// Sends one round of a call of a tool, and returns what came of it: the result, or the questions
+    /// Sends one round of a call of a tool, of getting a prompt or of reading a resource, and returns
+    /// what came of it: the result, or the questions
     /// of the server with its state ([`Outcome::NeedInput`]). Nothing is put to the functions that
     /// answer questions. To go on, send the same parameters with the answers by their keys in
     /// `input_responses`, and the state in `request_state`: at any time, and from another process, for
@@ -479,13 +482,13 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::call_tool`].
-    pub async fn call_round(
+    pub async fn call_round<P: RoundParams>(
         &self,
-        params: CallToolParams,
-    ) -> Result<Received<Outcome<CallToolResult>>, ClientError> {
+        params: P,
+    ) -> Result<Received<Outcome<P::Result>>, ClientError> {
         let mut client = self.clone();
         client.manner = CallMode::Round;
-        let request = ClientRequest::CallTool(params);
+        let request = params.into_request();
         PendingCall::new(&client, Ok(request)).round().await
     }
 
@@ -621,6 +624,12 @@ impl Client {
         }
     }
 
+    /// Makes a request as it is, and gives its result as it was received.
+    #[cfg(feature = "bridge")]
+    pub(crate) fn exchange(&self, request: ClientRequest) -> PendingCall<()> {
+        PendingCall::new(self, Ok(request))
+    }
+
     fn limits(&self) -> &Limits {
         &self.inner.limits
     }
@@ -637,8 +646,7 @@ impl Client {
     }
 
     async fn request(&self, request: ClientRequest) -> Result<Box<RawValue>, ClientError> {
-        let mut call = PendingCall::<()>::new(self, Ok(request));
-        std::future::poll_fn(|cx| call.poll_outcome(cx)).await
+        PendingCall::<()>::new(self, Ok(request)).outcome().await
     }
 
     fn send(

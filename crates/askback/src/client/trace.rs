@@ -44,7 +44,7 @@ fn begin(request: &ClientRequest, revision: impl Fn() -> Revision) -> Span {
         "otel.name" = Empty,
         "otel.kind" = "client",
         "otel.status_code" = Empty,
-        "mcp.method.name" = request.method(),
+        "mcp.method.name" = request.known_method(),
         "mcp.protocol.version" = revision().as_str(),
         "mcp.resource.uri" = Empty,
         "gen_ai.operation.name" = Empty,

@@ -222,49 +222,63 @@ impl Incoming {
     /// Returns the capability that this question needs and the client lacks: down to the mode of an
     /// elicitation and the features of sampling.
     pub(crate) fn missing_for(&self, request: &InputRequest) -> Option<Capability> {
-        let client = self.capabilities();
-        let missing = |supported: bool, capability| (!supported).then_some(capability);
-        match request {
-            InputRequest::Elicit(ElicitParams::Form(_)) => {
-                missing(self.takes_forms(), Capability::ElicitForm)
-            }
-            InputRequest::Elicit(ElicitParams::Url(_)) => {
-                missing(self.takes_links(), Capability::ElicitUrl)
-            }
-            InputRequest::Sample(params) => self.missing_for_sampling(params),
-            InputRequest::Roots(_) => missing(client.roots(), Capability::Roots),
-        }
+        missing_for(&self.origin, request)
     }
 
     /// Whether the client can be asked to fill in a form.
     pub(crate) fn takes_forms(&self) -> bool {
-        self.facts().elicitation_form && self.capabilities().elicits_form()
+        takes_forms(&self.origin)
     }
 
-    /// Whether the client can be asked to open a link. One that declares links is believed in each
-    /// revision with elicitation: Codex declares them in 2025-06-18, and takes them.
+    /// Whether the client can be asked to open a link.
     pub(crate) fn takes_links(&self) -> bool {
-        self.facts().elicitation_form && self.capabilities().elicits_url()
+        takes_links(&self.origin)
     }
+}
 
-    fn missing_for_sampling(&self, params: &CreateMessageParams) -> Option<Capability> {
-        let client = self.capabilities();
-        let tools = params.tools.is_some() || params.tool_choice.is_some();
-        let context = matches!(
-            params.include_context,
-            Some(IncludeContext::ThisServer | IncludeContext::AllServers)
-        );
-        // Context was free to ask for before there was a capability to declare.
-        let context = context && self.facts().sampling_tools;
-        if !client.samples() {
-            Some(Capability::Sampling)
-        } else if tools && !(self.facts().sampling_tools && client.samples_with_tools()) {
-            Some(Capability::SamplingTools)
-        } else if context && !client.samples_with_context() {
-            Some(Capability::SamplingContext)
-        } else {
-            None
+/// Returns the capability that this question needs and its client lacks.
+pub(crate) fn missing_for(client: &Origin, request: &InputRequest) -> Option<Capability> {
+    let missing = |supported: bool, capability| (!supported).then_some(capability);
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(_)) => {
+            missing(takes_forms(client), Capability::ElicitForm)
         }
+        InputRequest::Elicit(ElicitParams::Url(_)) => {
+            missing(takes_links(client), Capability::ElicitUrl)
+        }
+        InputRequest::Sample(params) => missing_for_sampling(client, params),
+        InputRequest::Roots(_) => missing(client.capabilities.roots(), Capability::Roots),
+    }
+}
+
+fn takes_forms(client: &Origin) -> bool {
+    client.revision.facts().elicitation_form && client.capabilities.elicits_form()
+}
+
+/// A client that declares links is believed in each revision with elicitation: Codex declares them in 2025-06-18,
+/// and takes them.
+fn takes_links(client: &Origin) -> bool {
+    client.revision.facts().elicitation_form && client.capabilities.elicits_url()
+}
+
+fn missing_for_sampling(client: &Origin, params: &CreateMessageParams) -> Option<Capability> {
+    let facts = client.revision.facts();
+    let client = &client.capabilities;
+    let tools = params.tools.is_some() || params.tool_choice.is_some();
+    let context = matches!(
+        params.include_context,
+        Some(IncludeContext::ThisServer | IncludeContext::AllServers)
+    );
+    // Context was free to ask for before there was a capability to declare.
+    let context = context && facts.sampling_tools;
+    if !client.samples() {
+        Some(Capability::Sampling)
+    } else if tools && !(facts.sampling_tools && client.samples_with_tools()) {
+        Some(Capability::SamplingTools)
+    } else if context && !client.samples_with_context() {
+        Some(Capability::SamplingContext)
+    } else {
+        None
     }
 }
 

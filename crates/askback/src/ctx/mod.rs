@@ -28,6 +28,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+#[cfg(feature = "bridge")]
+pub(crate) use self::incoming::missing_for;
 pub use self::question::{
     Ask, Confirm, Elicit, ElicitUrl, LinkCompletion, ListRoots, Questions, Sample,
 };

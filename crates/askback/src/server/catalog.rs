@@ -64,6 +64,12 @@ pub(super) struct ResourceReader {
 }
 
 impl Catalog {
+    /// Whether nothing is offered, now or later.
+    #[cfg(feature = "bridge")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.all().next().is_none() && self.listers.is_empty()
+    }
+
     /// All things of all kinds, with the handler scopes they belong to.
     pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
         fn of<T: OfferDetails + 'static>(

@@ -26,6 +26,8 @@ use self::{
     pace::Pace,
     slot::Slot,
 };
+#[cfg(feature = "bridge")]
+use super::forward::{ForwardClient, SessionClient};
 use super::{
     Shared,
     dispatch::{self, CallResponse},
@@ -33,7 +35,7 @@ use super::{
 use crate::{
     ctx::{CallPeer, Interest, Observer, ObserverGuard},
     error::Error,
-    transport::{Channel, DirectReceiver, DirectSender},
+    transport::{Channel, ChannelEnds, DirectReceiver, DirectSender},
 };
 
 /// After how many messages the answers to them are written, where more can be read. The answer to the
@@ -44,19 +46,40 @@ const WRITTEN_TOGETHER: usize = 4;
 /// before, nothing new is begun, and what goes on may end, up to the limit.
 pub(super) async fn serve(
     shared: Arc<Shared>,
-    mut channel: Channel,
+    channel: Channel,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    if !channel.is_in_memory() {
+    serve_on(shared, channel.into_ends(), None, signal).await
+}
+
+/// The same with the first message, if that was received already.
+pub(super) async fn serve_on(
+    shared: Arc<Shared>,
+    ends: ChannelEnds,
+    first: Option<Vec<u8>>,
+    signal: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let ChannelEnds {
+        receiver,
+        sender,
+        place,
+        principal,
+        is_in_memory,
+    } = ends;
+    if !is_in_memory {
         shared.keys.serve_others();
     }
-    let principal = channel.take_principal();
-    let link = Arc::new(Link::new(&shared, channel.place(), principal));
+    let link = Arc::new(Link::new(&shared, place, principal));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
+    #[cfg(feature = "bridge")]
+    if let Some(forward) = &shared.forward {
+        let client: Weak<dyn SessionClient> = Arc::downgrade(&link) as _;
+        forward.connected(ForwardClient(client));
+    }
     let observing = ObserverGuard::new(&shared.changes, observer, Interest::All);
-    let (receiver, sender) = channel.into_direct();
     let mut worker = Worker {
         running: Running(Arc::clone(&link)),
+        first,
         receiver,
         sender,
         pace: Pace::new(),
@@ -121,6 +144,8 @@ fn begin(
 /// The task of a connection: it reads, works on calls as long as they do not wait, and writes.
 struct Worker<F> {
     running: Running,
+    /// The message that was received before.
+    first: Option<Vec<u8>>,
     receiver: DirectReceiver,
     sender: DirectSender,
     pace: Pace,
@@ -191,8 +216,13 @@ where
 
     /// Handles the next message; whether there was one.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let Some(message) = ready!(self.receiver.poll_receive(cx)) else {
-            return Poll::Ready(false);
+        let first = self.first.take();
+        let message = match &first {
+            Some(first) => first.as_slice(),
+            None => match ready!(self.receiver.poll_receive(cx)) {
+                Some(message) => message,
+                None => return Poll::Ready(false),
+            },
         };
         let mut calls = std::mem::take(&mut self.calls);
         if self.running.0.handle(message, &mut calls) {
@@ -217,7 +247,7 @@ where
         let id = call.id.clone();
         let peer = Arc::new(ChannelPeer {
             link: Arc::clone(link),
-            call: call.id.clone(),
+            call: Some(call.id.clone()),
         });
         let peer = CallPeer::of_connection(peer, &call.origin);
         let answering = (self.answer)(Arc::clone(&link.shared), call, peer);

@@ -28,6 +28,8 @@ use askback_core::{
 use serde::Serialize;
 use serde_json::json;
 
+#[cfg(feature = "bridge")]
+use super::forward::{Forward, ForwardCtx, Forwarded};
 use super::{
     Prompt, ResourceTemplate, Shared, Tool,
     answer::{Answer, error_object, is_modern, tool_result},
@@ -219,8 +221,12 @@ impl CallContext {
         meta: RequestMeta,
         id: &jsonrpc::RequestId,
     ) -> impl Future<Output = Result<Message>> + Send {
-        let method = request.method();
+        let method = request.known_method();
         async move {
+            #[cfg(feature = "bridge")]
+            if let Some(to) = &self.shared.forward {
+                return Box::pin(self.forward(&**to, request, meta, id)).await;
+            }
             match request {
                 ClientRequest::CallTool(params) => {
                     let mut call = match self.prepare_tool(params, meta)? {
@@ -276,7 +282,7 @@ impl CallContext {
                     Box::pin(self.shared.end_task(&params.task_id, owner)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
-                // The engine answers these, or the revision has no such method.
+                // The engine answers these, the revision has no such method, or no revision has.
                 ClientRequest::Initialize(_)
                 | ClientRequest::Discover(_)
                 | ClientRequest::Ping(_)
@@ -285,9 +291,45 @@ impl CallContext {
                 | ClientRequest::Listen(_)
                 | ClientRequest::SetLevel(_)
                 | ClientRequest::GetTaskPayload(_)
-                | ClientRequest::ListTasks(_) => {
+                | ClientRequest::ListTasks(_)
+                | ClientRequest::Other(_) => {
                     Err(Error::protocol(ErrorObject::method_not_found(method)))
                 }
+            }
+        }
+    }
+
+    /// Has a request answered by another server.
+    #[cfg(feature = "bridge")]
+    async fn forward(
+        &self,
+        to: &dyn Forward,
+        request: ClientRequest,
+        meta: RequestMeta,
+        id: &jsonrpc::RequestId,
+    ) -> Result<Message> {
+        let method = request.method().to_owned();
+        let ctx = ForwardCtx {
+            shared: Arc::clone(&self.shared),
+            origin: Arc::clone(&self.origin),
+            peer: self.peer.clone(),
+            meta: meta.said,
+        };
+        match to.request(request, ctx).await? {
+            Forwarded::Result { result, revision } => {
+                self.trace.note(&Outcome::Done(()));
+                let revisions = [revision, self.origin.revision];
+                let signature = &self.shared.signature;
+                let written = wire::write_forwarded(&method, id, &result, revisions, signature);
+                let written = written.map_err(|why| {
+                    let why =
+                        format!("the server behind this one gave no result of `{method}`: {why}");
+                    Error::protocol(ErrorObject::internal(why))
+                })?;
+                Ok(written.into())
+            }
+            Forwarded::NeedInput(asks) => {
+                Ok(self.write(id, Outcome::<EmptyResult>::NeedInput(asks)))
             }
         }
     }

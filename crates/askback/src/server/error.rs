@@ -139,6 +139,9 @@ pub enum BuildError {
     /// A fleet lacks something that its processes share.
     #[error("the fleet of this server: {0}")]
     Fleet(&'static str),
+    /// The server has all requests answered by another one, and offers something itself, or has middleware.
+    #[error("a server that forwards its requests has no offers and no middleware of its own")]
+    Forward,
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,

@@ -14,6 +14,8 @@ mod dispatch;
 mod error;
 #[cfg(feature = "http-server")]
 pub(crate) mod fleet;
+#[cfg(feature = "bridge")]
+pub(crate) mod forward;
 mod handler_scope;
 #[cfg(feature = "http-server")]
 pub mod http;
@@ -143,6 +145,8 @@ pub struct ServerBuilder {
     declared: ServerCapabilities,
     #[cfg(feature = "http-server")]
     fleet: Option<fleet::Fleet>,
+    #[cfg(feature = "bridge")]
+    forward: Option<Arc<dyn forward::Forward>>,
     wrong: Option<BuildError>,
 }
 
@@ -182,6 +186,8 @@ impl Server {
             declared: ServerCapabilities::default(),
             #[cfg(feature = "http-server")]
             fleet: None,
+            #[cfg(feature = "bridge")]
+            forward: None,
             wrong: None,
         }
     }
@@ -534,9 +540,23 @@ impl ServerBuilder {
         let mounted = mounted.map(|parts| parts.inside(&layers));
         let parts: Vec<_> = [self.own].into_iter().chain(mounted).collect();
         self.catalog.check(self.cache, &parts)?;
-        let capabilities = self
-            .catalog
-            .capabilities(self.changing, self.logs, self.declared);
+        #[cfg(feature = "bridge")]
+        let (forward, capabilities) = match self.forward {
+            None => (None, None),
+            Some(_)
+                if !self.catalog.is_empty() || parts.len() > 1 || !parts[0].layers.is_empty() =>
+            {
+                return Err(BuildError::Forward);
+            }
+            Some(to) => (Some(Arc::clone(&to)), Some(to.capabilities())),
+        };
+        #[cfg(not(feature = "bridge"))]
+        let capabilities = None;
+        let forwards = capabilities.is_some();
+        let capabilities = capabilities.unwrap_or_else(|| {
+            self.catalog
+                .capabilities(self.changing, self.logs, self.declared)
+        });
         let logs = capabilities.logging.is_some();
         let profile = Profile {
             info: self.info,
@@ -545,6 +565,7 @@ impl ServerBuilder {
             revisions: self.revisions,
             ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::clone(&limits),
+            forwards,
         };
         #[cfg(feature = "http-server")]
         let fleet = match self.fleet {
@@ -609,6 +630,8 @@ impl ServerBuilder {
             kept: Budget::of_bytes(&limits),
             #[cfg(feature = "http-server")]
             fleet,
+            #[cfg(feature = "bridge")]
+            forward,
         })))
     }
 

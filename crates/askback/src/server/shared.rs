@@ -63,6 +63,9 @@ pub(crate) struct Shared {
     pub(super) kept: Budget,
     #[cfg(feature = "http-server")]
     pub(super) fleet: Option<Arc<super::fleet::Node>>,
+    /// The server that answers in place of handlers.
+    #[cfg(feature = "bridge")]
+    pub(super) forward: Option<Arc<dyn super::forward::Forward>>,
 }
 
 impl Shared {
@@ -184,6 +187,7 @@ impl Shared {
     ) -> bool {
         to.has(caller)
             && match changed {
+                Change::Resource(_) if self.profile.forwards => true,
                 Change::Resource(uri) => self.catalog.load().may_know(uri, caller),
                 _ => true,
             }

@@ -63,7 +63,7 @@ impl Trace {
         let mut trace = Self {
             span,
             started: counts.then(Instant::now),
-            method: request.method(),
+            method: request.known_method(),
             name: None,
             ended: OnceLock::new(),
         };

@@ -3,10 +3,11 @@
 use std::{
     collections::VecDeque,
     io, mem,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use askback_core::future::BoxFuture;
+use askback_core::{ask::Principal, engine::server::ClientLocation, future::BoxFuture};
 
 use super::{
     Channel, Ends, Receiver, Sender, gone,
@@ -51,7 +52,30 @@ struct QueueSender {
     writing: Option<BoxFuture<'static, io::Result<Sender>>>,
 }
 
+/// A channel for one task, and what is known of its other end.
+pub(crate) struct ChannelEnds {
+    pub(crate) receiver: DirectReceiver,
+    pub(crate) sender: DirectSender,
+    pub(crate) place: ClientLocation,
+    pub(crate) principal: Option<Arc<Principal>>,
+    pub(crate) is_in_memory: bool,
+}
+
 impl Channel {
+    /// The two ends, for one task that polls both, with what is known of the other side.
+    pub(crate) fn into_ends(mut self) -> ChannelEnds {
+        let (place, is_in_memory) = (self.place(), self.is_in_memory());
+        let principal = self.take_principal();
+        let (receiver, sender) = self.into_direct();
+        ChannelEnds {
+            receiver,
+            sender,
+            place,
+            principal,
+            is_in_memory,
+        }
+    }
+
     /// The two ends, for one task that polls both.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
         let (receiver, way) = match self.ends {

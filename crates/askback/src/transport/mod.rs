@@ -46,7 +46,7 @@ pub(crate) use connect::{ChannelResource, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, ConnectFuture, Link};
 #[cfg(feature = "server")]
-pub(crate) use direct::{DirectReceiver, DirectSender};
+pub(crate) use direct::{ChannelEnds, DirectReceiver, DirectSender};
 #[cfg(feature = "http-client")]
 pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;

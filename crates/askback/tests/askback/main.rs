@@ -4,6 +4,7 @@ mod asking;
 mod authorization;
 #[cfg(debug_assertions)]
 mod blocking;
+mod bridge;
 mod changing;
 mod claims;
 mod client;

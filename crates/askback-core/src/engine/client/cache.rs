@@ -73,7 +73,7 @@ impl Key {
             _ => return None,
         };
         Some(Self {
-            method: request.method(),
+            method: request.known_method(),
             parameter,
         })
     }

@@ -128,9 +128,19 @@ impl Call {
         CallTarget::of(&self.request)
     }
 
+    /// Whether its parameters and its result are passed on as they are.
+    pub(super) fn is_forwarded(&self) -> bool {
+        matches!(&*self.request, ClientRequest::Other(_))
+    }
+
     /// Whether the server may ask in its rounds: those of a call with a target.
     pub(super) fn may_ask(&self) -> bool {
         CallTarget::has(&self.request)
+    }
+
+    /// Whether the server may tell of its progress.
+    pub(super) fn wants_progress(&self) -> bool {
+        self.is_forwarded() || self.may_ask()
     }
 
     pub(super) fn sent(&self) -> Option<&SentRound> {
@@ -326,6 +336,15 @@ impl CallTarget {
             ClientRequest::CallTool(params) => Some((Self::Tool, &params.name)),
             ClientRequest::GetPrompt(params) => Some((Self::Prompt, &params.name)),
             ClientRequest::ReadResource(params) => Some((Self::Resource, &params.uri)),
+            ClientRequest::Other(request) => {
+                let kind: fn(String) -> Self = match request.method() {
+                    "tools/call" => Self::Tool,
+                    "prompts/get" => Self::Prompt,
+                    "resources/read" => Self::Resource,
+                    _ => return None,
+                };
+                Some((kind, request.target()?))
+            }
             _ => None,
         }
     }

@@ -239,9 +239,25 @@ impl Introduction {
             log_level,
             ..Meta::default()
         };
+        Self::of(meta, revision)
+    }
+
+    /// What another client says of itself, whose request is passed on.
+    pub(super) fn forwarded(client: &Meta, revision: Revision) -> Self {
+        let meta = Meta {
+            protocol_version: Some(revision.as_str().to_owned()),
+            client_info: client.client_info.clone(),
+            client_capabilities: client.client_capabilities.clone(),
+            log_level: client.log_level,
+            ..Meta::default()
+        };
+        Self::of(meta, revision)
+    }
+
+    fn of(meta: Meta, revision: Revision) -> Self {
         Self {
             revision,
-            log_level,
+            log_level: meta.log_level,
             members: members(meta, revision),
         }
     }

@@ -65,6 +65,11 @@ pub struct Profile {
     /// Whether its host takes forms as they are: with fields that cannot be drawn, and defaults that are
     /// no answers.
     pub any_form: bool,
+    /// Whether its host passes questions on to another client, which judges them: forms, conversations and answers are not
+    /// checked here.
+    pub forwards: bool,
+    /// The revision whose handshake is tried before the probe, if the server is better spoken to on a session.
+    pub handshake: Option<Revision>,
     /// Whether a round with answers is sent again by itself if the server goes away before it responds.
     pub resends_answers: bool,
     /// The revisions it may speak.
@@ -218,6 +223,7 @@ impl Connection {
                 return;
             }
             Some(greeting) => Some(greeting.revision),
+            None if self.profile.handshake.is_some() => self.profile.handshake,
             None if self.probe_is_fatal => self.newest_legacy(),
             None if self.carrier == (Carrier::Exchanges { handshake: true }) => {
                 self.newest_legacy()

@@ -99,10 +99,11 @@ impl Connection {
             return;
         };
         let target = call.target();
+        let wants_progress = call.wants_progress();
         let Stage::Sent(sent) = &mut call.stage else {
             return;
         };
-        if target.is_none() || params.progress <= sent.progress {
+        if !wants_progress || params.progress <= sent.progress {
             return;
         }
         sent.progress = params.progress;

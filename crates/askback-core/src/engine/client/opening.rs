@@ -99,7 +99,10 @@ impl Opening {
             .unwrap_or(Revision::LATEST);
         let message = match first.era() {
             Era::Modern => opening.probe(first, cx),
-            Era::Legacy if cx.carrier == (Carrier::Exchanges { handshake: true }) => {
+            Era::Legacy
+                if cx.carrier == (Carrier::Exchanges { handshake: true })
+                    || cx.profile.handshake.is_some() =>
+            {
                 opening.initialize(first, HandshakeCause::Remembered, cx)
             }
             Era::Legacy => opening.initialize(first, HandshakeCause::Told, cx),

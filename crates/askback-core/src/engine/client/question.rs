@@ -84,7 +84,7 @@ pub(super) fn admit(
             if !capabilities.elicits_form() {
                 return Err(undeclared_mode("form"));
             }
-            if profile.any_form {
+            if profile.any_form || profile.forwards {
                 return Ok(());
             }
             if let Some((field, why)) = form.requested_schema.undrawn() {
@@ -106,6 +106,9 @@ pub(super) fn admit(
         InputRequest::Sample(params) => {
             if !capabilities.samples() {
                 return Err(ErrorObject::method_not_found(request.method()));
+            }
+            if profile.forwards {
+                return Ok(());
             }
             let wants_tools = params.tools.is_some() || params.tool_choice.is_some();
             if wants_tools && !capabilities.samples_with_tools() {

@@ -36,6 +36,7 @@ impl Connection {
             return self.handle_task_response(id, outcome, now);
         }
         let result = match outcome {
+            outcome if call.is_forwarded() => return self.finish(id, outcome),
             Ok(result) => result,
             Err(ClientError::Server(error)) => return self.handle_error(id, error, now),
             Err(error) => return self.finish(id, Err(error)),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{
     CallId, ClientError, ClientMessage, Connection, Greeting, Output, ServerEnd, State,
     call::{Call, SentRound, Stage},
-    message::SentMeta,
+    message::{Introduction, SentMeta},
 };
 use crate::{
     jsonrpc::RequestId,
@@ -136,13 +136,19 @@ impl Connection {
         }
         self.last_id += 1;
         let number = self.last_id;
-        let progress = call.may_ask().then_some(RequestId::Number(number));
+        let progress = call.wants_progress().then_some(RequestId::Number(number));
         let message = match revision.era() {
             Era::Modern => {
                 // It is never said in another revision.
                 wire::lower_in_place(Arc::make_mut(&mut call.request), revision);
                 let (profile, level) = (&self.profile, self.log_level);
-                let introduction = self.introduction.get(profile, revision, level);
+                let introduction = match &call.meta {
+                    // Another client speaks through this one.
+                    Some(meta) if call.is_forwarded() && meta.client_capabilities.is_some() => {
+                        Arc::new(Introduction::forwarded(meta, revision))
+                    }
+                    _ => self.introduction.get(profile, revision, level),
+                };
                 let meta = SentMeta::new(introduction, progress, call.meta.as_deref());
                 ClientMessage::lowered(number, Arc::clone(&call.request), Some(meta))
             }
@@ -230,7 +236,8 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
     let method = request.method();
     let facts = revision.facts();
     let local = matches!(request, ClientRequest::SetLevel(_)) && !facts.set_level;
-    if !local && !revision.has(Kind::ClientRequest, method) {
+    let is_other = matches!(request, ClientRequest::Other(_));
+    if !local && !is_other && !revision.has(Kind::ClientRequest, method) {
         return Err(format!("there is no `{method}` in revision {revision}"));
     }
     let (is_declared, what) = match request {
@@ -260,7 +267,8 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
         | ClientRequest::GetTaskPayload(_)
         | ClientRequest::UpdateTask(_)
         | ClientRequest::CancelTask(_)
-        | ClientRequest::ListTasks(_) => return Ok(()),
+        | ClientRequest::ListTasks(_)
+        | ClientRequest::Other(_) => return Ok(()),
     };
     if is_declared {
         Ok(())

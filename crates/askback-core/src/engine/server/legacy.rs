@@ -11,7 +11,7 @@ use alloc::{
 
 use super::{
     Call, Change, ClientLocation, Origin, Output, Profile, SessionChoices,
-    modern::{notification, tells, unsupported, write_notification},
+    modern::{has_method, notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
         InitializeParams, InitializeResult, InputRequest, JsonObject, LoggingLevel, RawJson,
         ServerNotification, ServerRequest, TraceContext,
     },
-    revision::{Era, Facts, Kind, Revision},
+    revision::{Era, Facts, Revision},
     wire,
 };
 
@@ -134,7 +134,7 @@ impl Session {
             open.watched_bytes = 0;
             for uri in choices.watched {
                 // There are no more than there may be, unless the limit is another one here.
-                let _ = open.watch(uri, most);
+                let _ = open.watch(&uri, most);
             }
         }
     }
@@ -220,58 +220,70 @@ impl Session {
             (Self::Open(open), _) => open,
         };
         let revision = open.origin.revision;
-        if !revision.has(Kind::ClientRequest, request.method()) {
+        if !has_method(revision, &request) {
             return Err(ErrorObject::method_not_found(request.method()));
         }
         match request {
             ClientRequest::Ping(_) => {}
-            ClientRequest::SetLevel(params) if profile.capabilities.logging.is_some() => {
+            ClientRequest::SetLevel(ref params) if profile.capabilities.logging.is_some() => {
                 open.level = Some(params.level);
             }
-            ClientRequest::Subscribe(params) if watches(profile) => {
+            ClientRequest::Subscribe(ref params) if watches(profile) => {
                 check_watched(&params.uri, &profile.limits)?;
-                open.watch(params.uri, profile.limits.server.subscriptions)?;
+                open.watch(&params.uri, profile.limits.server.subscriptions)?;
             }
-            ClientRequest::Unsubscribe(params) if watches(profile) => {
+            ClientRequest::Unsubscribe(ref params) if watches(profile) => {
                 open.unwatch(&params.uri);
             }
-            request @ (ClientRequest::SetLevel(_)
+            ClientRequest::SetLevel(_)
             | ClientRequest::Subscribe(_)
-            | ClientRequest::Unsubscribe(_)) => {
+            | ClientRequest::Unsubscribe(_) => {
                 return Err(ErrorObject::method_not_found(request.method()));
             }
-            mut request => {
-                let (origin, meta) = match request.meta_slot().take() {
-                    None => (Arc::clone(&open.origin), JsonObject::new()),
-                    Some(meta) => {
-                        let origin = Origin {
-                            trace: TraceContext::of(&meta).map(Box::new),
-                            progress_token: known_token(meta.progress_token, &profile.limits)?,
-                            ..(*open.origin).clone()
-                        };
-                        (Arc::new(origin), meta.extra)
-                    }
-                };
-                return Ok(RequestOutcome::Call(Call {
-                    id,
-                    request,
-                    meta,
-                    origin,
-                }));
-            }
+            request => return open.call(profile, id, request).map(RequestOutcome::Call),
+        }
+        // The server that is behind this one has to know what its client chose.
+        if profile.forwards && !matches!(request, ClientRequest::Ping(_)) {
+            return open.call(profile, id, request).map(RequestOutcome::Call);
         }
         Ok(RequestOutcome::Response(empty(revision, &id)))
     }
 }
 
 impl OpenSession {
-    fn watch(&mut self, uri: String, most: usize) -> Result<(), ErrorObject> {
-        if self.watched.len() >= most && !self.watched.contains(&uri) {
+    /// A request of the session that is to be handled.
+    fn call(
+        &self,
+        profile: &Profile,
+        id: RequestId,
+        mut request: ClientRequest,
+    ) -> Result<Call, ErrorObject> {
+        let (origin, meta) = match request.meta_slot().take() {
+            None => (Arc::clone(&self.origin), JsonObject::new()),
+            Some(meta) => {
+                let origin = Origin {
+                    trace: TraceContext::of(&meta).map(Box::new),
+                    progress_token: known_token(meta.progress_token, &profile.limits)?,
+                    ..(*self.origin).clone()
+                };
+                (Arc::new(origin), meta.extra)
+            }
+        };
+        Ok(Call {
+            id,
+            request,
+            meta,
+            origin,
+        })
+    }
+
+    fn watch(&mut self, uri: &str, most: usize) -> Result<(), ErrorObject> {
+        if self.watched.len() >= most && !self.watched.contains(uri) {
             let why = format!("too many subscriptions (at most {most})");
             return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
         }
         let bytes = uri.len();
-        if self.watched.insert(uri) {
+        if self.watched.insert(uri.into()) {
             self.watched_bytes += bytes;
         }
         Ok(())
@@ -333,7 +345,8 @@ fn initialize(
 }
 
 /// A question in the words of a client, written as a request, and the form that is asked in place of one that the client
-/// cannot be asked as it is. The key travels in `_meta`, for clients that match on it; a link is given an id.
+/// cannot be asked as it is. The key travels in `_meta`, for clients that match on it, unless it is empty; a link is given
+/// an id.
 pub(super) fn write_lowered(
     to: &Origin,
     id: &RequestId,
@@ -354,7 +367,9 @@ pub(super) fn write_lowered(
         }
         InputRequest::Sample(_) | InputRequest::Roots(_) => {}
     }
-    question.meta_mut().set_ask_key(key);
+    if !key.is_empty() {
+        question.meta_mut().set_ask_key(key);
+    }
     let request = wire::lower(ServerRequest::from(question), to.revision);
     (lowered, request.to_vec(id))
 }

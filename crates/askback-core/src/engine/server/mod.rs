@@ -41,7 +41,7 @@ use crate::{
     protocol::{
         CancelledParams, ClientCapabilities, ClientNotification, ClientRequest, DetailedTask,
         Implementation, LoggingLevel, ProgressToken, RawJson, ServerCapabilities,
-        ServerNotification, TraceContext,
+        ServerNotification, SubscriptionFilter, TraceContext,
     },
     revision::{Era, Revision},
 };
@@ -67,6 +67,9 @@ pub struct Profile {
     pub ttl_ms: i64,
     /// The limits.
     pub limits: Arc<Limits>,
+    /// Whether another server answers: requests are handed on as [`ClientRequest::Other`], also those of methods that
+    /// no revision has. Only those that open and close a connection, and what a client watches, are read.
+    pub forwards: bool,
 }
 
 /// The origin of a request: the client, its revision, and the questions it can be asked.
@@ -134,6 +137,9 @@ pub enum Output {
     StrayCancel(RequestId),
     /// This client, in a session, says that its roots changed.
     RootsChanged(Arc<Origin>),
+    /// A subscription of this id began, with what its client wants to be told of, or ended. Only of a server that
+    /// [hands requests on](Profile::forwards).
+    Subscription(RequestId, Option<SubscriptionFilter>),
 }
 
 /// One connection to one client, which may use both eras on it.
@@ -198,7 +204,8 @@ struct RunningCall {
 #[derive(Debug)]
 struct DelayedQuestion {
     ask: AskId,
-    call: RequestId,
+    /// None for a question of no request.
+    call: Option<RequestId>,
     message: Vec<u8>,
 }
 
@@ -306,6 +313,12 @@ impl Connection {
         self.principal.as_ref()
     }
 
+    /// The client of the session, once that is open.
+    #[must_use]
+    pub fn session_client(&self) -> Option<&Arc<Origin>> {
+        self.session.origin()
+    }
+
     /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
@@ -313,7 +326,8 @@ impl Connection {
 
     /// Takes one message, or one batch, as it was framed by the transport.
     pub fn handle_message(&mut self, bytes: &[u8]) {
-        match ReceivedMessage::parse(bytes, &self.profile.limits, self.known.as_slice()) {
+        let known = self.known.as_slice();
+        match ReceivedMessage::parse_for(&self.profile, bytes, known) {
             Ok(received) => {
                 self.learn(bytes, &received);
                 self.handle_received(received);
@@ -402,19 +416,60 @@ impl Connection {
     /// basic/lifecycle, Initialization): its questions wait until it does, or until they are
     /// [withdrawn](Connection::withdraw).
     pub fn ask(&mut self, call: &RequestId, key: &str, question: CheckedRequest) -> Option<AskId> {
-        let running = self.calls.get(call)?;
+        let origin = Arc::clone(&self.calls.get(call)?.origin);
+        Some(self.send_question(Some(call.clone()), &origin, key, question))
+    }
+
+    /// Asks the client of a session outside of its requests. `None` if no session is open.
+    pub fn ask_in_session(&mut self, key: &str, question: CheckedRequest) -> Option<AskId> {
+        let origin = Arc::clone(self.session.origin()?);
+        Some(self.send_question(None, &origin, key, question))
+    }
+
+    fn send_question(
+        &mut self,
+        call: Option<RequestId>,
+        to: &Origin,
+        key: &str,
+        question: CheckedRequest,
+    ) -> AskId {
         self.next_ask += 1;
         let ask = AskId(self.next_ask);
         let id = RequestId::Number(self.next_ask);
-        let (lowered, message) = write_lowered(&running.origin, &id, key, question.into_inner());
+        let (lowered, message) = write_lowered(to, &id, key, question.into_inner());
         self.asks.insert(ask, lowered);
-        let call = call.clone();
         if self.session.is_initialized() {
-            self.out.push_back(Output::Ask(call, message));
+            self.out.push_back(question_output(call, message));
         } else {
             self.held.push(DelayedQuestion { ask, call, message });
         }
-        Some(ask)
+        ask
+    }
+
+    /// Sends a notification outside of any request: to the client of a session, else a log line to a client one of
+    /// whose requests wants it.
+    pub fn notify_client(&mut self, notification: ServerNotification) {
+        let level = match &notification {
+            ServerNotification::Message(params) => Some(params.level),
+            _ => None,
+        };
+        let revision = match self.session.revision() {
+            Some(_) if level.is_some_and(|level| !self.session.wants_log(level)) => return,
+            Some(revision) => revision,
+            None => {
+                let wants = |to: &&Arc<Origin>| match (level, to.log_level) {
+                    (Some(level), Some(least)) => level >= least,
+                    _ => false,
+                };
+                let mut origins = self.calls.values().map(|running| &running.origin);
+                match origins.find(wants) {
+                    Some(origin) => origin.revision,
+                    None => return,
+                }
+            }
+        };
+        let message = write_notification(revision, notification);
+        self.out.extend(message.map(Output::Send));
     }
 
     /// Withdraws a question nobody waits for any more.
@@ -500,7 +555,10 @@ impl Connection {
         );
         for message in messages {
             match message {
-                Ok(message) => self.handle(message.into(), Some(number)),
+                Ok(message) => {
+                    let received = ReceivedMessage::of(&self.profile, message);
+                    self.handle(received, Some(number));
+                }
                 Err(malformed) => self.handle_malformed(&malformed, Some(number)),
             }
         }
@@ -594,6 +652,11 @@ impl Connection {
                     return Err(too_many(most));
                 }
                 let (subscription, message) = OpenSubscription::open(&self.profile, &call, params)?;
+                if self.profile.forwards {
+                    let wish = subscription.filter().clone();
+                    self.out
+                        .push_back(Output::Subscription(id.clone(), Some(wish)));
+                }
                 self.subscriptions.push(subscription);
                 self.out.push_back(Output::Send(message));
                 return Ok(None);
@@ -620,6 +683,9 @@ impl Connection {
                 };
                 if let Some(index) = self.subscription(&id) {
                     self.subscriptions.remove(index);
+                    if self.profile.forwards {
+                        self.out.push_back(Output::Subscription(id, None));
+                    }
                     return;
                 }
                 let Some(running) = self.calls.remove(&id) else {
@@ -635,7 +701,7 @@ impl Connection {
                 if self.session.initialized() {
                     let held = core::mem::take(&mut self.held).into_iter();
                     self.out
-                        .extend(held.map(|held| Output::Ask(held.call, held.message)));
+                        .extend(held.map(|held| question_output(held.call, held.message)));
                 }
             }
             Ok(ClientNotification::RootsListChanged(_)) => {
@@ -712,6 +778,14 @@ impl Connection {
         }
         let responses = self.batches.remove(&number)?.responses;
         (!responses.is_empty()).then(|| jsonrpc::write_batch(&responses))
+    }
+}
+
+/// The output that sends a question of a request, or of none.
+fn question_output(call: Option<RequestId>, message: Vec<u8>) -> Output {
+    match call {
+        Some(call) => Output::Ask(call, message),
+        None => Output::Send(message),
     }
 }
 

@@ -74,7 +74,7 @@ pub fn admit(
         return Err(missing("protocolVersion"));
     };
     let revision = spoken(profile, version)?;
-    if !revision.has(Kind::ClientRequest, request.method()) {
+    if !has_method(revision, &request) {
         return Err(ErrorObject::method_not_found(request.method()));
     }
     let origin = origin_of(profile, revision, principal, place, &mut meta)?;
@@ -115,6 +115,12 @@ impl KnownClient {
         let origin = origin_of(profile, revision, None, place, &mut meta.clone()).ok()?;
         Some(Self::new(text, origin))
     }
+}
+
+/// Whether a revision has the method of a request, or the server that it is handed on to may have it.
+pub(super) fn has_method(revision: Revision, request: &ClientRequest) -> bool {
+    matches!(request, ClientRequest::Other(_))
+        || revision.has(Kind::ClientRequest, request.method())
 }
 
 /// The origin of a request in a revision, from what its `_meta` says, but for what no protocol
@@ -261,6 +267,11 @@ impl OpenSubscription {
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
+    }
+
+    /// The part of the wish that is granted.
+    pub(super) fn filter(&self) -> &SubscriptionFilter {
+        &self.filter
     }
 
     /// Whose it is, where that is known.

@@ -2,14 +2,17 @@
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
-use super::known_client::{KnownClient, describes_only_a_client};
+use super::{
+    Profile,
+    known_client::{KnownClient, describes_only_a_client},
+};
 use crate::{
     jsonrpc::{
         self, ErrorObject, MalformedMessage, Message, Notification, Payload, Request, RequestId,
         Response, Walk,
     },
     limits::{Limits, WireLimits},
-    protocol::{CallToolParams, ClientRequest, HasMeta, Meta, RawObject},
+    protocol::{CallToolParams, ClientRequest, HasMeta, Meta, OtherRequest, RawObject},
 };
 
 /// The method that is nearly always asked for.
@@ -66,6 +69,39 @@ impl ReceivedMessage {
         })
     }
 
+    /// Reads one message or one batch for a server that may hand requests on as they came; see
+    /// [`Profile::forwards`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ReceivedMessage::parse`].
+    pub fn parse_for(
+        profile: &Profile,
+        bytes: &[u8],
+        known: &[Arc<KnownClient>],
+    ) -> Result<Self, MalformedMessage> {
+        if !profile.forwards {
+            return Self::parse(bytes, &profile.limits, known);
+        }
+        Ok(match jsonrpc::parse(bytes, &profile.limits.wire)? {
+            Payload::Single(message) => Self::of(profile, message),
+            Payload::Batch(messages) => Self::Batch(messages),
+        })
+    }
+
+    /// A message of a batch, for the same server.
+    pub(super) fn of(profile: &Profile, message: Message) -> Self {
+        match message {
+            Message::Request(request) if profile.forwards && !is_read_here(&request.method) => {
+                match OtherRequest::new(&request.method, request.params.as_deref()) {
+                    Ok(other) => Self::Request(ReceivedRequest::new(request.id, other.into())),
+                    Err(error) => Self::Misfit(request, error),
+                }
+            }
+            message => message.into(),
+        }
+    }
+
     /// The `_meta` of a call that was read, where the next one may say the same: what a
     /// [`KnownClient`] can be made of.
     #[must_use]
@@ -120,6 +156,20 @@ impl From<Message> for ReceivedMessage {
             Message::Response(response) => Self::Response(response),
         }
     }
+}
+
+/// Whether a server that hands requests on reads those of this method itself.
+fn is_read_here(method: &str) -> bool {
+    matches!(
+        method,
+        "initialize"
+            | "server/discover"
+            | "ping"
+            | "subscriptions/listen"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "logging/setLevel"
+    )
 }
 
 /// Reads a call of a tool that is written as nearly all clients write it, and whose `_meta`, where it

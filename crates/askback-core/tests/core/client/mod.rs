@@ -10,6 +10,7 @@ mod chaos;
 mod exchanges;
 mod kept;
 mod opening;
+mod passed;
 mod restart;
 mod rounds;
 mod session;
@@ -28,7 +29,8 @@ use askback_core::{
     jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
-        ClientCapabilities, ClientRequest, Implementation, InputRequest, InputResponse, RawJson,
+        ClientCapabilities, ClientRequest, Implementation, InputRequest, InputResponse,
+        OtherRequest, RawJson,
     },
     revision::Revision,
     wire::lower,
@@ -68,6 +70,8 @@ fn profile() -> Profile {
             r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}"#,
         ),
         any_form: false,
+        forwards: false,
+        handshake: None,
         resends_answers: false,
         revisions: Revision::ALL.into(),
         principal: None,
@@ -209,6 +213,13 @@ impl Player {
                 let params = RawValue::from_string(params.to_owned()).unwrap();
                 let request = ClientRequest::parse(method, Some(&params)).unwrap();
                 connection.call(CallId(word.parse().unwrap()), request, *now);
+            }
+            // A request that is passed on as it is.
+            "pass" => {
+                let (method, params) = more.split_once(' ').unwrap_or((more, "{}"));
+                let params = RawValue::from_string(params.to_owned()).unwrap();
+                let request = OtherRequest::new(method, Some(&params)).unwrap();
+                connection.call(CallId(word.parse().unwrap()), request.into(), *now);
             }
             // A single round of a call.
             "round" => {

@@ -10,10 +10,12 @@ use askback_core::{
     ask::{CheckedRequest, Principal, Reply},
     engine::server::{AskId, Call, Change, ClientLocation, Connection, Output},
     jsonrpc::{self, ErrorObject, RequestId},
-    protocol::{LoggingLevel, ServerNotification},
+    protocol::{LoggingLevel, ServerNotification, SubscriptionFilter},
 };
 use tokio::{sync::oneshot, task::AbortHandle};
 
+#[cfg(feature = "bridge")]
+use crate::server::forward::SessionClient;
 use crate::{
     ctx::{AskingPeer, Audience, Observer, Peer},
     flow::BoxFuture,
@@ -23,6 +25,8 @@ use crate::{
         roots::RootsWatch,
     },
 };
+#[cfg(feature = "bridge")]
+use askback_core::engine::server::Origin;
 
 /// The message for calls that a stopping server does not begin, or does not wait for.
 const STOPPING: &str = "the server is stopping";
@@ -90,6 +94,16 @@ impl Link {
             shared: Arc::clone(shared),
             most_bytes: shared.limits().wire.message_bytes,
         }
+    }
+
+    /// Tells the server behind this one what a client watches.
+    fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
+        #[cfg(feature = "bridge")]
+        if let Some(forward) = &self.shared.forward {
+            forward.watches(subscription, filter);
+        }
+        #[cfg(not(feature = "bridge"))]
+        let _ = (self, subscription, filter);
     }
 
     /// Takes a message of the client; gives the calls in it. Whether it has ended a task: a call that
@@ -270,6 +284,7 @@ impl Link {
                 }
                 Output::Answer(ask, answer) => state.asks.answer(&ask, answer),
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
+                Output::Subscription(id, filter) => self.watches(&id, filter.as_ref()),
                 Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, origin),
             }
         }
@@ -312,19 +327,35 @@ impl Observer for Link {
     }
 }
 
-/// The client of one request on a channel.
+#[cfg(feature = "bridge")]
+impl SessionClient for Link {
+    fn peer(self: Arc<Self>) -> Arc<dyn AskingPeer> {
+        Arc::new(ChannelPeer {
+            link: self,
+            call: None,
+        })
+    }
+
+    fn origin(&self) -> Option<Arc<Origin>> {
+        self.lock().engine.session_client().cloned()
+    }
+}
+
+/// The client of one request on a channel, or of none.
 #[derive(Clone)]
 pub(super) struct ChannelPeer {
     pub(super) link: Arc<Link>,
-    pub(super) call: RequestId,
+    pub(super) call: Option<RequestId>,
 }
 
 impl Peer for ChannelPeer {
     fn notify(&self, notification: ServerNotification) {
         // What tells only of the way is left out where the client does not keep up.
         if self.link.has_room() {
-            self.link
-                .with(|state| state.engine.notify(&self.call, notification));
+            self.link.with(|state| match &self.call {
+                Some(call) => state.engine.notify(call, notification),
+                None => state.engine.notify_client(notification),
+            });
         }
     }
 
@@ -334,7 +365,8 @@ impl Peer for ChannelPeer {
     }
 
     fn wants_log(&self, level: LoggingLevel) -> bool {
-        self.link.lock().engine.wants_log(&self.call, level)
+        let wants = |call| self.link.lock().engine.wants_log(call, level);
+        self.call.as_ref().is_some_and(wants)
     }
 }
 
@@ -355,7 +387,10 @@ impl QuestionSender for ChannelPeer {
         reply: oneshot::Sender<Reply>,
     ) -> Result<AskId, ErrorObject> {
         self.link.with(|state| {
-            let ask = state.engine.ask(&self.call, key, question);
+            let ask = match &self.call {
+                Some(call) => state.engine.ask(call, key, question),
+                None => state.engine.ask_in_session(key, question),
+            };
             let ask = ask.ok_or_else(asks::over)?;
             state.asks.add(ask, reply);
             Ok(ask)

@@ -32,7 +32,7 @@ impl KnownClients {
         body: &[u8],
         shared: &Shared,
     ) -> Result<ReceivedMessage, MalformedMessage> {
-        let received = ReceivedMessage::parse(body, shared.limits(), &self.known.load())?;
+        let received = ReceivedMessage::parse_for(&shared.profile, body, &self.known.load())?;
         if let Some(meta) = received.unknown_client() {
             let before = self.unknown.fetch_add(1, Ordering::Relaxed);
             if before.is_multiple_of(KnownClient::RARELY) {

@@ -612,6 +612,7 @@ impl State {
                     let stream = self.stream_of(&call);
                     self.push(stream, message);
                 }
+                Output::Subscription(..) => {}
                 Output::RootsChanged(origin) => self.shared.roots_changed(&self.roots, origin),
             }
         }

@@ -81,7 +81,7 @@ impl PendingRequest {
             PROTOCOL_VERSION,
             HeaderValue::from_static(revision.as_str()),
         );
-        headers.insert(METHOD, HeaderValue::from_static(request.method()));
+        put(headers, METHOD, request.method());
         if let Some(name) = request.target() {
             put(headers, NAME, &encode(name));
         }

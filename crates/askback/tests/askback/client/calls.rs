@@ -7,10 +7,13 @@ use std::{
 };
 
 use askback::{
-    Ctx, Json, Result, Server, State, Tool,
+    Ctx, Json, Prompt, Resource, Result, Server, State, Tool,
     client::{CallId, Client, ClientError, Event},
     ctx::Progress,
-    protocol::{CallToolParams, Outcome, RawJson, RawObject, ToolResultError},
+    protocol::{
+        CallToolParams, GetPromptParams, InputRequiredResult, Outcome, RawJson, RawObject,
+        ReadResourceParams, ToolResultError,
+    },
     schemars, transport,
 };
 use serde::{Deserialize, Serialize};
@@ -219,4 +222,52 @@ async fn a_round_is_gone_on_with_on_another_connection() {
     call.request_state = asks.request_state;
     let done = connect().await.call_round(call).await.unwrap();
     assert!(matches!(done.value, Outcome::Done(_)), "{done:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_and_resources_have_rounds_too() {
+    async fn agree(ctx: Ctx) -> Result<String> {
+        let sure = ctx.confirm("Sure?").await?;
+        Ok(format!("sure: {sure}"))
+    }
+    let server = Server::new("s", "1")
+        .prompt(Prompt::new("agree", agree))
+        .resource(Resource::new("a:sure", "sure", agree));
+    let server = server.build().unwrap();
+    let (near, far) = transport::memory();
+    tokio::spawn(async move { server.serve(far).await });
+    let client = builder(None).on_elicit(|_| async { panic!("nobody is asked") });
+    let client = client.connect(near).await.unwrap();
+    let decline = RawJson::new(&json!({"action": "decline"})).unwrap();
+    let decline = |asks: &InputRequiredResult| {
+        let keys = asks.input_requests.iter().flat_map(|asked| asked.iter());
+        Some(
+            keys.map(|(key, _)| (key.to_owned(), decline.clone()))
+                .collect(),
+        )
+    };
+
+    let mut get = GetPromptParams {
+        name: "agree".to_owned(),
+        ..GetPromptParams::default()
+    };
+    let Outcome::NeedInput(asks) = client.call_round(get.clone()).await.unwrap().value else {
+        panic!("it asks")
+    };
+    get.input_responses = decline(&asks);
+    get.request_state = asks.request_state;
+    let done = client.call_round(get).await.unwrap();
+    assert!(done.raw.get().contains("sure: false"), "{}", done.raw);
+
+    let mut read = ReadResourceParams {
+        uri: "a:sure".to_owned(),
+        ..ReadResourceParams::default()
+    };
+    let Outcome::NeedInput(asks) = client.call_round(read.clone()).await.unwrap().value else {
+        panic!("it asks")
+    };
+    read.input_responses = decline(&asks);
+    read.request_state = asks.request_state;
+    let done = client.call_round(read).await.unwrap();
+    assert!(done.raw.get().contains("sure: false"), "{}", done.raw);
 }

@@ -1,0 +1,226 @@
+//! A request that is passed on and not read.
+
+use alloc::{
+    borrow::{Cow, ToOwned},
+    boxed::Box,
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, MapAccess, Visitor},
+    ser,
+};
+use serde_json::value::RawValue;
+
+use super::{ClientRequest, HasMeta, InputResponses, Meta, RawJson, RawObject, meta::has_meta};
+use crate::jsonrpc::ErrorObject;
+
+/// A request of any method, with its parameters as they came. A proxy passes it on, also if the method
+/// or a parameter is in no revision.
+///
+/// Only its `_meta` is read. No parameter may stand twice: the two sides could read another one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherRequest {
+    pub(super) method: String,
+    /// Without the `_meta`.
+    params: Option<RawObject>,
+    /// The name of the tool, prompt or task, or the URI of the resource.
+    target: Option<String>,
+    /// The `_meta`.
+    pub meta: Option<Box<Meta>>,
+}
+
+has_meta! { OtherRequest }
+
+impl OtherRequest {
+    /// Takes a request as it came.
+    ///
+    /// # Errors
+    ///
+    /// -32602 if the parameters are not an object, one of them stands twice, or the `_meta` cannot be
+    /// read.
+    pub fn new(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        let mut members = read_members(params)?;
+        let mut meta = None;
+        if let Some(at) = members.iter().position(|(name, _)| name == "_meta") {
+            let text = members.remove(at).1.get();
+            meta = serde_json::from_str(text).map_err(|why| invalid(&why))?;
+        }
+        let target = target_member(method).and_then(|wanted| {
+            let (_, value) = members.iter().find(|(name, _)| name == wanted)?;
+            serde_json::from_str(value.get()).ok()
+        });
+        Ok(Self {
+            method: method.to_owned(),
+            params: params.map(|_| write_members(members.iter().map(|(n, v)| (&**n, v.get())))),
+            target,
+            meta,
+        })
+    }
+
+    /// The name of the method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The name of the method if a revision has it, else `other`. Metrics need a small number of labels.
+    #[must_use]
+    pub fn known_method(&self) -> &'static str {
+        let mut known = ClientRequest::METHODS.iter();
+        known
+            .find(|known| **known == self.method)
+            .unwrap_or(&"other")
+    }
+
+    /// Returns the target, as [`ClientRequest::target`].
+    #[must_use]
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
+    /// The parameters without the `_meta`; none if the request came without.
+    #[must_use]
+    pub fn params(&self) -> Option<&RawObject> {
+        self.params.as_ref()
+    }
+
+    /// Sets the answers and the state that the next round of the call carries (2026-07-28, basic/patterns/mrtr). Those of
+    /// the round before are dropped.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written as JSON.
+    pub fn set_round(
+        &mut self,
+        responses: Option<&InputResponses>,
+        state: Option<&str>,
+    ) -> Result<(), serde_json::Error> {
+        let params = self.params.take().unwrap_or_default();
+        let responses = responses.map(RawJson::new).transpose()?;
+        let state = state.map(RawJson::new).transpose()?;
+        let of_round = [("inputResponses", responses), ("requestState", state)];
+        let members: Members<'_> = params.decode()?;
+        let kept = members.0.iter().map(|(name, value)| (&**name, value.get()));
+        let kept = kept.filter(|(name, _)| of_round.iter().all(|(member, _)| member != name));
+        let set = of_round.iter();
+        let set = set.filter_map(|(name, value)| Some((*name, value.as_ref()?.as_str())));
+        self.params = Some(write_members(kept.chain(set)));
+        Ok(())
+    }
+
+    /// Reads the request in the vocabulary, which drops what no revision has.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClientRequest::parse`].
+    pub fn read(self) -> Result<ClientRequest, ErrorObject> {
+        let params: Option<Box<RawValue>> = self.params.map(|params| params.into_json().into());
+        let mut request = ClientRequest::parse(&self.method, params.as_deref())?;
+        *request.meta_slot() = self.meta;
+        Ok(request)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.params.is_none() && self.meta.is_none()
+    }
+}
+
+impl From<OtherRequest> for ClientRequest {
+    fn from(request: OtherRequest) -> Self {
+        Self::Other(Box::new(request))
+    }
+}
+
+/// The parameters with the `_meta`.
+impl Serialize for OtherRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let params = self.params.clone().unwrap_or_default();
+        let Some(meta) = &self.meta else {
+            return params.serialize(serializer);
+        };
+        let meta = RawJson::new(meta).map_err(ser::Error::custom)?;
+        let members: Members<'_> = params.decode().map_err(ser::Error::custom)?;
+        let members = members.0.iter().map(|(name, value)| (&**name, value.get()));
+        write_members(members.chain([("_meta", meta.as_str())])).serialize(serializer)
+    }
+}
+
+/// The member of the parameters that names the target.
+fn target_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// The members of an object, in their order.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Name(name), value)) =
+                    map.next_entry::<Name<'de>, &'de RawValue>()?
+                {
+                    members.push((name, value));
+                }
+                let mut seen = BTreeSet::new();
+                match members.iter().find(|(name, _)| !seen.insert(&**name)) {
+                    Some((name, _)) => Err(de::Error::custom(format_args!(
+                        "the member {name:?} stands twice"
+                    ))),
+                    None => Ok(Members(members)),
+                }
+            }
+        }
+
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+fn read_members(params: Option<&RawValue>) -> Result<Vec<(Cow<'_, str>, &RawValue)>, ErrorObject> {
+    let text = params.map_or("{}", RawValue::get);
+    let members: Members<'_> = serde_json::from_str(text).map_err(|why| invalid(&why))?;
+    Ok(members.0)
+}
+
+fn invalid(why: &serde_json::Error) -> ErrorObject {
+    ErrorObject::invalid_params(format!("invalid params: {why}"))
+}
+
+/// An object of these members, whose values are JSON.
+fn write_members<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> RawObject {
+    let mut text = String::from("{");
+    for (name, value) in members {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        // A name is a text, which can always be written.
+        text.push_str(&serde_json::Value::from(name).to_string());
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    RawObject::from_text(text).unwrap_or_default()
+}

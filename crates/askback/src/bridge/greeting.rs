@@ -1,0 +1,96 @@
+//! The description of a client in its first request. The server behind the bridge is told the same.
+
+use std::{future::poll_fn, io, sync::Arc};
+
+use askback_core::{
+    engine::server::{Connection, Output, Profile},
+    jsonrpc::{self, Message, Payload, Request, RequestId},
+    limits::Limits,
+    protocol::{
+        ClientCapabilities, ClientRequest, Implementation, OtherRequest, ServerCapabilities,
+    },
+    revision::{Era, Revision},
+};
+
+use crate::transport::ChannelEnds;
+
+/// The first request of a client that says what it is.
+pub(super) struct ClientGreeting {
+    /// The request, as it was received.
+    pub(super) message: Vec<u8>,
+    pub(super) id: RequestId,
+    pub(super) revision: Revision,
+    pub(super) info: Implementation,
+    pub(super) capabilities: ClientCapabilities,
+}
+
+/// Waits for the first request that says what its client is, and answers what comes before; `None` if the channel ends.
+pub(super) async fn receive(
+    ends: &mut ChannelEnds,
+    limits: &Limits,
+) -> io::Result<Option<ClientGreeting>> {
+    let mut engine = Connection::new(Arc::new(Profile {
+        info: Implementation::new("bridge", ""),
+        capabilities: ServerCapabilities::default(),
+        instructions: None,
+        revisions: Revision::ALL.to_vec(),
+        ttl_ms: 0,
+        limits: Arc::new(limits.clone()),
+        forwards: true,
+    }));
+    loop {
+        let received = poll_fn(|cx| {
+            let received = ends.receiver.poll_receive(cx);
+            received.map(|message| message.map(<[u8]>::to_vec))
+        });
+        let Some(message) = received.await else {
+            return Ok(None);
+        };
+        if let Some(greeting) = ClientGreeting::read(&message, limits) {
+            return Ok(Some(greeting));
+        }
+        engine.handle_message(&message);
+        while let Some(output) = engine.poll() {
+            if let Output::Send(response) = output {
+                ends.sender.send(response);
+            }
+        }
+        poll_fn(|cx| ends.sender.poll_flush(cx)).await?;
+    }
+}
+
+impl ClientGreeting {
+    fn read(message: &[u8], limits: &Limits) -> Option<Self> {
+        let Ok(Payload::Single(Message::Request(request))) = jsonrpc::parse(message, &limits.wire)
+        else {
+            return None;
+        };
+        let Request { id, method, params } = request;
+        let params = params.as_deref();
+        let (revision, info, capabilities) = if method == "initialize" {
+            let Ok(ClientRequest::Initialize(params)) = ClientRequest::parse(&method, params)
+            else {
+                return None;
+            };
+            let wish = params.protocol_version.parse::<Revision>().ok();
+            let wish = wish.filter(|wish| wish.era() == Era::Legacy);
+            let revision = wish.unwrap_or(Revision::LATEST_LEGACY);
+            (revision, params.client_info, params.capabilities)
+        } else {
+            let meta = OtherRequest::new(&method, params).ok()?.meta?;
+            let revision = meta.protocol_version.as_deref()?.parse::<Revision>().ok()?;
+            if revision.era() != Era::Modern {
+                return None;
+            }
+            let info = meta.client_info.unwrap_or_default();
+            (revision, info, meta.client_capabilities?)
+        };
+        Some(Self {
+            message: message.to_vec(),
+            id,
+            revision,
+            info,
+            capabilities,
+        })
+    }
+}

@@ -1,0 +1,269 @@
+//! Servers whose requests are answered by another server (feature `bridge`).
+//!
+//! [`Forward`] is the seam: [`ServerBuilder::forward`](crate::ServerBuilder::forward) makes a server that hands its
+//! requests on. [`Bridge`] is what most proxies need of it: one upstream server for each client, with its requests, lists,
+//! notifications and questions, also if the two sides speak different revisions. A question goes to the client if it takes
+//! it, and else to [`Answers`].
+//!
+//! ```no_run
+//! use askback::{bridge::Bridge, transport};
+//!
+//! # #[cfg(feature = "stdio")]
+//! # async fn run() -> std::io::Result<()> {
+//! let bridge = Bridge::new(|| transport::Child::new("travel-server"));
+//! let limit = askback::Limits::default().wire.message_bytes;
+//! bridge.serve(transport::stdio(limit)?).await
+//! # }
+//! ```
+
+mod greeting;
+mod park;
+mod session;
+mod upstream;
+
+use std::{
+    future::{Future, pending},
+    io,
+    sync::Arc,
+};
+
+use askback_core::{
+    future::BoxFuture,
+    jsonrpc::{self, ErrorObject},
+    limits::Limits,
+    protocol::{ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+    revision::{Era, Revision},
+};
+
+pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
+
+use self::{greeting::ClientGreeting, session::Session, upstream::Upstream};
+use crate::{
+    client::{Client, ClientBehind, ClientError, Event, HostQuestion},
+    error::{Error, Result},
+    server::Server,
+    transport::{Channel, ChannelEnds, Connect},
+};
+
+/// Answers the questions that a client does not take.
+pub trait Answers: Send + Sync + 'static {
+    /// Returns the kinds of questions that are answered. Servers are told that each client takes them.
+    fn capabilities(&self) -> ClientCapabilities;
+
+    /// Answers a question. The future is dropped if the question is withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// The server is answered with this error.
+    fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>>;
+}
+
+/// Answers no question: servers are told what the client takes, and a question of another kind is declined.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoAnswers;
+
+impl Answers for NoAnswers {
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities::default()
+    }
+
+    fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
+        Box::pin(async move {
+            match question.request {
+                InputRequest::Elicit(_) => Ok(InputResponse::Elicit(ElicitResult::decline())),
+                _ => Err(Error::not_done("nobody could be asked")),
+            }
+        })
+    }
+}
+
+/// Passes what a client says on to a server of its own, and back.
+///
+/// Between equal revisions, requests and results pass as they are, also methods and members that no revision has. A client
+/// of any revision can use a server of any. A server of a handshake revision waits for answers: its call is parked until
+/// a client of 2026-07-28 sends the next round, up to
+/// [`limits.asking.round_ttl`](crate::limits::AskingLimits::round_ttl), in this process.
+#[derive(Clone)]
+pub struct Bridge {
+    upstream: Arc<dyn Fn() -> Box<dyn Connect> + Send + Sync>,
+    answers: Arc<dyn Answers>,
+    event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
+    limits: Limits,
+}
+
+impl Bridge {
+    /// A bridge to the server that this way leads to. It is opened for each client.
+    pub fn new<C: Connect>(upstream: impl Fn() -> C + Send + Sync + 'static) -> Self {
+        Self {
+            upstream: Arc::new(move || Box::new(upstream())),
+            answers: Arc::new(NoAnswers),
+            event: None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Sets what answers the questions that a client does not take. Without it they are not asked.
+    #[must_use]
+    pub fn answers(mut self, answers: impl Answers) -> Self {
+        self.answers = Arc::new(answers);
+        self
+    }
+
+    /// Sets the function that is told what clients are not: lines of the server's standard error, questions that were
+    /// refused, and what went wrong. It must not block.
+    #[must_use]
+    pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
+        self.event = Some(Arc::new(hear));
+        self
+    }
+
+    /// Sets the limits of both sides.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Serves one client until its channel ends. The server is reached once the client has said what it is; if it cannot
+    /// be reached, the client is told so.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the channel does.
+    pub async fn serve(&self, channel: Channel) -> io::Result<()> {
+        self.serve_until(channel, pending()).await
+    }
+
+    /// [`Bridge::serve`], and stops when the signal comes, as [`Server::serve_until`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the channel does.
+    pub async fn serve_until(
+        &self,
+        channel: Channel,
+        signal: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let mut ends = channel.into_ends();
+        let Some(client) = greeting::receive(&mut ends, &self.limits).await? else {
+            return Ok(());
+        };
+        let session = Session::new(Arc::clone(&self.answers), self.event.clone());
+        let session = Arc::new(session);
+        let _ending = EndParks(Arc::clone(&session));
+        let upstream = match self.connect(&client, &session).await {
+            Ok(upstream) => upstream,
+            Err(error) => return refuse(ends, &client, &upstream::error_object(error)).await,
+        };
+        let served = match self.open(&client, &session, upstream.clone()) {
+            Ok(server) => server.serve_on(ends, client.message, signal).await,
+            Err(error) => refuse(ends, &client, &error).await,
+        };
+        upstream.close().await;
+        served
+    }
+
+    /// Reaches the server, as the client that it is for.
+    async fn connect(
+        &self,
+        client: &ClientGreeting,
+        session: &Arc<Session>,
+    ) -> Result<Client, ClientError> {
+        let lent = self.answers.capabilities();
+        // The client's revision, so that as little as possible has to be converted, unless it has no links and they are
+        // opened in its place.
+        let has_links = client.revision.facts().elicitation_url;
+        let wish = match lent.elicits_url() && !has_links {
+            true => Revision::LATEST_LEGACY,
+            false => client.revision,
+        };
+        let behind = ClientBehind {
+            info: client.info.clone(),
+            capabilities: union(&client.capabilities, &lent),
+            session: (client.revision.era() == Era::Legacy).then_some(wish),
+        };
+        let builder = Client::builder("", "")
+            .limits(self.limits.clone())
+            .speak_for(behind);
+        let transport = (self.upstream)();
+        session.hear(builder).connect_over(transport).await
+    }
+
+    /// Makes the server that the client sees.
+    fn open(
+        &self,
+        client: &ClientGreeting,
+        session: &Arc<Session>,
+        upstream: Client,
+    ) -> Result<Server, ErrorObject> {
+        let greeting = upstream.greeting();
+        let revision = match (client.revision.era(), greeting.revision.era()) {
+            // The older of the two, so that as little as possible has to be converted.
+            (Era::Legacy, Era::Legacy) => client.revision.min(greeting.revision),
+            (Era::Legacy, Era::Modern) => client.revision,
+            (Era::Modern, Era::Modern) => greeting.revision,
+            // The calls that ask are parked.
+            (Era::Modern, Era::Legacy) => client.revision,
+        };
+        let info = greeting.server.clone().unwrap_or_default();
+        let roots = upstream.clone();
+        let to = Upstream::new(
+            upstream,
+            Arc::clone(session),
+            self.answers.capabilities(),
+            self.limits.asking.clone(),
+            client.revision.era() == Era::Legacy,
+        );
+        let server = Server::new(info.name.clone(), info.version.clone())
+            // Its keys must not have a name that the server chose.
+            .service("askback-bridge")
+            .described_as(info, greeting.instructions.clone())
+            .revisions([revision])
+            .limits(self.limits.clone())
+            .on_roots_changed(move |_| {
+                roots.roots_changed();
+                async {}
+            })
+            .forward(to)
+            .build();
+        let server = server.map_err(|error| ErrorObject::internal(error.to_string()))?;
+        session.serves(&server);
+        Ok(server)
+    }
+}
+
+/// Ends the parked calls of a client with its connection, also if the future that serves it is dropped.
+struct EndParks(Arc<Session>);
+
+impl Drop for EndParks {
+    fn drop(&mut self) {
+        self.0.parks().end();
+    }
+}
+
+/// Answers the first request of a client whose server cannot be reached, and ends its channel.
+async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject) -> io::Result<()> {
+    let mut sender = ends.sender;
+    sender.send(jsonrpc::write_error(Some(&client.id), error));
+    sender.close().await
+}
+
+/// What either of two takes.
+fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabilities {
+    let mut both = one.clone();
+    if let Some(elicitation) = &other.elicitation {
+        let own = both.elicitation.get_or_insert_default();
+        // Nothing but `elicitation: {}` means forms.
+        if one.elicits_form() || other.elicits_form() {
+            own.form.get_or_insert_default();
+        }
+        own.url = own.url.take().or_else(|| elicitation.url.clone());
+    }
+    if let Some(sampling) = &other.sampling {
+        let own = both.sampling.get_or_insert_default();
+        own.tools = own.tools.take().or_else(|| sampling.tools.clone());
+        own.context = own.context.take().or_else(|| sampling.context.clone());
+    }
+    both.roots = both.roots.or_else(|| other.roots.clone());
+    both
+}

@@ -1,0 +1,332 @@
+//! Calls of a client of 2026-07-28 at a server of a handshake revision. The server waits on its session for the answers,
+//! so its call is parked here until the client sends the next round.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    future::BoxFuture,
+    jsonrpc::ErrorObject,
+    protocol::{InputRequest, InputRequests, InputResponses, RawJson},
+};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::AbortHandle,
+    time::{Instant, sleep, sleep_until},
+};
+
+use crate::{
+    entropy::entropy,
+    error::{Error, Result},
+};
+
+/// How long the first question of a round waits for others.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// The most calls of one client that are with the server or wait for answers.
+const PARKS: usize = 256;
+
+/// How long the result of a call is kept for a round that is sent twice.
+const DELIVERED: Duration = Duration::from_secs(30);
+
+/// The parked calls of a client, by the ids that their states carry.
+#[derive(Default)]
+pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
+
+/// A call at a server, and the questions in it that its client has.
+#[derive(Default)]
+pub(super) struct Park {
+    state: Mutex<ParkState>,
+    /// Something in the state is another now.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct ParkState {
+    questions: BTreeMap<String, OpenQuestion>,
+    last_key: u32,
+    done: Option<Result<RawJson, ErrorObject>>,
+    /// How many rounds wait for it now.
+    rounds: usize,
+    /// When it is given up, unless a round comes.
+    until: Option<Instant>,
+    /// The work on the call.
+    work: Option<AbortHandle>,
+}
+
+struct OpenQuestion {
+    request: InputRequest,
+    answer: oneshot::Sender<RawJson>,
+}
+
+/// What a round comes to.
+pub(super) enum RoundEnd {
+    Done(Result<RawJson, ErrorObject>),
+    Asks(InputRequests),
+}
+
+impl Parks {
+    /// Parks a call, and begins to work on it.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        ttl: Duration,
+        work: impl FnOnce(Arc<Park>) -> BoxFuture<'static, Result<RawJson, ErrorObject>>,
+    ) -> Result<(String, Arc<Park>)> {
+        let id = entropy::<16>()?.map(|byte| format!("{byte:02x}")).concat();
+        let park = Arc::new(Park::default());
+        let mut parks = self.lock();
+        if parks.len() >= PARKS {
+            return Err(Error::protocol(ErrorObject::internal(
+                "too many calls wait for answers",
+            )));
+        }
+        parks.insert(id.clone(), Arc::clone(&park));
+        drop(parks);
+        let guard = ParkGuard {
+            parks: Arc::clone(self),
+            id: id.clone(),
+        };
+        let working = work(Arc::clone(&park));
+        let of_work = Arc::clone(&park);
+        let task = tokio::spawn(async move {
+            let _guard = guard;
+            tokio::select! {
+                done = working => of_work.end(done, ttl),
+                () = of_work.expiry() => return,
+            }
+            of_work.expiry().await;
+        });
+        park.lock().work = Some(task.abort_handle());
+        Ok((id, park))
+    }
+
+    /// The call that a state belongs to, unless it was given up.
+    pub(super) fn find(&self, id: &str) -> Option<Arc<Park>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Ends the work on all calls.
+    pub(super) fn end(&self) {
+        let parks: Vec<_> = self.lock().values().cloned().collect();
+        for park in parks {
+            park.forget();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Park>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a call when the work on it ends.
+struct ParkGuard {
+    parks: Arc<Parks>,
+    id: String,
+}
+
+impl Drop for ParkGuard {
+    fn drop(&mut self) {
+        self.parks.lock().remove(&self.id);
+    }
+}
+
+impl Park {
+    /// Asks the client in the result of a round, and waits for its answer. Dropping the future withdraws the question.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        key: Option<&str>,
+        request: InputRequest,
+    ) -> Result<RawJson> {
+        let (answer, answered) = oneshot::channel();
+        let key = {
+            let mut state = self.lock();
+            let key = match key.filter(|key| !state.questions.contains_key(*key)) {
+                Some(key) => key.to_owned(),
+                None => {
+                    state.last_key += 1;
+                    format!("question-{}", state.last_key)
+                }
+            };
+            let question = OpenQuestion { request, answer };
+            state.questions.insert(key.clone(), question);
+            key
+        };
+        self.changed.notify_waiters();
+        let _asked = AskedQuestion {
+            park: Arc::clone(self),
+            key,
+        };
+        answered.await.map_err(|_| {
+            Error::protocol(ErrorObject::internal("the client did not answer in time"))
+        })
+    }
+
+    /// Gives the open questions their answers; others are ignored.
+    pub(super) fn answer(&self, answers: InputResponses) {
+        let mut state = self.lock();
+        for (key, answer) in answers {
+            if let Some(question) = state.questions.remove(&key) {
+                // The server may have withdrawn it.
+                let _ = question.answer.send(answer);
+            }
+        }
+    }
+
+    /// Waits until the call has ended or asks. Dropping the future cancels the call.
+    pub(super) async fn round(self: &Arc<Self>, ttl: Duration) -> RoundEnd {
+        let mut round = Round::begin(self);
+        loop {
+            let changed = self.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            let is_asking = {
+                let state = self.lock();
+                if let Some(done) = &state.done {
+                    let done = done.clone();
+                    drop(state);
+                    round.end(ttl);
+                    return RoundEnd::Done(done);
+                }
+                !state.questions.is_empty()
+            };
+            if !is_asking {
+                changed.await;
+                continue;
+            }
+            sleep(QUIET).await;
+            let state = self.lock();
+            let questions = state.questions.iter();
+            let asks: InputRequests = questions
+                .map(|(key, question)| (key.clone(), question.request.clone()))
+                .collect();
+            let is_done = state.done.is_some();
+            drop(state);
+            if !is_done && asks.iter().next().is_some() {
+                round.end(ttl);
+                return RoundEnd::Asks(asks);
+            }
+        }
+    }
+
+    /// Whether a round waits for it, so that its client can be asked now.
+    pub(super) fn is_listened_to(&self) -> bool {
+        let state = self.lock();
+        state.rounds > 0 && state.done.is_none()
+    }
+
+    /// Ends the work, and forgets the call.
+    pub(super) fn forget(&self) {
+        let work = self.lock().work.take();
+        if let Some(work) = work {
+            work.abort();
+        }
+    }
+
+    fn end(&self, done: Result<RawJson, ErrorObject>, ttl: Duration) {
+        let mut state = self.lock();
+        state.done = Some(done);
+        // A question of another call, which was asked here: its server is told that there is no answer.
+        let unanswered = mem::take(&mut state.questions);
+        if state.rounds == 0 {
+            state.until = Some(Instant::now() + ttl);
+        }
+        drop(state);
+        drop(unanswered);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until no round has come for too long.
+    async fn expiry(&self) {
+        loop {
+            let changed = self.changed.notified();
+            let until = self.lock().until;
+            match until {
+                None => changed.await,
+                Some(until) => tokio::select! {
+                    () = changed => {}
+                    () = sleep_until(until) => {
+                        let state = self.lock();
+                        if state.rounds == 0 && state.until.is_some_and(|until| until <= Instant::now()) {
+                            return;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ParkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that waits for its answer.
+struct AskedQuestion {
+    park: Arc<Park>,
+    key: String,
+}
+
+impl Drop for AskedQuestion {
+    fn drop(&mut self) {
+        self.park.lock().questions.remove(&self.key);
+    }
+}
+
+/// A round that waits. One that is dropped before its end was cancelled by the client, and the call with it.
+struct Round {
+    park: Arc<Park>,
+    has_ended: bool,
+}
+
+impl Round {
+    fn begin(park: &Arc<Park>) -> Self {
+        let mut state = park.lock();
+        state.rounds += 1;
+        state.until = None;
+        drop(state);
+        park.changed.notify_waiters();
+        Self {
+            park: Arc::clone(park),
+            has_ended: false,
+        }
+    }
+
+    fn end(&mut self, ttl: Duration) {
+        if mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let mut state = self.park.lock();
+        state.rounds -= 1;
+        if state.rounds == 0 {
+            let ttl = if state.done.is_some() { DELIVERED } else { ttl };
+            state.until = Some(Instant::now() + ttl);
+        }
+        drop(state);
+        self.park.changed.notify_waiters();
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        let mut state = self.park.lock();
+        state.rounds -= 1;
+        // Another round of the same call may wait for it.
+        let is_last = state.rounds == 0;
+        let work = state.work.take_if(|_| is_last);
+        drop(state);
+        if let Some(work) = work {
+            work.abort();
+        }
+    }
+}

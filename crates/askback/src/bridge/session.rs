@@ -1,0 +1,376 @@
+//! The calls, questions and notifications between one client and its server.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
+
+use askback_core::{
+    engine::client::CallId,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{
+        ElicitAction, ElicitParams, ElicitResult, InputRequest, InputResponse,
+        LoggingMessageParams, ProgressParams, ServerNotification, SubscriptionFilter,
+    },
+};
+use tokio::time::sleep;
+
+use super::{
+    Answers, ForwardClient, ForwardCtx,
+    park::{Park, Parks},
+};
+use crate::{
+    client::{Client, ClientBuilder, Event, HostQuestion, Subscription},
+    ctx::Audience,
+    error::{Error, Result},
+    server::{Change, Server, Shared},
+};
+
+/// The pause before a link that was opened is the answer again, the first time that it is asked again.
+const LINK_PAUSE: Duration = Duration::from_secs(2);
+
+/// The most opened links that are remembered for one call.
+const LINKS: usize = 16;
+
+type Hear = Arc<dyn Fn(Event) + Send + Sync>;
+
+/// One client and its server.
+pub(super) struct Session {
+    answers: Arc<dyn Answers>,
+    event: Option<Hear>,
+    calls: Mutex<HashMap<CallId, CallInProgress>>,
+    parks: Arc<Parks>,
+    /// By the ids of the client's; none until it has begun.
+    subscriptions: Mutex<HashMap<RequestId, Option<Subscription>>>,
+    /// The client, outside of its requests.
+    client: OnceLock<ForwardClient>,
+    server: OnceLock<Weak<Shared>>,
+}
+
+/// A request that the server works on.
+struct CallInProgress {
+    ctx: ForwardCtx,
+    /// The call of a client that is asked in results, at a server that asks on its session.
+    park: Option<Arc<Park>>,
+    /// The links that were opened, and how often each was asked again.
+    links: HashMap<String, u32>,
+}
+
+/// Forgets a call when it ends.
+pub(super) struct CallGuard {
+    session: Arc<Session>,
+    id: CallId,
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        self.session.calls().remove(&self.id);
+    }
+}
+
+impl Session {
+    pub(super) fn new(answers: Arc<dyn Answers>, event: Option<Hear>) -> Self {
+        Self {
+            answers,
+            event,
+            calls: Mutex::default(),
+            parks: Arc::default(),
+            subscriptions: Mutex::default(),
+            client: OnceLock::new(),
+            server: OnceLock::new(),
+        }
+    }
+
+    /// Has a client put its questions to this session, and tell it what it hears.
+    pub(super) fn hear(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
+        // Weak, as the session keeps the client.
+        let [form, link, sample, roots, events] = [(); 5].map(|()| Arc::downgrade(self));
+        builder
+            .on_elicit(move |question| {
+                let session = form.upgrade();
+                let request = InputRequest::Elicit(ElicitParams::Form(question.request.clone()));
+                async move { there(session)?.elicit(question.with(request)).await }
+            })
+            .on_elicit_url(move |question| {
+                let session = link.upgrade();
+                let request = InputRequest::Elicit(ElicitParams::Url(question.request.clone()));
+                async move { there(session)?.elicit(question.with(request)).await }
+            })
+            .on_sample(move |question| {
+                let session = sample.upgrade();
+                let request = InputRequest::Sample(Box::new(question.request.clone()));
+                async move {
+                    match there(session)?.ask(question.with(request)).await? {
+                        InputResponse::Sample(message) => Ok(*message),
+                        _ => Err(mismatch()),
+                    }
+                }
+            })
+            .on_roots(move |question| {
+                let session = roots.upgrade();
+                let request = InputRequest::Roots(question.request.clone());
+                async move {
+                    match there(session)?.ask(question.with(request)).await? {
+                        InputResponse::Roots(listed) => Ok(listed.roots),
+                        _ => Err(mismatch()),
+                    }
+                }
+            })
+            .on_event(move |event| {
+                if let Some(session) = events.upgrade() {
+                    session.handle(event);
+                }
+            })
+    }
+
+    /// Sets the server that the client sees.
+    pub(super) fn serves(&self, server: &Server) {
+        // There is one for each session.
+        let _ = self.server.set(Arc::downgrade(&server.0));
+    }
+
+    pub(super) fn set_client(&self, client: ForwardClient) {
+        // There is one connection for each session.
+        let _ = self.client.set(client);
+    }
+
+    /// Notes that the server works on a request, until the guard is dropped.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        id: CallId,
+        ctx: ForwardCtx,
+        park: Option<Arc<Park>>,
+    ) -> CallGuard {
+        let links = HashMap::new();
+        let call = CallInProgress { ctx, park, links };
+        self.calls().insert(id, call);
+        let session = Arc::clone(self);
+        CallGuard { session, id }
+    }
+
+    /// The next round of a parked call has come: its client is told of progress by this request now.
+    pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx) {
+        let mut calls = self.calls();
+        let of_park = |call: &&mut CallInProgress| {
+            call.park
+                .as_ref()
+                .is_some_and(|other| Arc::ptr_eq(other, park))
+        };
+        if let Some(call) = calls.values_mut().find(of_park) {
+            call.ctx = ctx.clone();
+        }
+    }
+
+    pub(super) fn parks(&self) -> &Arc<Parks> {
+        &self.parks
+    }
+
+    async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
+        match self.ask(question).await? {
+            InputResponse::Elicit(answer) => Ok(answer),
+            _ => Err(mismatch()),
+        }
+    }
+
+    /// Puts a question to the client if it takes it, and else to those who answer in its place.
+    pub(super) async fn ask(&self, question: HostQuestion) -> Result<InputResponse> {
+        let link = opened_link(&question);
+        if let (Some(link), Some(call), true) = (&link, question.call, question.retried)
+            && let Some(pause) = self.asks_link_again(call, link)
+        {
+            // The person has agreed, and what is behind the link is not done.
+            sleep(pause).await;
+            return Ok(InputResponse::Elicit(ElicitResult::agree()));
+        }
+        let call = question.call;
+        let answer = self.ask_once(question).await?;
+        if let (Some(link), Some(call), InputResponse::Elicit(elicited)) = (link, call, &answer)
+            && elicited.action == ElicitAction::Accept
+            && let Some(call) = self.calls().get_mut(&call)
+            && call.links.len() < LINKS
+        {
+            call.links.insert(link, 0);
+        }
+        Ok(answer)
+    }
+
+    async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
+        let (key, request) = (question.key.as_deref(), &question.request);
+        let call = match question.call {
+            Some(call) => self.call_of(call),
+            None => self.listening_call(),
+        };
+        let answer = match (call, self.client.get()) {
+            (Some((ctx, Some(park))), _) if ctx.takes(request) => {
+                park.ask(key, request.clone()).await?
+            }
+            (Some((ctx, None)), _) if ctx.can_ask() && ctx.takes(request) => {
+                ctx.ask(key, request.clone()).await?
+            }
+            (None, Some(client)) if client.takes(request) => {
+                client.ask(key, request.clone()).await?
+            }
+            _ => return self.answers.answer(question).await,
+        };
+        let read = request.read_response(&answer);
+        read.map_err(|error| {
+            let why = format!("the client's answer cannot be read: {error}");
+            Error::protocol(ErrorObject::internal(why))
+        })
+    }
+
+    /// If a link was opened in this call already, for how long to wait before that is the answer again.
+    fn asks_link_again(&self, call: CallId, link: &str) -> Option<Duration> {
+        let mut calls = self.calls();
+        let times = calls.get_mut(&call)?.links.get_mut(link)?;
+        *times += 1;
+        Some(LINK_PAUSE.saturating_mul(1 << (*times - 1).min(8)))
+    }
+
+    fn call_of(&self, call: CallId) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
+        let calls = self.calls();
+        let call = calls.get(&call)?;
+        Some((call.ctx.clone(), call.park.clone()))
+    }
+
+    /// A parked call by which the client can be asked now. With several calls on a session, the server does not say to
+    /// which one a question belongs; the client is the same.
+    fn listening_call(&self) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
+        let calls = self.calls();
+        let mut parked = calls.values().filter_map(|call| {
+            let park = call.park.as_ref().filter(|park| park.is_listened_to())?;
+            Some((call.ctx.clone(), Some(Arc::clone(park))))
+        });
+        parked.next()
+    }
+
+    fn ctx_of(&self, call: CallId) -> Option<ForwardCtx> {
+        self.calls().get(&call).map(|call| call.ctx.clone())
+    }
+
+    /// Tells the client what the server said.
+    fn handle(&self, event: Event) {
+        match event {
+            Event::Progress {
+                call,
+                progress,
+                total,
+                message,
+                ..
+            } => {
+                let Some(ctx) = self.ctx_of(call) else { return };
+                let Some(progress_token) = ctx.progress_token().cloned() else {
+                    return;
+                };
+                ctx.notify(ServerNotification::Progress(ProgressParams {
+                    progress_token,
+                    progress,
+                    total,
+                    message,
+                    meta: None,
+                }));
+            }
+            Event::Log {
+                level,
+                logger,
+                data,
+            } => self.notify(ServerNotification::Message(LoggingMessageParams {
+                level,
+                logger,
+                data,
+                meta: None,
+            })),
+            Event::ToolsChanged => self.changed(&Change::Tools),
+            Event::PromptsChanged => self.changed(&Change::Prompts),
+            Event::ResourcesChanged => self.changed(&Change::Resources),
+            Event::ResourceUpdated(uri) => self.changed(&Change::Resource(uri)),
+            Event::UrlCompleted { elicitation_id } => {
+                if let Some(client) = self.client.get() {
+                    client.complete_elicitation(elicitation_id);
+                }
+            }
+            event => {
+                if let Some(hear) = &self.event {
+                    hear(event);
+                }
+            }
+        }
+    }
+
+    fn notify(&self, notification: ServerNotification) {
+        if let Some(client) = self.client.get() {
+            client.notify(notification);
+        }
+    }
+
+    fn changed(&self, changed: &Change) {
+        if let Some(server) = self.server.get().and_then(Weak::upgrade) {
+            server.changed(changed, Audience::All);
+        }
+    }
+
+    /// Listens to what a subscription of the client asks for, or no longer.
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        upstream: &Client,
+        subscription: RequestId,
+        filter: Option<SubscriptionFilter>,
+    ) {
+        let Some(filter) = filter else {
+            self.subscriptions().remove(&subscription);
+            return;
+        };
+        self.subscriptions().insert(subscription.clone(), None);
+        let (session, upstream) = (Arc::downgrade(self), upstream.clone());
+        tokio::spawn(async move {
+            let listening = upstream.listen(filter).await;
+            drop(upstream);
+            match (session.upgrade(), listening) {
+                (Some(session), Ok(listening)) => {
+                    // The client may have ended it meanwhile.
+                    if let Some(slot) = session.subscriptions().get_mut(&subscription) {
+                        *slot = Some(listening);
+                    }
+                }
+                (Some(session), Err(error)) => {
+                    session.handle(Event::Note(format!("a subscription was refused: {error}")));
+                }
+                (None, _) => {}
+            }
+        });
+    }
+
+    /// A panic while the lock was held cannot have left the map half-changed.
+    fn calls(&self) -> MutexGuard<'_, HashMap<CallId, CallInProgress>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Subscription>>> {
+        let subscriptions = self.subscriptions.lock();
+        subscriptions.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The link that a question is about, with its key.
+fn opened_link(question: &HostQuestion) -> Option<String> {
+    match &question.request {
+        InputRequest::Elicit(ElicitParams::Url(link)) => Some(format!(
+            "{} {}",
+            question.key.as_deref().unwrap_or_default(),
+            link.url
+        )),
+        _ => None,
+    }
+}
+
+/// The session, unless its client has gone.
+fn there(session: Option<Arc<Session>>) -> Result<Arc<Session>> {
+    session.ok_or_else(|| Error::protocol(ErrorObject::internal("the client has gone")))
+}
+
+fn mismatch() -> Error {
+    Error::protocol(ErrorObject::internal(
+        "the answer is of another kind than the question",
+    ))
+}

@@ -1,0 +1,449 @@
+//! Requests of a client on their way to the server, and their results.
+
+use std::{sync::Arc, time::Duration};
+
+use askback_core::{
+    engine::client::CallId,
+    future::BoxFuture,
+    jsonrpc::{self, ErrorObject, RequestId},
+    limits::AskingLimits,
+    protocol::{
+        CallToolResult, ClientCapabilities, ClientRequest, ElicitAction, ElicitParams, HasMeta,
+        InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses, Meta,
+        OtherRequest, Outcome, RawJson, RawObject, ServerCapabilities, SubscriptionFilter,
+        UrlElicitationRequired, codes,
+    },
+    revision::{Era, Revision},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    Forward, ForwardClient, ForwardCtx, Forwarded,
+    park::{Park, RoundEnd},
+    session::Session,
+    union,
+};
+use crate::{
+    client::{CallTarget, Client, ClientError, HostQuestion},
+    error::{Error, Result},
+};
+
+/// The name of the subscription that is for a session, whose client is told of all lists.
+const OF_SESSION: RequestId = RequestId::Number(-1);
+
+/// A server, for one client.
+pub(super) struct Upstream {
+    client: Client,
+    revision: Revision,
+    session: Arc<Session>,
+    /// The capabilities of those who answer in place of the client.
+    lent: ClientCapabilities,
+    limits: AskingLimits,
+    /// Whether the client has a session, on which it is told of all lists.
+    has_session: bool,
+}
+
+/// A round in which the client is asked only a part of the server's questions.
+#[derive(Serialize, Deserialize)]
+struct SharedRound {
+    /// The server's state.
+    #[serde(rename = "r")]
+    state: Option<String>,
+    /// The answers to the other part.
+    #[serde(rename = "a")]
+    answers: InputResponses,
+}
+
+impl Upstream {
+    pub(super) fn new(
+        client: Client,
+        session: Arc<Session>,
+        lent: ClientCapabilities,
+        limits: AskingLimits,
+        has_session: bool,
+    ) -> Self {
+        // How long a request may take is for the client to say.
+        let client = client.with_timeout(Duration::MAX);
+        let client = client.with_timeout_in_all(Duration::MAX);
+        Self {
+            revision: client.revision(),
+            client,
+            session,
+            lent,
+            limits,
+            has_session,
+        }
+    }
+
+    /// Sends a request, and waits for its result.
+    async fn exchange(
+        &self,
+        request: ClientRequest,
+        ctx: &ForwardCtx,
+    ) -> Result<Box<RawValue>, ClientError> {
+        let call = self.client.exchange(request);
+        let _guard = self.session.begin(call.id(), ctx.clone(), None);
+        call.outcome().await
+    }
+
+    /// Passes a request on as it is, to a server that speaks the client's revision.
+    async fn pass(&self, mut request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+        self.take_up(&mut request, ctx)?;
+        request.meta = self.meta(ctx);
+        for _ in 0..=self.limits.rounds {
+            let outcome = self.exchange(request.clone().into(), ctx).await;
+            let (responses, state) = match outcome {
+                Ok(result) => match asks(self.revision, &result)? {
+                    None => return Ok(self.result(result)),
+                    Some(asks) => match self.answer_round(asks, &request, ctx).await? {
+                        Round::Pass => return Ok(self.result(result)),
+                        Round::Ask(asks) => return Ok(Forwarded::NeedInput(asks)),
+                        Round::Again(responses, state) => (Some(responses), state),
+                    },
+                },
+                Err(ClientError::Server(error)) => match self.links(&error, &request, ctx) {
+                    None => return Err(Error::protocol(error)),
+                    Some(links) => {
+                        self.open_links(links, &request).await?;
+                        (None, None)
+                    }
+                },
+                Err(error) => return Err(Error::protocol(error_object(error))),
+            };
+            let set = request.set_round(responses.as_ref(), state.as_deref());
+            set.map_err(Error::internal)?;
+        }
+        let error = ClientError::TooManyRounds(self.limits.rounds);
+        Err(Error::protocol(error_object(error)))
+    }
+
+    /// Sends a call of a client that is asked in results to a server that asks on its session, or goes on with one that is
+    /// parked.
+    async fn park(&self, request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+        let (state, answers) = round_of(&request);
+        let is_first = state.is_none();
+        let (id, park) = match state {
+            None => self.begin_park(&request, ctx)?,
+            Some(state) => {
+                let id = ctx.open::<String>(&request, &state)?.ok_or_else(|| {
+                    let why = "Invalid or expired requestState";
+                    Error::protocol(ErrorObject::invalid_params(why))
+                })?;
+                let Some(park) = self.session.parks().find(&id) else {
+                    return self.expired(&request);
+                };
+                self.session.resume(&park, ctx);
+                park.answer(answers.unwrap_or_default());
+                (id, park)
+            }
+        };
+        match park.round(self.limits.round_ttl).await {
+            RoundEnd::Done(done) => {
+                if is_first {
+                    park.forget();
+                }
+                done.map(|result| self.result(result.into()))
+                    .map_err(Error::protocol)
+            }
+            RoundEnd::Asks(questions) => Ok(Forwarded::NeedInput(InputRequiredResult {
+                input_requests: Some(questions),
+                request_state: Some(ctx.seal(&request, &id)?),
+                meta: None,
+            })),
+        }
+    }
+
+    fn begin_park(&self, request: &OtherRequest, ctx: &ForwardCtx) -> Result<(String, Arc<Park>)> {
+        let mut request = request.clone().read().map_err(Error::protocol)?;
+        if !ctx.meta().is_empty() {
+            request.meta_mut().extra = ctx.meta().clone();
+        }
+        let (client, session, ctx) = (self.client.clone(), Arc::clone(&self.session), ctx.clone());
+        self.session.parks().begin(self.limits.round_ttl, |park| {
+            Box::pin(async move {
+                let call = client.exchange(request);
+                let _guard = session.begin(call.id(), ctx, Some(park));
+                let result = call.outcome().await;
+                result.map(RawJson::from).map_err(error_object)
+            })
+        })
+    }
+
+    /// The result of a call that was given up, in words for a model, which may call again.
+    fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
+        let why = "The answers came too late, and the call was given up. Nothing more was done: call again.";
+        if request.method() != "tools/call" {
+            return Err(Error::protocol(ErrorObject::internal(why)));
+        }
+        let result = RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?;
+        Ok(self.result(result.into()))
+    }
+
+    /// Makes the request of a client in the words of a server that speaks another revision.
+    async fn convert(&self, mut request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+        if !ctx.meta().is_empty() {
+            request.meta_mut().extra = ctx.meta().clone();
+        }
+        match self.exchange(request, ctx).await {
+            Ok(result) => Ok(self.result(result)),
+            Err(error) => Err(Error::protocol(error_object(error))),
+        }
+    }
+
+    /// A choice of the client for its session. A server without sessions is subscribed to in its stead.
+    async fn choose(&self, request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+        let chosen = match (&request, self.revision.era()) {
+            (ClientRequest::Subscribe(params), Era::Modern) => {
+                self.client.subscribe(&params.uri).await
+            }
+            (ClientRequest::Unsubscribe(params), Era::Modern) => {
+                self.client.unsubscribe(&params.uri).await
+            }
+            _ => return self.convert(request, ctx).await,
+        };
+        let chosen = chosen.map_err(|error| Error::protocol(error_object(error)));
+        chosen.map(|()| Forwarded::Result {
+            result: RawObject::default().into(),
+            revision: ctx.revision(),
+        })
+    }
+
+    fn result(&self, result: Box<RawValue>) -> Forwarded {
+        Forwarded::Result {
+            result: result.into(),
+            revision: self.revision,
+        }
+    }
+
+    /// Returns the `_meta` of a request: the client's, but for the capabilities of those who answer in its place.
+    fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
+        let mut meta = Meta {
+            extra: ctx.meta().clone(),
+            ..Meta::default()
+        };
+        if self.revision.era() == Era::Modern {
+            meta.client_info = ctx.client_info().cloned();
+            meta.client_capabilities = Some(union(ctx.capabilities(), &self.lent));
+            meta.log_level = ctx.log_level();
+        }
+        meta.boxed()
+    }
+
+    /// If the client was asked a part of the server's questions in the round before, adds the answers to the others.
+    fn take_up(&self, request: &mut OtherRequest, ctx: &ForwardCtx) -> Result<()> {
+        // Without those no round is shared, and no key is needed.
+        if self.lent == ClientCapabilities::default() {
+            return Ok(());
+        }
+        let (Some(state), input_responses) = round_of(request) else {
+            return Ok(());
+        };
+        let Some(round) = ctx.open::<SharedRound>(request, &state)? else {
+            return Ok(());
+        };
+        let mut answers = input_responses.unwrap_or_default();
+        for (key, answer) in round.answers {
+            answers.insert(key, answer);
+        }
+        request
+            .set_round(Some(&answers), round.state.as_deref())
+            .map_err(Error::internal)
+    }
+
+    /// Answers the questions of a round that the client does not take.
+    async fn answer_round(
+        &self,
+        asks: InputRequiredResult,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+    ) -> Result<Round> {
+        let questions = asks.input_requests.unwrap_or_default();
+        let (own, others): (Vec<_>, Vec<_>) = questions
+            .into_iter()
+            .partition(|(_, question)| ctx.takes(question));
+        if others.is_empty() || self.lent == ClientCapabilities::default() {
+            return Ok(Round::Pass);
+        }
+        let mut answers = InputResponses::default();
+        for (key, question) in others {
+            let answer = self
+                .session
+                .ask(self.question(request, Some(key.clone()), question));
+            answers.insert(key, RawJson::new(&answer.await?).map_err(Error::internal)?);
+        }
+        if own.is_empty() {
+            return Ok(Round::Again(answers, asks.request_state));
+        }
+        let round = SharedRound {
+            state: asks.request_state,
+            answers,
+        };
+        Ok(Round::Ask(InputRequiredResult {
+            input_requests: Some(own.into_iter().collect::<InputRequests>()),
+            request_state: Some(ctx.seal(request, &round)?),
+            meta: None,
+        }))
+    }
+
+    /// Returns the links that must be opened first (2025-11-25, client/elicitation, URL Elicitation Required Error), if the
+    /// client opens none and others do in its place.
+    fn links(
+        &self,
+        error: &ErrorObject,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+    ) -> Option<UrlElicitationRequired> {
+        let is_asked = self.revision.facts().url_elicitation_error
+            && error.code == codes::URL_ELICITATION_REQUIRED
+            && target(request).is_some();
+        if !is_asked || ctx.capabilities().elicits_url() || !self.lent.elicits_url() {
+            return None;
+        }
+        serde_json::from_value(error.data.clone()?).ok()
+    }
+
+    async fn open_links(
+        &self,
+        links: UrlElicitationRequired,
+        request: &OtherRequest,
+    ) -> Result<()> {
+        for link in links.into_links() {
+            let link = InputRequest::Elicit(ElicitParams::Url(link));
+            let answer = self.session.ask(self.question(request, None, link)).await?;
+            let agrees = matches!(answer, InputResponse::Elicit(answer) if answer.action == ElicitAction::Accept);
+            if !agrees {
+                let why = "the person did not agree to open the link";
+                let error = ErrorObject::new(codes::USER_REJECTED, why);
+                return Err(Error::protocol(error_object(ClientError::QuestionRefused(
+                    error,
+                ))));
+            }
+        }
+        Ok(())
+    }
+
+    /// A question for those who answer in place of the client.
+    fn question(
+        &self,
+        request: &OtherRequest,
+        key: Option<String>,
+        question: InputRequest,
+    ) -> HostQuestion {
+        HostQuestion {
+            server: self.client.server_info(),
+            call: None::<CallId>,
+            target: target(request),
+            key,
+            request: question,
+            retried: true,
+        }
+    }
+}
+
+/// How to go on with the questions of a round.
+enum Round {
+    /// The client takes all: they pass as they are.
+    Pass,
+    /// The client is asked these.
+    Ask(InputRequiredResult),
+    /// All are answered: the request is sent again.
+    Again(InputResponses, Option<String>),
+}
+
+impl Forward for Upstream {
+    fn capabilities(&self) -> ServerCapabilities {
+        self.client.capabilities()
+    }
+
+    fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>> {
+        Box::pin(async move {
+            match request {
+                ClientRequest::Other(request) if ctx.revision() == self.revision => {
+                    self.pass(*request, &ctx).await
+                }
+                ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
+                    self.park(*request, &ctx).await
+                }
+                ClientRequest::Other(request) => {
+                    let request = request.read().map_err(Error::protocol)?;
+                    self.convert(request, &ctx).await
+                }
+                request => self.choose(request, &ctx).await,
+            }
+        })
+    }
+
+    fn connected(&self, client: ForwardClient) {
+        self.session.set_client(client);
+        if self.revision.era() == Era::Modern && self.has_session {
+            let all = Some(true);
+            let lists = SubscriptionFilter {
+                tools_list_changed: all,
+                prompts_list_changed: all,
+                resources_list_changed: all,
+                ..SubscriptionFilter::default()
+            };
+            self.session.listen(&self.client, OF_SESSION, Some(lists));
+        }
+    }
+
+    fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
+        let (id, filter) = (subscription.clone(), filter.cloned());
+        self.session.listen(&self.client, id, filter);
+    }
+}
+
+/// The target of a request in which a server may ask.
+fn target(request: &OtherRequest) -> Option<CallTarget> {
+    let kind = match request.method() {
+        "tools/call" => CallTarget::Tool,
+        "prompts/get" => CallTarget::Prompt,
+        "resources/read" => CallTarget::Resource,
+        _ => return None,
+    };
+    request.target().map(|target| kind(target.to_owned()))
+}
+
+/// The state and the answers that a request brings back. The server refuses those that cannot be read here.
+fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct OfRound {
+        request_state: Option<String>,
+        input_responses: Option<InputResponses>,
+    }
+    let params = request.params();
+    let round = params.and_then(|params| params.decode::<OfRound>().ok());
+    let round = round.unwrap_or_default();
+    (round.request_state, round.input_responses)
+}
+
+/// The questions of a result that asks.
+fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredResult>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Peek {
+        result_type: Option<String>,
+    }
+    let asks = revision.facts().result_type
+        && serde_json::from_str::<Peek>(result.get())
+            .is_ok_and(|peek| peek.result_type.as_deref() == Some("input_required"));
+    if !asks {
+        return Ok(None);
+    }
+    // One that cannot be read here, the client may be able to read.
+    match Outcome::<()>::parse(result) {
+        Ok(Outcome::NeedInput(asks)) => Ok(Some(asks)),
+        _ => Ok(None),
+    }
+}
+
+/// The error that a client is told of.
+pub(super) fn error_object(error: ClientError) -> ErrorObject {
+    match error {
+        ClientError::Server(error) => error,
+        ClientError::Unsupported(why) => ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, why),
+        error => ErrorObject::internal(error.to_string()),
+    }
+}

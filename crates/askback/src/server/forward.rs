@@ -1,0 +1,325 @@
+//! Servers whose requests another server answers.
+
+use std::{
+    future::Future,
+    io,
+    sync::{Arc, Weak},
+};
+
+use askback_core::{
+    ask::{
+        AskError, CheckedRequest, Millis, Principal, Reply,
+        seal::{self, Binding, Entropy},
+    },
+    canonical,
+    engine::server::Origin,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{
+        ClientCapabilities, ClientRequest, Implementation, InputRequest, InputRequiredResult,
+        JsonObject, LoggingLevel, OtherRequest, ProgressToken, RawJson, ServerCapabilities,
+        ServerNotification, SubscriptionFilter,
+    },
+    revision::Revision,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Server, ServerBuilder, Shared, connection};
+use crate::{
+    clock::millis,
+    ctx::{AskingPeer, CallPeer, missing_for},
+    entropy::entropy,
+    error::{Error, Result},
+    flow::BoxFuture,
+    transport::ChannelEnds,
+};
+
+/// A server whose requests something else answers than handlers, such as another server: see
+/// [`ServerBuilder::forward`].
+pub trait Forward: Send + Sync + 'static {
+    /// Returns the capabilities that clients are shown. It is called once, when the server is built.
+    fn capabilities(&self) -> ServerCapabilities;
+
+    /// Answers a request. It is cancelled by dropping the future.
+    ///
+    /// The requests are [`ClientRequest::Other`], with their parameters as they came, and on a session also
+    /// `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe`. Their `_meta` is in `ctx`. What opens a
+    /// connection, `ping` and `subscriptions/listen` are answered by the server itself.
+    ///
+    /// # Errors
+    ///
+    /// Become a JSON-RPC error; [`Error::protocol`] has its code and data.
+    fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>>;
+
+    /// A client's connection began: with the handle, the client is told something and asked outside of its requests.
+    /// It is not called over HTTP.
+    fn connected(&self, client: ForwardClient) {
+        let _ = client;
+    }
+
+    /// A client opened a subscription of this id (2026-07-28, basic/patterns/subscriptions), and wants to hear of the
+    /// changes in the filter; `None` when the subscription ended. [`Server::changed`](super::Server::changed) tells of a
+    /// change. It is not called over HTTP.
+    fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
+        let _ = (subscription, filter);
+    }
+}
+
+/// The answer to a forwarded request.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Forwarded {
+    /// A result in the words of a revision. It is written as it is to a client of the same one, and converted for any
+    /// other.
+    Result {
+        /// The `result` of the response.
+        result: RawJson,
+        /// The revision of the server that gave it.
+        revision: Revision,
+    },
+    /// Questions for a client of 2026-07-28, which sends the request again with the answers.
+    NeedInput(InputRequiredResult),
+}
+
+/// The client of a forwarded request.
+#[derive(Clone)]
+pub struct ForwardCtx {
+    pub(super) shared: Arc<Shared>,
+    pub(super) origin: Arc<Origin>,
+    pub(super) peer: CallPeer,
+    pub(super) meta: JsonObject,
+}
+
+impl ForwardCtx {
+    /// The revision of the request.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.origin.revision
+    }
+
+    /// Returns the client's own name and version, unverified.
+    #[must_use]
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.origin.client.as_ref()
+    }
+
+    /// Returns the capabilities that the client declared.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.origin.capabilities
+    }
+
+    /// Returns the principal, if the server's authentication identified one.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.origin.principal.as_deref()
+    }
+
+    /// The name under which the client wants to be told of progress.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.origin.progress_token.as_ref()
+    }
+
+    /// The least level of log lines that the request asks for (2026-07-28).
+    #[must_use]
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        self.origin.log_level
+    }
+
+    /// Returns the members of the request's `_meta` that the protocol does not read.
+    #[must_use]
+    pub fn meta(&self) -> &JsonObject {
+        &self.meta
+    }
+
+    /// Whether the client takes this question, down to the mode of an elicitation and the features of sampling.
+    #[must_use]
+    pub fn takes(&self, question: &InputRequest) -> bool {
+        missing_for(&self.origin, question).is_none()
+    }
+
+    /// Whether the client is asked by requests of its session, with [`ForwardCtx::ask`]. Another one is asked with
+    /// [`Forwarded::NeedInput`].
+    #[must_use]
+    pub fn can_ask(&self) -> bool {
+        matches!(self.peer, CallPeer::Held(_))
+    }
+
+    /// Asks the client on its session, and returns its answer as it came. Dropping the future withdraws the question. A key
+    /// is sent in the question's `_meta`.
+    ///
+    /// # Errors
+    ///
+    /// The client's error, or that it does not take the question or cannot be asked so.
+    pub async fn ask(&self, key: Option<&str>, question: InputRequest) -> Result<RawJson> {
+        let CallPeer::Held(peer) = &self.peer else {
+            return Err(Error::new("this client is asked in results only"));
+        };
+        ask(&**peer, &self.origin, key, question).await
+    }
+
+    /// Tells the client something that belongs to the request, if its revision has a word for it.
+    pub fn notify(&self, notification: ServerNotification) {
+        self.peer.to_tell().notify(notification);
+    }
+
+    /// Seals a state that the client brings back with the next round of the same request.
+    pub(crate) fn seal<T: Serialize>(&self, request: &OtherRequest, state: &T) -> Result<String> {
+        let issued = self.shared.clock().now();
+        let bytes = serde_json::to_vec(&SealedState { issued, state })?;
+        let most = self.shared.limits().asking.state_bytes;
+        let (keys, arguments) = (self.shared.keys()?, arguments_digest(request)?);
+        let binding = self.binding(request, arguments);
+        seal::seal(keys, &binding, &bytes, Entropy(entropy()?), most)
+            .map_err(|_| Error::new("what this call has to remember is too large"))
+    }
+
+    /// Opens a state that was sealed for this request; `None` for any other text, also for one that is too old.
+    pub(crate) fn open<T: DeserializeOwned>(
+        &self,
+        request: &OtherRequest,
+        state: &str,
+    ) -> Result<Option<T>> {
+        let asking = &self.shared.limits().asking;
+        let (keys, arguments) = (self.shared.keys()?, arguments_digest(request)?);
+        let binding = self.binding(request, arguments);
+        let Ok(bytes) = seal::open(keys, &binding, state, asking.state_bytes) else {
+            return Ok(None);
+        };
+        let Ok(SealedState { issued, state }) = serde_json::from_slice(&bytes) else {
+            return Ok(None);
+        };
+        let age = self.shared.clock().now().saturating_sub(issued);
+        Ok((age <= millis(asking.round_ttl)).then_some(state))
+    }
+
+    /// Returns what a state belongs to: it opens for the same request and no other.
+    fn binding<'a>(&'a self, request: &'a OtherRequest, arguments: [u8; 32]) -> Binding<'a> {
+        let principal = self.principal();
+        Binding {
+            audience: self.shared.service(),
+            tenant: principal.and_then(|principal| principal.tenant.as_deref()),
+            issuer: principal.and_then(|principal| principal.issuer.as_deref()),
+            subject: principal.map(|principal| &*principal.subject),
+            client_id: principal.and_then(|principal| principal.client_id.as_deref()),
+            method: request.method(),
+            target: request.target().unwrap_or_default(),
+            arguments,
+            revision: self.origin.revision.as_str(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct SealedState<T> {
+    #[serde(rename = "i")]
+    issued: Millis,
+    #[serde(rename = "s")]
+    state: T,
+}
+
+/// The digest of a request's parameters, without the answers and the state of its round.
+fn arguments_digest(request: &OtherRequest) -> Result<[u8; 32]> {
+    let mut request = request.clone();
+    request.set_round(None, None)?;
+    let params = request.params().cloned().unwrap_or_default();
+    canonical::digest_of(&params).map_err(Error::invalid_params)
+}
+
+/// The client of a connection, outside of its requests. It does not keep the connection open.
+#[derive(Clone)]
+pub struct ForwardClient(pub(super) Weak<dyn SessionClient>);
+
+/// A connection, as far as its client can be reached outside of requests.
+pub(super) trait SessionClient: Send + Sync {
+    /// The client.
+    fn peer(self: Arc<Self>) -> Arc<dyn AskingPeer>;
+
+    /// The client of the session, once it is open.
+    fn origin(&self) -> Option<Arc<Origin>>;
+}
+
+impl ForwardClient {
+    /// Whether a session is open whose client takes this question.
+    #[must_use]
+    pub fn takes(&self, question: &InputRequest) -> bool {
+        let origin = self.0.upgrade().and_then(|client| client.origin());
+        origin.is_some_and(|origin| missing_for(&origin, question).is_none())
+    }
+
+    /// Asks the client of a session, as [`ForwardCtx::ask`].
+    ///
+    /// # Errors
+    ///
+    /// The client's error, or that it does not take the question, or no session is open.
+    pub async fn ask(&self, key: Option<&str>, question: InputRequest) -> Result<RawJson> {
+        let over = || Error::new("no session is open");
+        let client = self.0.upgrade().ok_or_else(over)?;
+        let origin = client.origin().ok_or_else(over)?;
+        ask(&*client.peer(), &origin, key, question).await
+    }
+
+    /// Tells the client of a session something. A log line reaches a client without a session, too, if a request in progress
+    /// asks for it.
+    pub fn notify(&self, notification: ServerNotification) {
+        if let Some(client) = self.0.upgrade() {
+            client.peer().notify(notification);
+        }
+    }
+
+    /// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion Notifications).
+    pub fn complete_elicitation(&self, elicitation_id: String) {
+        if let Some(client) = self.0.upgrade() {
+            client.peer().complete_elicitation(elicitation_id);
+        }
+    }
+}
+
+async fn ask(
+    peer: &dyn AskingPeer,
+    origin: &Origin,
+    key: Option<&str>,
+    question: InputRequest,
+) -> Result<RawJson> {
+    if let Some(missing) = missing_for(origin, &question) {
+        return Err(AskError::Unsupported(missing).into());
+    }
+    let asked = peer.ask(key.unwrap_or_default(), CheckedRequest::forwarded(question));
+    match asked.await {
+        Reply::Value(answer) => Ok(answer),
+        Reply::Error { code, message } => Err(Error::protocol(ErrorObject::new(code, message))),
+        reply => Ok(reply.into_value()?),
+    }
+}
+
+impl Server {
+    /// Serves a client whose first message was taken from its channel.
+    pub(crate) async fn serve_on(
+        &self,
+        ends: ChannelEnds,
+        first: Vec<u8>,
+        signal: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        connection::serve_on(Arc::clone(&self.0), ends, Some(first), signal).await
+    }
+}
+
+impl ServerBuilder {
+    /// Sets what another server says of itself.
+    pub(crate) fn described_as(
+        mut self,
+        info: Implementation,
+        instructions: Option<String>,
+    ) -> Self {
+        self.info = info;
+        self.instructions = instructions;
+        self
+    }
+
+    /// Has all requests answered by something else, such as another server. This server then has no tools, prompts and
+    /// resources of its own, and does not count calls, as the other one does.
+    pub fn forward(mut self, to: impl Forward) -> Self {
+        self.forward = Some(Arc::new(to));
+        self.without_rate_limit()
+    }
+}
