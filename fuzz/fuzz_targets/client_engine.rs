@@ -126,6 +126,8 @@ impl Peer {
             info: Implementation::new("fuzzed", "1"),
             capabilities: serde_json::from_value(capabilities).expect("plain capabilities"),
             any_form: spoken(Revision::ALL.len()),
+            forwards: false,
+            handshake: None,
             resends_answers: false,
             revisions: all
                 .filter(|(at, _)| spoken(*at))

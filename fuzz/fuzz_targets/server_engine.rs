@@ -98,6 +98,7 @@ struct Peer {
 impl Peer {
     fn new(revisions: u8) -> Self {
         let spoken = |(at, _): &(usize, Revision)| revisions & (1 << at) != 0;
+        let forwards = revisions & 0x80 != 0;
         let revisions: Vec<_> = Revision::ALL
             .into_iter()
             .rev()
@@ -122,6 +123,7 @@ impl Peer {
                 .collect(),
             ttl_ms: 0,
             limits: limits.into(),
+            forwards,
         };
         Self {
             engine: Connection::new(Arc::new(profile)),
@@ -292,7 +294,7 @@ impl Peer {
                         "only what was asked is answered"
                     );
                 }
-                Output::RootsChanged(_) => {}
+                Output::RootsChanged(_) | Output::Subscription(..) => {}
             }
         }
         assert!(self.calls.len() <= IN_FLIGHT);

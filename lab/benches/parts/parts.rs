@@ -94,6 +94,7 @@ fn route() -> Box<dyn FnMut()> {
         revisions: Revision::ALL.into_iter().rev().collect(),
         ttl_ms: 0,
         limits: Arc::default(),
+        forwards: false,
     };
     let mut engine = Connection::new(Arc::new(profile));
     Box::new(move || {

@@ -10,7 +10,7 @@
 //!
 //! # #[cfg(feature = "stdio")]
 //! # async fn run() -> std::io::Result<()> {
-//! let bridge = Bridge::new(|| transport::Child::new("travel-server"));
+//! let bridge = Bridge::new(|| transport::Child::command("travel-server"));
 //! let limit = askback::Limits::default().wire.message_bytes;
 //! bridge.serve(transport::stdio(limit)?).await
 //! # }

@@ -22,6 +22,7 @@ use tokio::{
 use crate::{
     entropy::entropy,
     error::{Error, Result},
+    server::forward::Room,
 };
 
 /// How long the first question of a round waits for others.
@@ -56,7 +57,12 @@ struct ParkState {
     until: Option<Instant>,
     /// The work on the call.
     work: Option<AbortHandle>,
+    /// The room that the result takes until it is delivered.
+    room: Option<Room>,
 }
+
+/// The result of a call, with the room that it takes.
+pub(super) type ParkedResult = (Result<RawJson, ErrorObject>, Option<Room>);
 
 struct OpenQuestion {
     request: InputRequest,
@@ -78,7 +84,7 @@ impl Parks {
     pub(super) fn begin(
         self: &Arc<Self>,
         ttl: Duration,
-        work: impl FnOnce(Arc<Park>) -> BoxFuture<'static, Result<RawJson, ErrorObject>>,
+        work: impl FnOnce(Arc<Park>) -> BoxFuture<'static, ParkedResult>,
     ) -> Result<(String, Arc<Park>)> {
         let id = entropy::<16>()?.map(|byte| format!("{byte:02x}")).concat();
         let park = Arc::new(Park::default());
@@ -92,6 +98,7 @@ impl Parks {
         drop(parks);
         let guard = ParkGuard {
             parks: Arc::clone(self),
+            park: Arc::clone(&park),
             id: id.clone(),
         };
         let working = work(Arc::clone(&park));
@@ -126,15 +133,19 @@ impl Parks {
     }
 }
 
-/// Forgets a call when the work on it ends.
+/// Forgets a call when the work on it ends. A round that still waits for it is told so.
 struct ParkGuard {
     parks: Arc<Parks>,
+    park: Arc<Park>,
     id: String,
 }
 
 impl Drop for ParkGuard {
     fn drop(&mut self) {
         self.parks.lock().remove(&self.id);
+        let given_up = || Err(ErrorObject::internal("the call was given up"));
+        self.park.lock().done.get_or_insert_with(given_up);
+        self.park.changed.notify_waiters();
     }
 }
 
@@ -230,9 +241,10 @@ impl Park {
         }
     }
 
-    fn end(&self, done: Result<RawJson, ErrorObject>, ttl: Duration) {
+    fn end(&self, (done, room): ParkedResult, ttl: Duration) {
         let mut state = self.lock();
         state.done = Some(done);
+        state.room = room;
         // A question of another call, which was asked here: its server is told that there is no answer.
         let unanswered = mem::take(&mut state.questions);
         if state.rounds == 0 {

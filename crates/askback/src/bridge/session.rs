@@ -84,7 +84,7 @@ impl Session {
 
     /// Has a client put its questions to this session, and tell it what it hears.
     pub(super) fn hear(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
-        // Weak, as the session keeps the client.
+        // Weak, as the subscriptions of the session keep the client.
         let [form, link, sample, roots, events] = [(); 5].map(|()| Arc::downgrade(self));
         builder
             .on_elicit(move |question| {

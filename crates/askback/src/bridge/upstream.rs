@@ -163,9 +163,14 @@ impl Upstream {
         self.session.parks().begin(self.limits.round_ttl, |park| {
             Box::pin(async move {
                 let call = client.exchange(request);
-                let _guard = session.begin(call.id(), ctx, Some(park));
-                let result = call.outcome().await;
-                result.map(RawJson::from).map_err(error_object)
+                let _guard = session.begin(call.id(), ctx.clone(), Some(park));
+                match call.outcome().await {
+                    Err(error) => (Err(error_object(error)), None),
+                    Ok(result) => match ctx.take_room(result.get().len()) {
+                        Ok(room) => (Ok(result.into()), Some(room)),
+                        Err(error) => (Err(error), None),
+                    },
+                }
             })
         })
     }

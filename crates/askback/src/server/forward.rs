@@ -23,7 +23,7 @@ use askback_core::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Server, ServerBuilder, Shared, connection};
+use super::{Server, ServerBuilder, Shared, budget::Charge, connection};
 use crate::{
     clock::millis,
     ctx::{AskingPeer, CallPeer, missing_for},
@@ -163,6 +163,14 @@ impl ForwardCtx {
         self.peer.to_tell().notify(notification);
     }
 
+    /// Takes room for so many bytes that are kept for the client.
+    pub(crate) fn take_room(&self, bytes: usize) -> Result<Room, ErrorObject> {
+        let mut charge = self.shared.kept.open(self.origin.principal.as_ref());
+        let taken = charge.cover(bytes);
+        taken.map_err(|why| ErrorObject::internal(why.to_string()))?;
+        Ok(Room { _charge: charge })
+    }
+
     /// Seals a state that the client brings back with the next round of the same request.
     pub(crate) fn seal<T: Serialize>(&self, request: &OtherRequest, state: &T) -> Result<String> {
         let issued = self.shared.clock().now();
@@ -208,6 +216,11 @@ impl ForwardCtx {
             revision: self.origin.revision.as_str(),
         }
     }
+}
+
+/// Room for something that is kept for a client, given back when it is dropped.
+pub(crate) struct Room {
+    _charge: Charge,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -540,23 +540,17 @@ impl ServerBuilder {
         let mounted = mounted.map(|parts| parts.inside(&layers));
         let parts: Vec<_> = [self.own].into_iter().chain(mounted).collect();
         self.catalog.check(self.cache, &parts)?;
+        let capabilities = self
+            .catalog
+            .capabilities(self.changing, self.logs, self.declared);
         #[cfg(feature = "bridge")]
-        let (forward, capabilities) = match self.forward {
-            None => (None, None),
-            Some(_)
-                if !self.catalog.is_empty() || parts.len() > 1 || !parts[0].layers.is_empty() =>
-            {
-                return Err(BuildError::Forward);
-            }
-            Some(to) => (Some(Arc::clone(&to)), Some(to.capabilities())),
+        let has_own = !self.catalog.is_empty() || parts.len() > 1 || !parts[0].layers.is_empty();
+        #[cfg(feature = "bridge")]
+        let capabilities = match &self.forward {
+            None => capabilities,
+            Some(_) if has_own => return Err(BuildError::Forward),
+            Some(to) => to.capabilities(),
         };
-        #[cfg(not(feature = "bridge"))]
-        let capabilities = None;
-        let forwards = capabilities.is_some();
-        let capabilities = capabilities.unwrap_or_else(|| {
-            self.catalog
-                .capabilities(self.changing, self.logs, self.declared)
-        });
         let logs = capabilities.logging.is_some();
         let profile = Profile {
             info: self.info,
@@ -565,7 +559,10 @@ impl ServerBuilder {
             revisions: self.revisions,
             ttl_ms: i64::try_from(millis(self.cache.ttl)).unwrap_or(i64::MAX),
             limits: Arc::clone(&limits),
-            forwards,
+            #[cfg(feature = "bridge")]
+            forwards: self.forward.is_some(),
+            #[cfg(not(feature = "bridge"))]
+            forwards: false,
         };
         #[cfg(feature = "http-server")]
         let fleet = match self.fleet {
@@ -631,7 +628,7 @@ impl ServerBuilder {
             #[cfg(feature = "http-server")]
             fleet,
             #[cfg(feature = "bridge")]
-            forward,
+            forward: self.forward,
         })))
     }
 

@@ -97,3 +97,16 @@ fn it_offers_nothing_of_its_own() {
         Some(BuildError::Forward)
     );
 }
+
+#[cfg(feature = "http-server")]
+#[tokio::test]
+async fn it_is_reached_over_http_in_both_eras() {
+    let client = crate::http::client::Client::of(&echo());
+    let alone = client.call("x/y", json!({"a": 1})).await.answer().await;
+    let session = client.open(Revision::V2025_11_25).await;
+    let in_session = session.call(7, "x/y", json!({"a": 1})).await.answer().await;
+    for answer in [alone, in_session] {
+        assert_eq!(answer["result"]["method"], "x/y", "{answer}");
+        assert_eq!(answer["result"]["params"], json!({"a": 1}));
+    }
+}
