@@ -409,7 +409,7 @@ impl Client {
     /// Follows a task that a call of this tool became before, also one of another process that has
     /// ended. Nothing is called: the result is that of the call, and on the way to it all is as if
     /// this client had called. Its questions are put to the functions that answer them,
-    /// [`Event::Task`](Event::Task) tells how it stands, the result is checked, and the task is
+    /// [`Event::Task`] tells how it stands, the result is checked, and the task is
     /// cancelled when the future is dropped, unless it is [left](PendingCall::leave).
     ///
     /// The id is the `task_id` of `Event::Task`: keep it as soon as it is told, with the name of the tool
@@ -430,8 +430,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::TaskLost`](ClientError::TaskLost) where the server does not know the task,
-    /// any more or for this caller, and [`ClientError::Unsupported`](ClientError::Unsupported) where
+    /// [`ClientError::TaskLost`] where the server does not know the task,
+    /// any more or for this caller, and [`ClientError::Unsupported`] where
     /// one of the sides has no tasks or the id is too long; else as [`Client::call_tool`].
     pub fn resume_task(&self, task_id: &str, tool: &str) -> PendingCall<CallToolResult> {
         let mut client = self.clone();
