@@ -24,6 +24,7 @@ mod upstream;
 use std::{
     future::{Future, pending},
     io,
+    pin::pin,
     sync::Arc,
 };
 
@@ -31,7 +32,7 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::{self, ErrorObject},
     limits::Limits,
-    protocol::{ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+    protocol::{AnswerSource, ClientCapabilities, ElicitResult, InputRequest, InputResponse},
     revision::{Era, Revision},
 };
 
@@ -40,7 +41,9 @@ pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
 use self::{greeting::ClientGreeting, session::Session, upstream::Upstream};
 use crate::{
     client::{Client, ClientBehind, ClientError, Event, HostQuestion},
+    entropy::entropy,
     error::{Error, Result},
+    keys::{Key, KeyRing, KeySource},
     server::Server,
     transport::{Channel, ChannelEnds, Connect},
 };
@@ -58,7 +61,8 @@ pub trait Answers: Send + Sync + 'static {
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>>;
 }
 
-/// Answers no question: servers are told what the client takes, and a question of another kind is declined.
+/// Answers no question: servers are told what the client takes. A question of another kind is declined, and the answer says that
+/// no person was asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAnswers;
 
@@ -70,7 +74,11 @@ impl Answers for NoAnswers {
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
         Box::pin(async move {
             match question.request {
-                InputRequest::Elicit(_) => Ok(InputResponse::Elicit(ElicitResult::decline())),
+                InputRequest::Elicit(_) => {
+                    // No person was asked.
+                    let declined = ElicitResult::decline().answered_by(AnswerSource::Client);
+                    Ok(InputResponse::Elicit(declined))
+                }
                 _ => Err(Error::not_done("nobody could be asked")),
             }
         })
@@ -145,13 +153,22 @@ impl Bridge {
         signal: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
         let mut ends = channel.into_ends();
-        let Some(client) = greeting::receive(&mut ends, &self.limits).await? else {
+        let mut signal = pin!(signal);
+        let received = tokio::select! {
+            received = greeting::receive(&mut ends, &self.limits) => received?,
+            () = &mut signal => return Ok(()),
+        };
+        let Some(client) = received else {
             return Ok(());
         };
         let session = Session::new(Arc::clone(&self.answers), self.event.clone());
         let session = Arc::new(session);
         let _ending = EndParks(Arc::clone(&session));
-        let upstream = match self.connect(&client, &session).await {
+        let connected = tokio::select! {
+            connected = self.connect(&client, &session) => connected,
+            () = &mut signal => return Ok(()),
+        };
+        let upstream = match connected {
             Ok(upstream) => upstream,
             Err(error) => return refuse(ends, &client, &upstream::error_object(error)).await,
         };
@@ -177,9 +194,14 @@ impl Bridge {
             true => Revision::LATEST_LEGACY,
             false => client.revision,
         };
+        // No task of the server goes on at the client.
+        let capabilities = ClientCapabilities {
+            tasks: None,
+            ..union(&client.capabilities, &lent)
+        };
         let behind = ClientBehind {
             info: client.info.clone(),
-            capabilities: union(&client.capabilities, &lent),
+            capabilities,
             session: (client.revision.era() == Era::Legacy).then_some(wish),
         };
         let builder = Client::builder("", "")
@@ -205,6 +227,7 @@ impl Bridge {
             // The calls that ask are parked.
             (Era::Modern, Era::Legacy) => client.revision,
         };
+        let random = entropy::<32>().map_err(|error| ErrorObject::internal(error.to_string()))?;
         let info = greeting.server.clone().unwrap_or_default();
         let roots = upstream.clone();
         let to = Upstream::new(
@@ -215,8 +238,8 @@ impl Bridge {
             client.revision.era() == Era::Legacy,
         );
         let server = Server::new(info.name.clone(), info.version.clone())
-            // Its keys must not have a name that the server chose.
-            .service("askback-bridge")
+            // A state opens on the connection that gave it, and at no other server.
+            .keys(KeySource::Ring(KeyRing::new(Key::new(&random))))
             .described_as(info, greeting.instructions.clone())
             .revisions([revision])
             .limits(self.limits.clone())

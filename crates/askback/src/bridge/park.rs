@@ -31,9 +31,6 @@ const QUIET: Duration = Duration::from_millis(20);
 /// The most calls of one client that are with the server or wait for answers.
 const PARKS: usize = 256;
 
-/// How long the result of a call is kept for a round that is sent twice.
-const DELIVERED: Duration = Duration::from_secs(30);
-
 /// The parked calls of a client, by the ids that their states carry.
 #[derive(Default)]
 pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
@@ -49,7 +46,8 @@ pub(super) struct Park {
 #[derive(Default)]
 struct ParkState {
     questions: BTreeMap<String, OpenQuestion>,
-    last_key: u32,
+    /// The number of the last question.
+    last_question: u64,
     done: Option<Result<RawJson, ErrorObject>>,
     /// How many rounds wait for it now.
     rounds: usize,
@@ -65,14 +63,16 @@ struct ParkState {
 pub(super) type ParkedResult = (Result<RawJson, ErrorObject>, Option<Room>);
 
 struct OpenQuestion {
+    number: u64,
     request: InputRequest,
     answer: oneshot::Sender<RawJson>,
 }
 
-/// What a round comes to.
+/// The outcome of a round.
 pub(super) enum RoundEnd {
     Done(Result<RawJson, ErrorObject>),
-    Asks(InputRequests),
+    /// The call asks: the questions, and the number of the last one.
+    Asks(InputRequests, u64),
 }
 
 impl Parks {
@@ -144,47 +144,60 @@ impl Drop for ParkGuard {
     fn drop(&mut self) {
         self.parks.lock().remove(&self.id);
         let given_up = || Err(ErrorObject::internal("the call was given up"));
-        self.park.lock().done.get_or_insert_with(given_up);
+        let mut state = self.park.lock();
+        state.done.get_or_insert_with(given_up);
+        let unanswered = mem::take(&mut state.questions);
+        drop(state);
+        drop(unanswered);
         self.park.changed.notify_waiters();
     }
 }
 
 impl Park {
-    /// Asks the client in the result of a round, and waits for its answer. Dropping the future withdraws the question.
+    /// Asks the client in the result of a round, and waits for its answer: none if the call ends before. Dropping the future
+    /// withdraws the question.
     pub(super) async fn ask(
         self: &Arc<Self>,
         key: Option<&str>,
         request: InputRequest,
-    ) -> Result<RawJson> {
+    ) -> Option<RawJson> {
         let (answer, answered) = oneshot::channel();
-        let key = {
+        let _asked = {
             let mut state = self.lock();
-            let key = match key.filter(|key| !state.questions.contains_key(*key)) {
-                Some(key) => key.to_owned(),
-                None => {
-                    state.last_key += 1;
-                    format!("question-{}", state.last_key)
-                }
+            if state.done.is_some() {
+                return None;
+            }
+            state.last_question += 1;
+            let number = state.last_question;
+            let mut key = key.map_or_else(|| format!("question-{number}"), ToOwned::to_owned);
+            while state.questions.contains_key(&key) {
+                key = format!("{key}-{number}");
+            }
+            let question = OpenQuestion {
+                number,
+                request,
+                answer,
             };
-            let question = OpenQuestion { request, answer };
             state.questions.insert(key.clone(), question);
-            key
+            AskedQuestion {
+                park: Arc::clone(self),
+                key,
+                number,
+            }
         };
         self.changed.notify_waiters();
-        let _asked = AskedQuestion {
-            park: Arc::clone(self),
-            key,
-        };
-        answered.await.map_err(|_| {
-            Error::protocol(ErrorObject::internal("the client did not answer in time"))
-        })
+        answered.await.ok()
     }
 
-    /// Gives the open questions their answers; others are ignored.
-    pub(super) fn answer(&self, answers: InputResponses) {
+    /// Gives the questions up to this number their answers; others are ignored. A round that is sent twice does not answer
+    /// a question that came later under the same key.
+    pub(super) fn answer(&self, answers: InputResponses, last_question: u64) {
         let mut state = self.lock();
         for (key, answer) in answers {
-            if let Some(question) = state.questions.remove(&key) {
+            let is_asked = |question: &OpenQuestion| question.number <= last_question;
+            if state.questions.get(&key).is_some_and(is_asked)
+                && let Some(question) = state.questions.remove(&key)
+            {
                 // The server may have withdrawn it.
                 let _ = question.answer.send(answer);
             }
@@ -218,11 +231,11 @@ impl Park {
             let asks: InputRequests = questions
                 .map(|(key, question)| (key.clone(), question.request.clone()))
                 .collect();
-            let is_done = state.done.is_some();
+            let (is_done, last_question) = (state.done.is_some(), state.last_question);
             drop(state);
             if !is_done && asks.iter().next().is_some() {
                 round.end(ttl);
-                return RoundEnd::Asks(asks);
+                return RoundEnd::Asks(asks, last_question);
             }
         }
     }
@@ -231,6 +244,11 @@ impl Park {
     pub(super) fn is_listened_to(&self) -> bool {
         let state = self.lock();
         state.rounds > 0 && state.done.is_none()
+    }
+
+    /// Whether the call has ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.lock().done.is_some()
     }
 
     /// Ends the work, and forgets the call.
@@ -248,7 +266,7 @@ impl Park {
         // A question of another call, which was asked here: its server is told that there is no answer.
         let unanswered = mem::take(&mut state.questions);
         if state.rounds == 0 {
-            state.until = Some(Instant::now() + ttl);
+            state.until = Instant::now().checked_add(ttl);
         }
         drop(state);
         drop(unanswered);
@@ -284,11 +302,16 @@ impl Park {
 struct AskedQuestion {
     park: Arc<Park>,
     key: String,
+    number: u64,
 }
 
 impl Drop for AskedQuestion {
     fn drop(&mut self) {
-        self.park.lock().questions.remove(&self.key);
+        let mut state = self.park.lock();
+        let question = state.questions.get(&self.key);
+        if question.is_some_and(|question| question.number == self.number) {
+            state.questions.remove(&self.key);
+        }
     }
 }
 
@@ -318,8 +341,7 @@ impl Round {
         let mut state = self.park.lock();
         state.rounds -= 1;
         if state.rounds == 0 {
-            let ttl = if state.done.is_some() { DELIVERED } else { ttl };
-            state.until = Some(Instant::now() + ttl);
+            state.until = Instant::now().checked_add(ttl);
         }
         drop(state);
         self.park.changed.notify_waiters();

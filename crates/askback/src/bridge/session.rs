@@ -197,21 +197,31 @@ impl Session {
 
     async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
         let (key, request) = (question.key.as_deref(), &question.request);
-        let call = match question.call {
-            Some(call) => self.call_of(call),
-            None => self.listening_call(),
-        };
-        let answer = match (call, self.client.get()) {
-            (Some((ctx, Some(park))), _) if ctx.takes(request) => {
-                park.ask(key, request.clone()).await?
-            }
-            (Some((ctx, None)), _) if ctx.can_ask() && ctx.takes(request) => {
-                ctx.ask(key, request.clone()).await?
-            }
-            (None, Some(client)) if client.takes(request) => {
-                client.ask(key, request.clone()).await?
-            }
-            _ => return self.answers.answer(question).await,
+        let answer = loop {
+            let call = match question.call {
+                Some(call) => self.call_of(call),
+                None => self.parked_call(request),
+            };
+            break match (call, self.client.get()) {
+                (Some((ctx, Some(park))), _) if ctx.takes(request) => {
+                    match park.ask(key, request.clone()).await {
+                        Some(answer) => answer,
+                        // Another call may still be there by which the client can be asked.
+                        None if question.call.is_none() => continue,
+                        None => {
+                            let why = "the call of this question has ended";
+                            return Err(Error::protocol(ErrorObject::internal(why)));
+                        }
+                    }
+                }
+                (Some((ctx, None)), _) if ctx.can_ask() && ctx.takes(request) => {
+                    ctx.ask(key, request.clone()).await?
+                }
+                (None, Some(client)) if client.takes(request) => {
+                    client.ask(key, request.clone()).await?
+                }
+                _ => return self.answers.answer(question).await,
+            };
         };
         let read = request.read_response(&answer);
         read.map_err(|error| {
@@ -234,15 +244,24 @@ impl Session {
         Some((call.ctx.clone(), call.park.clone()))
     }
 
-    /// A parked call by which the client can be asked now. With several calls on a session, the server does not say to
-    /// which one a question belongs; the client is the same.
-    fn listening_call(&self) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
+    /// A parked call by which the client can be asked this, now or in its next round. With several calls on a session, the
+    /// server does not say to which one a question belongs; the client is the same.
+    fn parked_call(&self, request: &InputRequest) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
         let calls = self.calls();
-        let mut parked = calls.values().filter_map(|call| {
-            let park = call.park.as_ref().filter(|park| park.is_listened_to())?;
-            Some((call.ctx.clone(), Some(Arc::clone(park))))
+        let parked = calls.values().filter_map(|call| {
+            let park = call.park.as_ref().filter(|park| !park.is_done())?;
+            let takes = call.ctx.takes(request);
+            takes.then(|| (call.ctx.clone(), Some(Arc::clone(park))))
         });
-        parked.next()
+        let parked: Vec<_> = parked.collect();
+        let is_listened_to = |(_, park): &&(_, Option<Arc<Park>>)| {
+            park.as_ref().is_some_and(|park| park.is_listened_to())
+        };
+        parked
+            .iter()
+            .find(is_listened_to)
+            .or(parked.first())
+            .cloned()
     }
 
     fn ctx_of(&self, call: CallId) -> Option<ForwardCtx> {

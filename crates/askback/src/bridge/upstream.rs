@@ -126,7 +126,8 @@ impl Upstream {
         let (id, park) = match state {
             None => self.begin_park(&request, ctx)?,
             Some(state) => {
-                let id = ctx.open::<String>(&request, &state)?.ok_or_else(|| {
+                let opened = ctx.open::<(String, u64)>(&request, &state)?;
+                let (id, last_question) = opened.ok_or_else(|| {
                     let why = "Invalid or expired requestState";
                     Error::protocol(ErrorObject::invalid_params(why))
                 })?;
@@ -134,7 +135,7 @@ impl Upstream {
                     return self.expired(&request);
                 };
                 self.session.resume(&park, ctx);
-                park.answer(answers.unwrap_or_default());
+                park.answer(answers.unwrap_or_default(), last_question);
                 (id, park)
             }
         };
@@ -146,11 +147,16 @@ impl Upstream {
                 done.map(|result| self.result(result.into()))
                     .map_err(Error::protocol)
             }
-            RoundEnd::Asks(questions) => Ok(Forwarded::NeedInput(InputRequiredResult {
-                input_requests: Some(questions),
-                request_state: Some(ctx.seal(&request, &id)?),
-                meta: None,
-            })),
+            RoundEnd::Asks(questions, last_question) => {
+                let state = ctx.seal(&request, &(id, last_question));
+                // Nobody could go on with it.
+                let state = state.inspect_err(|_| park.forget())?;
+                Ok(Forwarded::NeedInput(InputRequiredResult {
+                    input_requests: Some(questions),
+                    request_state: Some(state),
+                    meta: None,
+                }))
+            }
         }
     }
 
@@ -163,12 +169,17 @@ impl Upstream {
         self.session.parks().begin(self.limits.round_ttl, |park| {
             Box::pin(async move {
                 let call = client.exchange(request);
-                let _guard = session.begin(call.id(), ctx.clone(), Some(park));
+                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)));
                 match call.outcome().await {
                     Err(error) => (Err(error_object(error)), None),
                     Ok(result) => match ctx.take_room(result.get().len()) {
                         Ok(room) => (Ok(result.into()), Some(room)),
-                        Err(error) => (Err(error), None),
+                        // It is delivered at once.
+                        Err(_) if park.is_listened_to() => (Ok(result.into()), None),
+                        Err(_) => {
+                            let why = "the call is done, but there was no room to keep its result";
+                            (Err(ErrorObject::internal(why)), None)
+                        }
                     },
                 }
             })
@@ -177,7 +188,8 @@ impl Upstream {
 
     /// The result of a call that was given up, in words for a model, which may call again.
     fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
-        let why = "The answers came too late, and the call was given up. Nothing more was done: call again.";
+        let why = "The answers came too late, or the call was cancelled. It is not known whether the call took effect: \
+                   check that before you call again.";
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(why)));
         }

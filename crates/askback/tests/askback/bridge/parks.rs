@@ -199,3 +199,59 @@ async fn the_server_ends_with_a_client_whose_calls_are_parked() {
     drop(client);
     while server.text().await.is_some() {}
 }
+
+#[tokio::test]
+async fn a_round_that_is_sent_twice_answers_no_later_question_of_the_same_key() {
+    let (bridge, mut connections) = to_scripted();
+    let (mut client, mut server, _) = first_call(&bridge, &mut connections).await;
+    let ask = async |server: &mut Wire, id: &str| {
+        let mut params: Value = serde_json::from_str(FORM).unwrap();
+        params["_meta"] = json!({"dev.askback/key": "seat"});
+        let question =
+            json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
+        server.say(&question.to_string()).await;
+    };
+    ask(&mut server, "a").await;
+    let first = client.hear().await["result"].clone();
+    let round = |id, asks: &Value, text| {
+        let answers = json!({"seat": accepted(text)});
+        request(id, &json!({}), Some((&asks["requestState"], answers)))
+    };
+    client.say(&round(2, &first, "x")).await;
+    assert_eq!(server.hear().await["result"], accepted("x"));
+    ask(&mut server, "b").await;
+    let second = client.hear().await["result"].clone();
+    assert!(second["inputRequests"]["seat"].is_object(), "{second}");
+    client.say(&round(3, &first, "x")).await;
+    let again = client.hear().await["result"].clone();
+    assert!(again["inputRequests"]["seat"].is_object(), "{again}");
+    client.say(&round(4, &again, "y")).await;
+    let heard = server.hear().await;
+    assert_eq!(
+        (&heard["id"], &heard["result"]),
+        (&json!("b"), &accepted("y"))
+    );
+}
+
+#[tokio::test]
+async fn a_question_of_no_call_goes_to_another_call_if_its_own_ends() {
+    let (bridge, mut connections) = to_scripted();
+    let (mut client, mut server, one) = first_call(&bridge, &mut connections).await;
+    client.say(&request(2, &json!({"b": 2}), None)).await;
+    let two = server.hear().await;
+    ask(&mut server, "a").await;
+    let asks = client.hear().await;
+    assert_eq!(asks["result"]["resultType"], "input_required", "{asks}");
+    let (asked, other) = match asks["id"] == 1 {
+        true => (one, (2, json!({"b": 2}))),
+        false => (two, (1, json!({}))),
+    };
+    server.answer(&asked["id"], r#"{"content":[]}"#).await;
+    let asks = client.hear().await;
+    assert_eq!(asks["id"], other.0);
+    let answers = json!({"question-1": accepted("x")});
+    let state = &asks["result"]["requestState"];
+    let round = request(3, &other.1, Some((state, answers)));
+    client.say(&round).await;
+    assert_eq!(server.hear().await["result"], accepted("x"));
+}
