@@ -20,7 +20,7 @@ const DIGITS: usize = 12;
 /// that are put into them by [`words!`](crate::words).
 ///
 /// There is no way to make words of a text that came from somewhere at run time, other than
-/// through [`given`]. A peer's text is [`PeerText`](super::PeerText), and has no place here:
+/// through [`given`] and from JSON that this program wrote. A peer's text is [`PeerText`](super::PeerText), and has no place here:
 ///
 /// ```
 /// use askback_host::{text::{given, Words}, words};
@@ -51,7 +51,8 @@ const DIGITS: usize = 12;
 /// let ours = Words::from(String::from("travel asks"));
 /// ```
 ///
-/// Serialised words are `{"ours": …}`. Reading them back makes visible what acts or hides.
+/// Serialised words are `{"ours": …}`. Reading them back makes visible what acts or hides. The process that writes the JSON
+/// chooses the words, so they are read only from a process of the same user.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "WordsJson", from = "WordsJson")]
 pub struct Words(String);

@@ -184,7 +184,10 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
 /// The actions of a link while its code is shown, without the ways out.
 pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
     let actions = match front.step {
-        Step::Opened(_) => vec![action(Act::Done, "Enter", "I have opened it")],
+        Step::Opened(_) => {
+            let done = of_step(front).into_iter();
+            done.filter(|it| it.act == Act::Done).collect()
+        }
         // Letters are a text there.
         Step::Returning(_) => return of_step(front),
         _ => of_step(front),

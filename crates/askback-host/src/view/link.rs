@@ -69,8 +69,9 @@ pub struct Destination {
     pub address: Address,
 }
 
-/// A link or a part of it.
+/// A link or a part of it. Reading one checks its text and the place of the domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "AddressJson")]
 pub struct Address {
     /// Its name.
     pub label: Words,
@@ -78,6 +79,39 @@ pub struct Address {
     pub text: PeerText,
     /// The registrable domain within it.
     pub domain: Range<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AddressJson {
+    label: Words,
+    text: PeerText,
+    domain: Range<usize>,
+}
+
+impl TryFrom<AddressJson> for Address {
+    type Error = &'static str;
+
+    fn try_from(
+        AddressJson {
+            label,
+            text,
+            domain,
+        }: AddressJson,
+    ) -> Result<Self, Self::Error> {
+        let raw = text.raw();
+        if !raw.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("an address is printable ASCII without a blank");
+        }
+        if raw.get(domain.clone()).is_none() {
+            return Err("the domain of an address lies within it");
+        }
+        Ok(Self {
+            label,
+            text,
+            domain,
+        })
+    }
 }
 
 /// Why a link takes a second yes.

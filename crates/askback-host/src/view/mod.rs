@@ -1,7 +1,8 @@
 //! Everything a person is shown about the question in front, as plain data.
 //!
-//! [`view`] is the only place that composes these sentences. Renderers lay a [`View`] out and add none. It can be
-//! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other.
+//! [`view`] is the only place that collects these sentences. Renderers lay a [`View`] out. It can be
+//! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other. The
+//! process that writes the JSON chooses our sentences, so a view is read only from a process of the same user.
 
 mod actions;
 mod form;
@@ -199,11 +200,11 @@ pub enum Body {
     },
     /// To say why not, behind these words.
     Reason(Words),
-    /// The fields or the link, because no person can answer here.
+    /// The fields or the link, in lines and without actions.
     Outline(Box<Outline>),
 }
 
-/// The fields or the link of a question that cannot be answered here.
+/// The fields or the link of a question, in lines and without actions: if it cannot be answered here, or is shown whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
     /// The key of the question.
@@ -266,7 +267,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
     }
 }
 
-/// Returns what is shown about a question that no person can answer here.
+/// Returns a question in lines, without actions: if no person can answer it here, or it is shown whole.
 pub fn outline(asker: &Asker, question: &Question) -> View {
     let lines = match &question.ask {
         Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),

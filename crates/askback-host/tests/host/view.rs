@@ -4,7 +4,7 @@ use askback::limits::Limits;
 use askback_host::{
     model::{Action, Desk, Event, Question},
     text::{PeerText, Words},
-    view::{self, Act, Body, FieldState, FieldView, LinkStep, Reader, View},
+    view::{self, Act, Address, Body, FieldState, FieldView, LinkStep, Reader, View},
 };
 use serde_json::{Value, json};
 
@@ -195,4 +195,27 @@ fn a_question_for_no_person_has_its_fields_and_its_link_in_lines() {
     let refused = "ftp://example.com/";
     check(&link(refused), &json!([{"peer": refused}]), false, false);
     check(&roots(), &json!([]), false, false);
+}
+
+#[test]
+fn the_domain_of_an_address_lies_within_printable_text() {
+    #[track_caller]
+    fn check(text: &str, start: usize, end: usize, is_read: bool) {
+        let address = json!({
+            "label": {"ours": "link"},
+            "text": {"peer": text},
+            "domain": {"start": start, "end": end},
+        });
+        assert_eq!(
+            serde_json::from_value::<Address>(address).is_ok(),
+            is_read,
+            "{text} {start} {end}"
+        );
+    }
+    let url = "https://example.com/";
+    check(url, 8, 19, true);
+    check(url, 8, 21, false);
+    check(url, 19, 8, false);
+    check("https://exämple.com/", 8, 20, false);
+    check("https://example.com/ bank.com", 8, 19, false);
 }
