@@ -114,7 +114,15 @@ const OF_ASKBACK: Map = &[
     ),
     (
         "bridge",
-        &["client", "ctx", "entropy", "error", "server", "transport"],
+        &[
+            "client",
+            "ctx",
+            "entropy",
+            "error",
+            "keys",
+            "server",
+            "transport",
+        ],
     ),
     (
         "testing",
