@@ -641,6 +641,9 @@ fn go_on(
     cause: Option<MessageSender<'_>>,
 ) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
+    if was_interrupted {
+        tracing::info!("a call goes on here: its process is gone, or holds it no more");
+    }
     let mut continuation = Continuation::read(shared, taken);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
         let is_theirs = read.call.origin.principal.as_ref() == principal;

@@ -269,7 +269,8 @@ impl Endpoint {
         if let Ok(address) = listener.local_addr() {
             let url = format_args!("http://{address}{path}");
             let store = self.shared.keys.describe_store();
-            tracing::info!(%url, store, "serving over HTTP");
+            let fleet = self.shared.fleet.is_some();
+            tracing::info!(%url, store, fleet, "serving over HTTP");
         }
         serve::serve(self.service(), path, beside, listener, signal).await;
         Ok(())
