@@ -6,7 +6,7 @@
 
 use askback_core::{forms::FormSchema, limits::Limits};
 use askback_host::{
-    model::{Ask, Asker, Call, Question, Reached, Reply, link},
+    model::{Ask, Asker, Call, Origin, Question, Reply, link},
     script::{Answer, Script, ScriptRun, rule_for},
 };
 use libfuzzer_sys::fuzz_target;
@@ -85,7 +85,7 @@ fn asked(ask: Ask) -> Question {
 fn asker() -> Asker {
     Asker {
         name: "agency".to_owned(),
-        reached: Reached::Typed("agency serve".to_owned()),
+        reached: Origin::Typed("agency serve".to_owned()),
         claims: None,
     }
 }

@@ -7,7 +7,7 @@ use askback_core::{
     http::{
         guard::Guard,
         headers::{BodySummary, MirroredHeaders, check, decode, encode},
-        media::{Accepted, Media},
+        media::{AcceptedMedia, Media},
         params::HeaderAnnotations,
     },
     protocol::{RawObject, Schema},
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     value(data);
     mirrored(first, second, third);
     let _ = Media::of(first);
-    let _ = Accepted::of([first, second]);
+    let _ = AcceptedMedia::of([first, second]);
     let _ = Guard::default().check(Some(first), Some(second));
     if let (Ok(schema), Ok(arguments)) = (str::from_utf8(first), str::from_utf8(second)) {
         parameters(schema, arguments, third, fourth);

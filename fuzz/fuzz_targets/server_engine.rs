@@ -11,7 +11,7 @@ use std::{
 use arbitrary::Arbitrary;
 use askback_core::{
     ask::CheckedRequest,
-    engine::server::{AskId, Changed, Connection, Output, Profile},
+    engine::server::{AskId, Change, Connection, Output, Profile},
     forms::FormSchema,
     jsonrpc::{self, Message, Payload, RequestId},
     limits::{FormLimits, Limits, WireLimits},
@@ -402,7 +402,7 @@ fn params(modern: bool, text: u8) -> Value {
 }
 
 fn checked(kind: u8) -> CheckedRequest {
-    CheckedRequest::new(question(kind), &Limits::default()).expect("a question")
+    CheckedRequest::new(question(kind), None, &Limits::default()).expect("a question")
 }
 
 fn question(kind: u8) -> InputRequest {
@@ -432,11 +432,11 @@ fn log_line() -> ServerNotification {
     })
 }
 
-fn changed(what: u8) -> Changed {
+fn changed(what: u8) -> Change {
     match what % 4 {
-        0 => Changed::Tools,
-        1 => Changed::Prompts,
-        2 => Changed::Resources,
-        _ => Changed::Resource("a://0".into()),
+        0 => Change::Tools,
+        1 => Change::Prompts,
+        2 => Change::Resources,
+        _ => Change::Resource("a://0".into()),
     }
 }
