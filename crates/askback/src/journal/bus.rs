@@ -5,7 +5,7 @@ use super::{CallId, SessionId, StoreFuture};
 /// The longest hint, in bytes.
 pub const MAX_HINT_BYTES: usize = 1 << 10;
 
-/// How many hints a bus keeps for processes that have yet to hear them, if it keeps them itself.
+/// How many hints a bus that stores them keeps for slower readers.
 pub(crate) const MAX_HINTS_KEPT: usize = 1024;
 
 /// The subject of a hint.
@@ -25,25 +25,25 @@ pub enum Topic {
 pub struct HeardHints {
     /// The hints, in the order in which they were published.
     pub hints: Vec<(Topic, Vec<u8>)>,
-    /// The place behind them, from which the next ones are heard.
+    /// The cursor after the last hint: pass it to the next call.
     pub cursor: u64,
-    /// Whether hints before these may have been lost: the process has to look at everything again.
+    /// Whether earlier hints may have been lost. If so, the process has to check everything again.
     pub has_gap: bool,
 }
 
 /// Tells the processes of a service to look at something, such as the [journal](super::Journal).
 ///
-/// A hint may be lost, and may be heard by the process that published it. A hint that is lost costs only time. It has at most
-/// [`MAX_HINT_BYTES`], and what is confidential in it is sealed.
+/// A bus may lose a hint, which only delays the work, and a process may receive its own hints. A hint has at most
+/// [`MAX_HINT_BYTES`]; confidential data in it is sealed.
 ///
-/// [`MemoryJournal`](super::MemoryJournal) is the bus of the servers of one process. A
-/// [`SqliteStore`](crate::store::SqliteStore) is one for the processes of one machine; it passes on no hints about calls,
-/// because the logs of calls are read as often as its hints.
+/// [`MemoryJournal`](super::MemoryJournal) is a bus for the servers of one process.
+/// [`SqliteStore`](crate::store::SqliteStore) is one for the processes of one machine. It does not pass on hints about
+/// calls, because the processes read the logs of calls as often as they read hints.
 pub trait Bus: Send + Sync {
-    /// Publishes a hint. It never waits.
+    /// Publishes a hint without waiting.
     fn publish(&self, topic: Topic, hint: &[u8]);
 
-    /// Waits for hints behind a cursor. Without one, returns at once with the cursor of the present.
+    /// Waits for hints after a cursor. Without a cursor, returns the current one at once.
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints>;
 }
 

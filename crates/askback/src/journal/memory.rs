@@ -15,7 +15,7 @@ use super::{
 };
 use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
 
-/// A journal in memory: for tests, and for a fleet of servers in one process.
+/// A journal in memory, for tests and for a fleet of servers in one process.
 pub struct MemoryJournal {
     entries: Mutex<Entries>,
     hints: Mutex<Hints>,
@@ -52,12 +52,11 @@ struct Call {
     request: [u8; 16],
     owner: Option<Owner>,
     epoch: u32,
-    /// The process that works on it.
     lease: Option<Lease>,
     wake: Option<Millis>,
     record: Vec<u8>,
     status: Option<Vec<u8>>,
-    /// The answers by the numbers of their questions; `None` once they are part of the record.
+    /// The answers by question number; `None` once they are part of the record.
     answers: BTreeMap<u32, Option<Vec<u8>>>,
     first_event: u64,
     events: Vec<Event>,
@@ -79,7 +78,7 @@ impl Session {
 }
 
 impl MemoryJournal {
-    /// An empty journal of at most `max_bytes`.
+    /// Creates an empty journal of at most `max_bytes`.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             entries: Mutex::new(Entries {
@@ -96,7 +95,7 @@ impl MemoryJournal {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing below panics half-way, so what a poisoned lock guards is whole.
+        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -153,7 +152,7 @@ impl Call {
         }
     }
 
-    /// Whether a process has to go on with it.
+    /// Whether a process has to continue the call.
     fn is_due(&self, now: Millis) -> bool {
         match self.lease {
             _ if self.is_over => false,
@@ -176,7 +175,7 @@ impl Entries {
         }
     }
 
-    /// Keeps something of a session. What is kept of others gives way.
+    /// Stores a note about a session, and removes older notes if there is no room.
     fn keep(&mut self, id: SessionId, session: Session) -> Result<(), StoreError> {
         self.sessions.remove(&id);
         loop {
@@ -216,7 +215,7 @@ impl Entries {
         let events: usize = request.events.iter().map(|event| event.message.len()).sum();
         let status = request.status.map_or(0, <[u8]>::len);
         let size = OVERHEAD + request.record.len() + status + events;
-        // The share of an owner is for calls that begin: one that goes on is not lost for another.
+        // The owner's share limits new calls only: a running call is never lost for lack of room.
         let owner = request.owner.filter(|_| known.is_none());
         share::admit_claim(self.held(owner), size, self.max_bytes)?;
         let call = self.calls.entry(request.call).or_insert_with(|| Call {
@@ -327,7 +326,7 @@ impl Bus for MemoryJournal {
         Box::pin(async move {
             loop {
                 let mut told = pin!(self.told.notified());
-                // From here on no hint is missed.
+                // From here on, no hint is missed.
                 told.as_mut().enable();
                 let heard = {
                     let hints = self.hints();

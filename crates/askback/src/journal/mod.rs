@@ -1,8 +1,8 @@
-//! Calls that wait for a person, written down so that any process of a service can go on with them.
+//! Calls that wait for a user, stored so that any process of a service can continue them.
 //!
-//! A server with a [`Fleet`](crate::Fleet) keeps no call in memory that waits for an answer. The state of its flow
-//! and the messages for its client are *parked* in a journal, and the handler is dropped. The process that receives the
-//! answer takes the call, which only one process can do, and runs the handler again from its record.
+//! A server with a [`Fleet`](crate::Fleet) does not keep waiting calls in memory. It *parks* the state of the flow and
+//! the messages for the client in a journal, and drops the handler. The process that receives the answer takes the
+//! call, which only one process can do, and runs the handler again from its record.
 //!
 //! # The life of a call
 //!
@@ -13,34 +13,34 @@
 //!    +--- its lease is over: due ----------------------+
 //! ```
 //!
-//! - A call is in the journal from its first question on. Before that, a process that ends takes the call with it.
-//! - Each time a process takes a call, its **epoch** grows by one. Who parks or finishes with an older epoch has
-//!   [lost](ParkOutcome::Lost) it, and what it brings is not kept.
-//! - A process that works on a call holds a **lease**, and renews it. When the lease is over,
-//!   [`due`](Journal::due) gives the call to another process.
-//! - A **task** is in the journal from its beginning. It is parked with a lease, because its process goes on with it, and
-//!   it has a **status** that can be read without taking it. Its session is its owner.
+//! - A call enters the journal with its first question. If the process ends before that, the call is lost.
+//! - Each time a process takes a call, its **epoch** grows by one. A process that parks or finishes a call with an
+//!   older epoch has [lost](ParkOutcome::Lost) the call, and the journal ignores what it sent.
+//! - A process that works on a call holds a **lease**, and renews it. When the lease expires, [`due`](Journal::due)
+//!   gives the call to another process.
+//! - A **task** is in the journal from its start. It is parked with a lease, because its process continues it, and it
+//!   has a **status** that can be read without taking it. Its session is its owner.
 //! - **The first answer to a question counts.** Later ones are [duplicates](AnswerOutcome::Duplicate).
-//! - The messages for the client are a **log**. They are numbered without a gap, and the process that has the client's
+//! - The messages for the client are a **log**. They are numbered without gaps, and the process that has the client's
 //!   stream reads them.
 //!
 //! # What a journal sees
 //!
-//! Records, answers and messages are sealed before they come here, and opened only for the principal whose call it is.
+//! Records, answers and messages are sealed before the journal gets them, and only the call's principal can open them.
 //!
 //! # Time and room
 //!
-//! As in a [store](crate::store): times are given by the caller, and entries are counted in bytes, in all and for each
-//! [`Owner`]. A call for which there is no room is refused before it is parked. What is kept of the sessions of an owner gives
-//! way to newer sessions of that owner.
+//! As in a [store](crate::store), the caller passes the time, and entries are counted in bytes, in total and per
+//! [`Owner`]. If there is no room for a call, parking it fails. Notes about an owner's sessions are removed to make
+//! room for newer sessions of the same owner.
 //!
-//! # A journal of your own
+//! # Your own journal
 //!
-//! It implements [`Journal`] and passes `askback::testing::check_journal` (feature `testing`). A [`Bus`] passes
+//! Implement [`Journal`] and run `askback::testing::check_journal` (feature `testing`) on it. For a [`Bus`], run
 //! `check_bus`.
 
-// A new fact of a call is a member of the sealed `Record` (`server/fleet/record.rs`). If a journal must see it, to find or
-// count calls, it is a field of `ParkRequest` instead, and each journal keeps it.
+// A new fact of a call belongs in the sealed `Record` (`server/fleet/record.rs`). If a journal must read it, to find or
+// count calls, make it a field of `ParkRequest` instead, which every journal then stores.
 
 mod bus;
 mod memory;
@@ -56,24 +56,24 @@ pub(crate) use bus::MAX_HINTS_KEPT;
 pub use bus::{Bus, HeardHints, MAX_HINT_BYTES, Topic};
 pub use memory::MemoryJournal;
 
-/// A call, in every process of a service.
+/// The id of a call, the same in every process of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub [u8; 16]);
 
-/// A session, in every process of a service.
+/// The id of a session, the same in every process of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub [u8; 16]);
 
-/// A process of a service. It is drawn when the process starts.
+/// The id of a process of a service, drawn at random when the process starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub [u8; 8]);
 
-/// The lease of a process on a call.
+/// A process's lease on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// The process.
     pub node: NodeId,
-    /// When the lease is over unless it is renewed.
+    /// When the lease ends unless it is renewed.
     pub until: Millis,
 }
 
@@ -84,49 +84,49 @@ pub struct ParkRequest<'a> {
     pub call: CallId,
     /// Its session.
     pub session: SessionId,
-    /// Which request of the session it answers, as a digest of the request's id.
+    /// A digest of the id of the request that the call answers.
     pub request: [u8; 16],
-    /// Whose call it is; `None` if the server does not know who asks.
+    /// The owner of the call; `None` if the caller is not authenticated.
     pub owner: Option<Owner>,
     /// The epoch in which it was taken; 0 if it is not in the journal yet.
     pub epoch: u32,
     /// The sealed record with which the next process continues the call.
     pub record: &'a [u8],
-    /// The sealed status of a task. It replaces the status before.
+    /// The sealed status of a task. It replaces the previous status.
     pub status: Option<&'a [u8]>,
-    /// The questions whose answers are part of the record now, and those that are withdrawn.
+    /// The questions whose answers are now part of the record, and the withdrawn ones.
     pub settled: &'a [u32],
-    /// The messages for the client, sealed; numbered from `first_event` on.
+    /// The sealed messages for the client, numbered from `first_event`.
     pub events: &'a [Event],
-    /// The number of the first of them. In the first request, the log begins with it.
+    /// The number of the first message. The log begins with the number in the first request.
     pub first_event: u64,
-    /// When a process has to go on with it though no answer comes.
+    /// When a process has to continue the call even if no answer came.
     pub wake: Option<Millis>,
-    /// The lease with which this process goes on with the call; `None` if the call waits.
+    /// The lease with which this process continues the call; `None` if the call waits.
     pub keep: Option<Lease>,
-    /// The time.
+    /// The current time.
     pub now: Millis,
-    /// When it may be removed.
+    /// When the call may be removed.
     pub expires: Millis,
 }
 
 /// A message for the client of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The number of the question that it asks, if it asks one.
+    /// The number of the question, if the message asks one.
     pub ask: Option<u32>,
-    /// The message, sealed.
+    /// The sealed message.
     pub message: Vec<u8>,
 }
 
 /// The outcome of parking a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParkOutcome {
-    /// It is written down, and waits unless the process keeps it.
+    /// The call is parked. It waits unless this process keeps it.
     Waiting,
-    /// An answer came meanwhile: the same process goes on with it, in the same epoch.
+    /// An answer came in the meantime: this process continues the call, in the same epoch.
     Answered(TakenCall),
-    /// Another process has taken it, or it was cancelled: nothing was kept.
+    /// Another process took the call, or it was cancelled. Nothing was stored.
     Lost,
 }
 
@@ -141,11 +141,11 @@ pub struct TakenCall {
     pub epoch: u32,
     /// The record with which it was parked.
     pub record: Vec<u8>,
-    /// The answers that are not part of the record, by the numbers of their questions.
+    /// The answers that are not part of the record, with their question numbers.
     pub answers: Vec<(u32, Vec<u8>)>,
-    /// The number of the next message of its log.
+    /// The number of the next message in its log.
     pub next_event: u64,
-    /// Whether another process worked on it, whose lease is over.
+    /// Whether another process worked on it and let its lease expire.
     pub was_interrupted: bool,
 }
 
@@ -154,28 +154,29 @@ pub struct TakenCall {
 pub struct AnswerRequest<'a> {
     /// The call that asked.
     pub call: CallId,
-    /// The session in which the answer came. That of the call, or the call is not known.
+    /// The session in which the answer came. If it is not the call's session, the outcome is
+    /// [`Unknown`](AnswerOutcome::Unknown).
     pub session: SessionId,
     /// The number of the question.
     pub ask: u32,
-    /// The answer, sealed.
+    /// The sealed answer.
     pub reply: &'a [u8],
-    /// The process that received it, and for how long it takes the call.
+    /// The process that received the answer, and the lease with which it takes the call.
     pub lease: Lease,
-    /// The time.
+    /// The current time.
     pub now: Millis,
 }
 
 /// The outcome of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerOutcome {
-    /// There is no such call in this session (any more).
+    /// The session has no such call, or not any more.
     Unknown,
-    /// The question was answered before.
+    /// The question was already answered.
     Duplicate,
-    /// The answer is kept, for the process that works on the call now.
+    /// The answer is stored for the process that works on the call now.
     Kept,
-    /// The answer is kept, and the call taken.
+    /// The answer is stored, and the call is taken.
     Taken(TakenCall),
 }
 
@@ -184,44 +185,44 @@ pub enum AnswerOutcome {
 pub struct FinishRequest<'a> {
     /// The call.
     pub call: CallId,
-    /// The epoch in which it was taken. `None` ends it for the process that works on it, too.
+    /// The epoch in which it was taken. `None` ends the call in any epoch, even if a process works on it.
     pub epoch: Option<u32>,
     /// Its last messages, sealed.
     pub events: &'a [Event],
     /// The last status of a task, sealed.
     pub status: Option<&'a [u8]>,
-    /// Until when its client may come back for them.
+    /// How long its client may still fetch the messages.
     pub expires: Millis,
 }
 
-/// The state of a task, as it can be read without taking it.
+/// The state of a task, readable without taking the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskState {
     /// Its last status, sealed.
     pub status: Vec<u8>,
-    /// The questions that are answered, by their numbers.
+    /// The numbers of the questions that are answered.
     pub answered: Vec<u32>,
 }
 
-/// A session of which something is kept.
+/// A session that the journal stores something about.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRequest {
     /// The session.
     pub session: SessionId,
-    /// Whose session it is; `None` if the server does not know who asks.
+    /// The owner of the session; `None` if the caller is not authenticated.
     pub owner: Option<Owner>,
-    /// The time.
+    /// The current time.
     pub now: Millis,
-    /// When it may be forgotten.
+    /// When the entry may be removed.
     pub expires: Millis,
 }
 
 /// A part of the log of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// The messages, from the number that was asked for on.
+    /// The messages, starting with the requested number.
     pub events: Vec<LogEvent>,
-    /// Whether no more messages come behind these.
+    /// Whether these are the last messages.
     pub is_over: bool,
 }
 
@@ -230,27 +231,27 @@ pub struct Log {
 pub struct LogEvent {
     /// Its number.
     pub number: u64,
-    /// Whether it asks a question that is answered.
+    /// Whether it asks a question that has been answered.
     pub is_answered: bool,
-    /// The message, sealed.
+    /// The sealed message.
     pub message: Vec<u8>,
 }
 
-/// Where calls are parked.
+/// Stores parked calls.
 ///
-/// The [module](self) says what a journal must keep to. Each method is done whole or not at all, also if its future is
-/// dropped.
+/// The [module](self) has the rules that a journal must follow. Each method takes effect completely or not at all, even
+/// if its future is dropped.
 pub trait Journal: Send + Sync {
-    /// Parks a call, with the messages for its client.
+    /// Parks a call with the messages for its client.
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
 
-    /// Keeps the first answer to a question, and takes the call if no process works on it.
+    /// Stores the first answer to a question, and takes the call if no process works on it.
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome>;
 
-    /// Ends a call. Says whether the process had it still; otherwise nothing was kept.
+    /// Ends a call. Returns whether the process still had the call; if not, nothing was stored.
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool>;
 
-    /// Returns at most so many messages of a call behind a number; `None` if there is no such call in this session.
+    /// Returns up to `most` messages of a call after a number; `None` if this session has no such call.
     fn read(
         &self,
         call: CallId,
@@ -259,40 +260,40 @@ pub trait Journal: Send + Sync {
         most: usize,
     ) -> StoreFuture<'_, Option<Log>>;
 
-    /// Takes calls that have to go on: their time has come, or the lease of their process is over.
+    /// Takes up to `most` calls whose wake time has come or whose lease has expired.
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>>;
 
-    /// Renews the leases on these calls, each in its epoch. Returns the calls that the process does not have any more: they
-    /// were cancelled, or another process has taken them.
+    /// Renews the leases on these calls, each in its epoch. Returns the calls that the process has lost, because they
+    /// were cancelled or another process took them.
     fn renew<'a>(
         &'a self,
         held: &'a [(CallId, u32)],
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>>;
 
-    /// Replaces the status of a task, if a process works on it in this epoch. The status of a task that is parked says what
-    /// it asks.
+    /// Replaces the status of a task if a process works on it in this epoch. A parked task keeps the status it was
+    /// parked with, which has its questions.
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()>;
 
     /// Returns the state of a task; `None` if this session has no such task.
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>>;
 
-    /// Removes the call that answers this request of a session. Says whether there was one that was not over.
+    /// Removes the call that answers this request of a session. Returns whether such a call was running.
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool>;
 
-    /// Keeps something about a session that its id does not say, sealed; the last one counts.
+    /// Stores a sealed note about a session. A later note replaces it.
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()>;
 
-    /// Ends a session for all processes, and removes its calls.
+    /// Ends a session for all processes and removes its calls.
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()>;
 
-    /// Returns what is known of a session.
+    /// Returns what the journal knows about a session.
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote>;
 
-    /// Returns the sessions that were ended at `since` or later.
+    /// Returns the sessions that ended at `since` or later.
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>>;
 
-    /// Removes what expired at `now` or before, and says how many entries that were.
+    /// Removes entries that expired at `now` or earlier, and returns how many.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 }
 
@@ -368,7 +369,7 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 /// The state of a session in a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionNote {
-    /// Whether it has ended.
+    /// Whether the session has ended.
     pub is_ended: bool,
     /// The last [note](Journal::note).
     pub note: Option<Vec<u8>>,

@@ -14,7 +14,7 @@ use crate::store::{
     sqlite::{Table, blob, count, integer},
 };
 
-/// A call to be parked, of its own: the store's thread may outlive the request.
+/// An owned [`ParkRequest`]: the store's thread may outlive the caller's request.
 struct OwnParkRequest {
     call: CallId,
     session: SessionId,
@@ -71,7 +71,7 @@ impl OwnParkRequest {
         let events: usize = self.events.iter().map(|event| event.message.len()).sum();
         let status = self.status.as_ref().map_or(0, Vec::len);
         let size = OVERHEAD + self.record.len() + status + events;
-        // The share of an owner is for calls that begin: one that goes on is not lost for another.
+        // The owner's share limits new calls only: a running call is never lost for lack of room.
         let owner = self.owner.filter(|_| !is_known);
         let held = Table::Calls.held(transaction, owner)?;
         share::admit_claim(held, size, max_bytes)?;
@@ -149,7 +149,7 @@ fn append(
     Ok(())
 }
 
-/// A call as the process sees it that has taken it.
+/// Builds the call for the process that has taken it.
 fn taken(
     transaction: &Transaction<'_>,
     call: CallId,
@@ -293,7 +293,7 @@ fn set_status(
     Ok(())
 }
 
-/// Keeps a note of a session, or that it has ended. What is kept of others gives way.
+/// Stores a note about a session, or that it has ended, and removes older notes if there is no room.
 fn keep(
     transaction: &Transaction<'_>,
     session: &SessionRequest,
@@ -347,7 +347,7 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
     })
 }
 
-/// How often the hints of other processes are looked for.
+/// How often to poll for other processes' hints.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn hints_after(connection: &Connection, after: Option<u64>) -> Result<HeardHints, StoreError> {
@@ -485,7 +485,7 @@ impl Journal for SqliteStore {
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
         Box::pin(async move {
-            // A transaction that writes would delay other processes, and usually no call is due.
+            // A write transaction would delay other processes, and usually no call is due.
             let due = self.run(move |connection| {
                 let mut select = connection.prepare(
                     "SELECT id FROM askback_calls WHERE is_over = 0 AND
@@ -504,7 +504,7 @@ impl Journal for SqliteStore {
             self.write(move |transaction| {
                 let mut all = Vec::new();
                 for call in due {
-                    // Another process may have taken it, or parked it again, meanwhile.
+                    // Another process may have taken it or parked it again in the meantime.
                     let is_due: bool = transaction.query_row(
                         "SELECT count(*) > 0 FROM askback_calls WHERE id = ?1 AND
                              (node IS NULL AND wake <= ?2 OR node IS NOT NULL AND lease <= ?2)",

@@ -1,4 +1,4 @@
-//! A store whose claims are files in a folder, which the processes of one machine share.
+//! A store that keeps claims in files, shared by the processes of one machine.
 
 use std::{
     collections::HashMap,
@@ -24,32 +24,32 @@ use crate::{
     private_file::{self, Creation},
 };
 
-/// How long a process may take to write a file before its draft is taken for abandoned.
+/// How long a process may take to write a file. An older draft is abandoned, and removed.
 const DRAFT_TTL: Duration = Duration::from_secs(60 * 60);
 
-/// If the clock jumps forward by more than this, no claim is removed for as long.
+/// If the clock jumps forward by more than this, no claim is removed for the same time.
 const CLOCK_JUMP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a claim is tried that another process may have made and removed in between.
+/// How often to retry a claim that other processes create and remove at the same time.
 const CLAIM_ATTEMPTS: u32 = 8;
 
-/// A store that keeps each claim in a file of its own, in a folder that the processes of one machine share.
-/// A server that is given no store uses one next to its key file.
+/// A store that keeps each claim in its own file, in a folder shared by the processes of one machine. It is the default
+/// if a server is given no store, in a folder next to its key file.
 ///
-/// A claim survives the end of its process and a power failure: it is on the disk before the effect begins.
-/// The folder belongs to its owner alone (0700, the files 0600), because the values of commits are stored as
-/// they are. It must be on a file system with hard links.
+/// Claims survive a crash and a power failure, because they are on the disk before the effect begins. The folder and
+/// its files are private to their owner (0700 and 0600), because the values of commits are not encrypted. The file
+/// system must support hard links.
 ///
-/// If a process ends in the middle of an effect, the claim is [abandoned](Claim::Abandoned) at once: each process
-/// holds a lock on a file in the folder. On a file system without locks the claim is abandoned at the end of its lease.
+/// If a process ends in the middle of an effect, the claim is [abandoned](Claim::Abandoned) at once, because each
+/// process holds a lock on a file in the folder. On a file system without locks, it is abandoned when its lease ends.
 ///
-/// States that are too large for their clients stay in the memory of the process. If it ends, the client is
-/// told that its state has expired.
+/// States that are too large for their clients stay in the memory of the process. If the process ends, the client gets
+/// the error that its state has expired.
 ///
-/// It keeps at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of claims, and as
-/// many of states, unless it is opened with [another bound](Self::open_with). Each process counts what it
-/// claims, and reads what the others claimed with each [`purge`](Store::purge), so several processes may go
-/// over the bound for a while. On most file systems a claim takes at least 4 KiB of the disk.
+/// The store holds at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of claims, and as
+/// many of states, unless it is opened with [another limit](Self::open_with). Each process counts its own claims, and
+/// reads the others' claims in [`purge`](Store::purge), so several processes together may exceed the limit for a while.
+/// On most file systems a claim takes at least 4 KiB of disk space.
 #[derive(Debug)]
 pub struct FileStore {
     claims: Arc<Claims>,
@@ -60,7 +60,7 @@ struct Claims {
     folder: PathBuf,
     max_bytes: usize,
     process: ProcessLock,
-    /// The claims that are known to be in the folder; read with the first claim. Locked while this process writes.
+    /// The known claims in the folder; read before the first claim. Locked while this process writes.
     shelf: Mutex<Option<Shelf<ClaimId, Finished>>>,
     clock: Mutex<ClockWatch>,
 }
@@ -72,21 +72,21 @@ struct ClockWatch {
     jumped: Option<Instant>,
 }
 
-/// Whether a claim has its value, and does not change any more.
+/// Whether a claim has its final value.
 type Finished = bool;
 
-/// The name of a claim's file: the flow, and a digest of the commit's name.
+/// The name of a claim's file: the flow and a digest of the commit's name.
 type ClaimId = [u8; 32];
 
-/// The first line of a file. The value follows.
+/// The first line of a file, before the value.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     lease_end: Millis,
     expires: Millis,
     owner: Option<[u8; 16]>,
-    /// The process that claimed it, if others can tell whether that has ended.
+    /// The process that claimed it; `None` if the file system has no locks.
     process: Option<ProcessId>,
-    /// The bytes that the claim counts for.
+    /// The bytes that the claim counts as.
     size: usize,
     value_bytes: usize,
     /// The length of the value, if the commit is finished.
@@ -98,31 +98,31 @@ enum Content {
     Absent,
     Running(Header),
     Done(Header, Vec<u8>),
-    /// It was cut short or changed, so what became of the commit is unknown.
+    /// The file was truncated or changed, so the outcome of the commit is unknown.
     Unreadable,
 }
 
 impl FileStore {
-    /// Opens the store in this folder, which is created if it is not there.
+    /// Opens the store in this folder, and creates the folder if it does not exist.
     ///
-    /// Waits for the disk: not for an async task to call.
+    /// Blocks on disk access, so do not call it in an async task.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be created or written, has no hard links, is a symbolic link, belongs to another user,
-    /// or is open to other users.
+    /// If the folder cannot be created or written, does not support hard links, is a symbolic link, belongs to another
+    /// user, or is open to other users.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_with(folder, Limits::default().asking.store_bytes)
     }
 
-    /// [`FileStore::open`], with another bound on the bytes of claims, and again of states. All processes that
-    /// share the folder should give it the same.
+    /// Like [`FileStore::open`], with another limit on the bytes of claims, and the same limit on the bytes of states.
+    /// All processes that share the folder should use the same limit.
     ///
     /// # Errors
     ///
     /// As [`FileStore::open`].
     pub fn open_with(folder: impl Into<PathBuf>, max_bytes: usize) -> Result<Self, StoreError> {
-        // Without a slash at the end, which would follow a link.
+        // Without a trailing slash, because the checks below would follow a symbolic link.
         let folder: PathBuf = folder.into().components().collect();
         private_file::create_folder(&folder)?;
         let metadata = folder.symlink_metadata()?;
@@ -138,7 +138,7 @@ impl FileStore {
                 path = folder.display()
             ))));
         }
-        // Better found out now than when an effect is about to happen.
+        // A problem should show up now rather than before the first effect.
         let process = ProcessLock::create(&folder)?;
         private_file::check_owner(&folder, &metadata, process.path())?;
         Ok(Self {
@@ -153,7 +153,7 @@ impl FileStore {
         })
     }
 
-    /// Has a thread that may block work on the claims.
+    /// Runs `work` on the blocking thread pool.
     fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Claims) -> Result<T, StoreError> + Send + 'static,
@@ -237,7 +237,7 @@ impl Claims {
                 keep(shelf, id, header.slot());
                 return Ok(Claim::Granted);
             }
-            // Another process was quicker.
+            // Another process created it first.
         }
         Err(failed(io::Error::other(format!(
             "{CLAIM_ATTEMPTS} attempts to create the claim {path} failed, as it was there and could not be read: look \
@@ -286,19 +286,19 @@ impl Claims {
         Ok(self.remove_expired(shelf, now))
     }
 
-    /// Removes the files of claims that have expired. How many that were.
+    /// Removes the files of expired claims, and returns how many.
     fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         if clock.has_jumped(now) {
             return 0;
         }
         let expired = shelf.purge(now).into_iter();
-        // Another process may have removed it; else the next scan finds it again.
+        // If another process has removed it, the next scan notices.
         let removed = expired.filter(|id| fs::remove_file(self.path(*id)).is_ok());
         removed.count()
     }
 
-    /// Updates the shelf with what is in the folder. If that fails, the shelf is unchanged.
+    /// Updates the shelf from the folder. If that fails, the shelf is unchanged.
     fn scan<'a>(
         &self,
         shelf: &'a mut Option<Shelf<ClaimId, Finished>>,
@@ -327,8 +327,8 @@ impl Claims {
         Ok(shelf)
     }
 
-    /// Removes the lock of a process that has ended, and a draft that was never whole. The age of a draft is the file
-    /// system's, and no concern of the caller's clock.
+    /// Removes the lock of a process that has ended, and abandoned drafts. A draft's age is measured with the file
+    /// system's time, not with the caller's clock.
     fn remove_leftover(&self, entry: &fs::DirEntry) {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
@@ -339,17 +339,18 @@ impl Claims {
             None => is_draft(name) && age.is_some_and(|age| age > DRAFT_TTL),
         };
         if is_leftover {
-            // If it cannot be removed, it stays until the next scan.
+            // If this fails, the next scan tries again.
             let _ = fs::remove_file(entry.path());
         }
     }
 
-    /// The slot of a claim, unless it was removed.
+    /// Returns the slot of a claim unless it was removed.
     fn slot(&self, id: ClaimId) -> Option<Slot<Finished>> {
         match read(&self.path(id)) {
             Ok(Content::Absent) => None,
             Ok(Content::Running(header) | Content::Done(header, _)) => Some(header.slot()),
-            // It stays until the operator removes it: when it expires is unknown. The next scan reads it again.
+            // The file stays until the operator removes it, because its expiry is unknown. The next scan reads it
+            // again.
             Ok(Content::Unreadable) | Err(_) => Some(Slot {
                 value: false,
                 owner: None,
@@ -364,14 +365,14 @@ impl Claims {
     }
 
     fn shelf(&self) -> MutexGuard<'_, Option<Shelf<ClaimId, Finished>>> {
-        // A panic half-way leaves the shelf empty or whole.
+        // After a panic the shelf is either empty or complete.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClockWatch {
-    /// Whether the clock went ahead of the process's own time by more than [`CLOCK_JUMP`], at `now` or less than that
-    /// span ago.
+    /// Whether the clock is ahead of the process's monotonic time by more than [`CLOCK_JUMP`], now or within the last
+    /// `CLOCK_JUMP`.
     fn has_jumped(&mut self, now: Millis) -> bool {
         let at = Instant::now();
         if let Some((last, since)) = self.last.replace((now, at)) {
@@ -416,7 +417,7 @@ fn keep(shelf: &mut Shelf<ClaimId, Finished>, id: ClaimId, slot: Slot<Finished>)
 
 fn read(path: &Path) -> io::Result<Content> {
     let read = fs::symlink_metadata(path).and_then(|metadata| {
-        // To open a FIFO would block.
+        // Opening a FIFO would block.
         let is_file = metadata.is_file();
         is_file.then(|| fs::read(path)).transpose()
     });
@@ -440,7 +441,7 @@ fn parse(content: &[u8]) -> Option<Content> {
     }
 }
 
-/// Whether a file has the name of a draft: of a claim, or of the lock of a process.
+/// Whether the file is the draft of a claim or of a process lock.
 fn is_draft(name: &str) -> bool {
     let drafted = name.strip_prefix('.').and_then(|name| {
         let (drafted, suffix) = name.rsplit_once('.')?;
@@ -462,7 +463,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads what [`hex`] writes.
+/// Parses the output of [`hex`].
 pub(super) fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |byte: u8| {
         let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');

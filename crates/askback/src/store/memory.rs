@@ -1,4 +1,4 @@
-//! A store in the memory of one process.
+//! A store in memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,11 +13,11 @@ use super::{
     lease_end,
 };
 
-/// A store in memory: at most once per process, forgotten when the process ends. It is bounded, as
-/// the [module](crate::store) says.
+/// A store in memory. Commits happen at most once per process, because the claims are lost when the process ends. The
+/// store is bounded as the [module](crate::store) describes.
 ///
-/// A server with this store draws a new key in each process, so that no call goes on in a process that has
-/// forgotten its claims. If you give it a lasting key all the same, it logs a warning when it is built.
+/// A server with this store draws a new key in each process, so that a process never continues a call whose claims it
+/// does not have. If you set a permanent key anyway, the server logs a warning when it is built.
 pub struct MemoryStore {
     shelves: Mutex<Shelves>,
 }
@@ -25,7 +25,7 @@ pub struct MemoryStore {
 struct Shelves {
     claims: Shelf<(FlowId, Arc<str>), ClaimState>,
     states: Shelf<[u8; 32], Vec<u8>>,
-    /// The bound of each.
+    /// The limit for claims, and again for states.
     max_bytes: usize,
 }
 
@@ -38,7 +38,7 @@ enum ClaimState {
 }
 
 impl MemoryStore {
-    /// An empty store of at most `max_bytes` for claims, and as many for states.
+    /// Creates an empty store of at most `max_bytes` for claims, and as many for states.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             shelves: Mutex::new(Shelves {
@@ -50,7 +50,7 @@ impl MemoryStore {
     }
 
     fn shelves(&self) -> MutexGuard<'_, Shelves> {
-        // Nothing below panics half-way, so what a poisoned lock guards is whole.
+        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -155,7 +155,7 @@ impl Shelves {
                 Eviction::OfOwner => self.states.first_of(state.owner),
                 Eviction::OfLargest => self.states.first_of_largest(),
             };
-            // Whoever has bytes has an entry.
+            // An owner with bytes has at least one entry.
             let Some(gone) = gone else { break };
             self.states.remove(&gone);
         }
@@ -176,15 +176,14 @@ pub(super) struct Shelf<K, V> {
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
     owners: HashMap<Option<Owner>, Holding<K>>,
-    /// The same owners by their bytes: with as many of them as there is room for, to look through all
-    /// would hold up everybody.
+    /// The owners ordered by their bytes. With many owners, a search through all of them would block every caller.
     by_bytes: BTreeSet<(usize, Option<Owner>)>,
 }
 
 pub(super) struct Slot<V> {
     pub(super) value: V,
     pub(super) owner: Option<Owner>,
-    /// The bytes that the slot counts for.
+    /// The bytes that the slot counts as.
     pub(super) size: usize,
     pub(super) expires: Millis,
 }
@@ -242,7 +241,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         }
     }
 
-    /// Adds an entry that is not there.
+    /// Adds a new entry.
     pub(super) fn insert(&mut self, key: K, slot: Slot<V>) {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
@@ -272,7 +271,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         Some(slot)
     }
 
-    /// Keeps an entry until the later of two moments; says whether there is one.
+    /// Extends an entry's expiry to the later time. Returns whether the entry exists.
     fn lengthen(&mut self, key: K, expires: Millis) -> bool {
         let Some(mut slot) = self.remove(&key) else {
             return false;
@@ -282,19 +281,19 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         true
     }
 
-    /// The entry of an owner that expires first.
+    /// The owner's entry that expires first.
     fn first_of(&self, owner: Option<Owner>) -> Option<K> {
         let (_, key) = self.owners.get(&owner)?.by_expiry.first()?;
         Some(key.clone())
     }
 
-    /// The entry that expires first of whoever has the most bytes.
+    /// The entry that expires first, of the owner with the most bytes.
     fn first_of_largest(&self) -> Option<K> {
         let (_, largest) = self.by_bytes.last()?;
         self.first_of(*largest)
     }
 
-    /// Removes what has expired, and returns the keys.
+    /// Removes expired entries, and returns their keys.
     pub(super) fn purge(&mut self, now: Millis) -> Vec<K> {
         let mut removed = Vec::new();
         while let Some((expires, key)) = self.by_expiry.first()

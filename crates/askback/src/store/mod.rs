@@ -1,10 +1,9 @@
-//! The storage of a server between two rounds: claims, so that an effect happens at most once, and
-//! states too large for their clients.
+//! A server's storage between rounds: claims, so that an effect happens at most once, and states that are too large for
+//! their clients.
 //!
-//! A client may send a round twice, lose the answer and ask again, or go back to an older round.
-//! The seal cannot tell (2026-07-28, basic/patterns/mrtr, Server Requirements: what may be
-//! consumed once only must be enforced by the server), so a commit first claims its name here.
-//!
+//! A client may send a round twice, lose the answer and ask again, or go back to an older round. The seal cannot detect
+//! this (2026-07-28, basic/patterns/mrtr, Server Requirements: the server must enforce one-time use), so a commit first
+//! claims its name here.
 //! # The life of a claim
 //!
 //! ```text
@@ -13,34 +12,37 @@
 //!                                +--lease over--> Abandoned --finish, late--+
 //! ```
 //!
-//! The call that is granted the claim performs the effect and finishes the claim with the value;
-//! every other call gets that value. A claim is granted once and cannot be given back: a process
-//! that stops in between leaves it abandoned, and then no process can know whether the effect
-//! happened. That is why there is no `release`: it would be one more way to do the effect twice, to
-//! save a person from a message they should read.
+//! The call that is granted the claim performs the effect and finishes the claim with the value; every other call gets
+//! that value. A claim is granted once and cannot be given back. If a process stops in between, the claim is abandoned,
+//! and no process can know whether the effect happened. There is no `release`, because it could run an effect twice,
+//! only to save a user from a message that they should read.
 //!
 //! # Waiting
 //!
-//! A store tells nobody that a claim was finished, as its processes may share no more than a
-//! file. Who finds a claim busy asks again, with a growing pause; that, like every clock, lives in
-//! the caller.
+//! A store does not notify anyone when a claim is finished, because its processes may share only a file. A caller that
+//! finds a claim busy asks again, with growing pauses. The caller does this, because a store has no clock.
 //!
 //! # Time
 //!
-//! Times are given by the caller, in [`Millis`]. What has expired may be removed at any time, and
-//! stays until then; an entry's expiry has therefore to lie behind the last moment at which a sealed
-//! state of its flow opens, and behind the skew of the clocks of all processes that share the
-//! store.
+//! The caller passes the time in [`Millis`]. Expired entries may be removed at any time, and remain valid until they
+//! are. An entry must therefore expire later than any sealed state of its flow, plus the clock skew between the
+//! processes that share the store.
 //!
 //! # Room
 //!
-//! Claims and states are bounded in bytes, each kind by itself, in all and for each [`Owner`]. A
-//! claim is never forgotten before its time, so a claim for which there is no room is refused,
-//! before its effect; so is that of an owner who has a 32nd of what the claims of all leave free, so
-//! that however many owners come, the next one finds room. The room for its value is set aside until it is finished. A
-//! state may be forgotten, as its client can make the call again: those of an owner who has an
-//! eighth of the room give way to newer ones of theirs, and where there is no room at all, those of
-//! whoever has the most.
+//! Claims and states are limited in bytes, each kind separately, in total and per [`Owner`].
+//!
+//! A claim is never removed before it expires. If there is no room for a claim, it is refused before its effect. It is
+//! also refused if its owner already has a 32nd of the space that all claims leave free, so there is always room for
+//! another owner. The space for a claim's value is reserved until the claim is finished.
+//!
+//! A state may be removed, because its client can repeat the call. If an owner has an eighth of the space, its oldest
+//! states are removed for its new ones. If the store is full, states of the largest owner are removed.
+//!
+//! # Your own store
+//!
+//! Implement [`Store`], use the functions of [`share`] to decide what there is room for, and run
+//! `askback::testing::check_store` (feature `testing`) on it, as the tests of this crate's stores do.
 //!
 //! # A store of your own
 //!
@@ -62,7 +64,7 @@ use std::time::Duration;
 use askback_core::future::BoxFuture;
 
 pub use askback_core::ask::{FlowId, Millis};
-/// The SQLite whose transactions [`SqliteStore::claim_in`] takes.
+/// The version of `rusqlite` that [`SqliteStore::claim_in`] takes.
 #[cfg(feature = "sqlite")]
 pub use askback_sql::rusqlite;
 pub use file::FileStore;
@@ -71,80 +73,78 @@ pub use owner::Owner;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// The future of a [`Store`].
+/// The future that a [`Store`] method returns.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A commit to be claimed.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimRequest<'a> {
-    /// Whose call commits; `None` where the server does not know who asks.
+    /// The owner of the call; `None` if the caller is not authenticated.
     pub owner: Option<Owner>,
     /// The flow of the call.
     pub flow: FlowId,
-    /// The name of the commit, which it has to itself in its flow.
+    /// The name of the commit, unique in its flow.
     pub name: &'a str,
-    /// The longest value it may be finished with, in bytes: a store sets that much aside.
+    /// The longest value that it may be finished with, in bytes. The store reserves this much.
     pub value_bytes: usize,
-    /// The time.
+    /// The current time.
     pub now: Millis,
-    /// How long from now the claim may take: one that is not finished then is taken for abandoned.
+    /// How long the claim may take. If it is not finished by then, it is abandoned.
     pub lease: Duration,
-    /// When the claim, finished or not, may be removed.
+    /// When the claim may be removed, finished or not.
     pub expires: Millis,
 }
 
-/// A state to be kept.
+/// A state to store.
 #[derive(Debug, Clone, Copy)]
 pub struct PutRequest<'a> {
-    /// Whose call the state is of; `None` where the server does not know who asks.
+    /// The owner of the call; `None` if the caller is not authenticated.
     pub owner: Option<Owner>,
-    /// The name under which a sealed state knows it.
+    /// The id by which a sealed state refers to it.
     pub id: [u8; 32],
-    /// The state, which the caller has encrypted.
+    /// The state, encrypted by the caller.
     pub bytes: &'a [u8],
-    /// The time.
+    /// The current time.
     pub now: Millis,
     /// When the state may be removed.
     pub expires: Millis,
 }
 
-/// Where claims and spilled states are kept.
+/// Stores claims and spilled states.
 ///
-/// A store that several processes share makes commits unique among all of them: [`FileStore`] and
-/// `SqliteStore` on one machine, a database of your own on several. [`MemoryStore`] does so within one
-/// process. The [module](self) says what a store must keep to.
+/// If several processes share a store, commits are unique among all of them: use [`FileStore`] or `SqliteStore` on one
+/// machine, and your own database on several. [`MemoryStore`] works within one process. The [module](self) has the
+/// rules that a store must follow.
 pub trait Store: Send + Sync {
-    /// Claims a commit, or says what became of the claim.
+    /// Claims a commit, or returns the state of the existing claim.
     ///
-    /// Of any number of callers, ever, at most one is granted it. Who asks for a claim that exists
-    /// gets its outcome, however full the store is and whoever asks.
+    /// At most one caller is ever granted the claim. If the claim exists, every caller gets its outcome, even if the
+    /// store is full.
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim>;
 
-    /// Keeps the value of a commit whose claim was granted, also when its lease is over.
+    /// Stores the value of a granted claim, even if its lease has ended.
     ///
-    /// Finishing again with the same value is allowed, as the first attempt may have failed after
-    /// it was written. There is always room for a value that is no longer than its claim said.
+    /// Finishing again with the same value is allowed, because the first attempt may have failed after the value was
+    /// written. There is always room for a value within the claim's limit.
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()>;
 
-    /// Keeps a state that a sealed one names by its id.
+    /// Stores a state that a sealed state refers to by its id.
     ///
-    /// Stores a state. The state under an id never changes: putting it again keeps the first bytes,
-    /// their owner and the later expiry.
+    /// The state of an id never changes: storing it again keeps the first bytes and owner, and the later expiry.
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()>;
 
-    /// The bytes kept under `id`, if they are still there.
+    /// Returns the bytes of `id` unless they were removed.
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>>;
 
-    /// Removes what expired at `now` or before, and says how many entries that were. A server calls
-    /// this now and then.
+    /// Removes entries that expired at `now` or earlier, and returns how many. The server calls this from time to time.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 
-    /// Whether claims are still there when this process has ended.
+    /// Whether claims survive the end of this process.
     ///
-    /// A state that a client holds opens as long as the key of its seal is known. If claims are gone by
-    /// then, a commit can happen twice, so a server with such a store draws a new key in each process. A
-    /// database answers `true`, the default. What is kept in memory, or in a file that is deleted with the
-    /// process, answers `false`. A store around another one returns the answer of that.
+    /// A client's state can be opened as long as the key of its seal is known. If the claims were lost by then, a
+    /// commit could happen twice, so a server whose store returns `false` draws a new key in each process. A database
+    /// returns `true`, the default. A store in memory, or in a file that is deleted with the process, returns `false`.
+    /// A store that wraps another one returns the inner store's value.
     fn outlives_process(&self) -> bool {
         true
     }
@@ -179,48 +179,46 @@ impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
 
 /// The outcome of an attempt to claim a commit.
 ///
-/// No other outcome is possible, so the enum is closed.
+/// The enum is exhaustive: there are no other outcomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// The caller has it, and performs the effect.
+    /// The caller has the claim, and performs the effect.
     Granted,
-    /// The effect has happened; this is the value it was finished with.
+    /// The effect has happened. This is its value.
     Done(Vec<u8>),
-    /// Somebody else is at work.
+    /// Another caller is performing the effect.
     Busy,
-    /// Another call began it, and has not finished in time or its process has ended: the outcome is unknown.
+    /// Another call claimed it, and its process ended or did not finish in time: the outcome is unknown.
     Abandoned,
 }
 
-/// Why a store could not do what it was asked. Nothing was claimed or kept.
+/// Why a store operation failed. Nothing was claimed or stored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no room for another claim, or a state is larger than the room there is for those of
-    /// its owner. The operator can give the store more.
+    /// There is no room for another claim, or the state is larger than the owner's room for states. The operator can
+    /// raise the limit.
     #[error("the store has no room for it: it may hold {max_bytes} bytes")]
     Full {
-        /// Its bound.
+        /// The limit of the store.
         max_bytes: usize,
     },
-    /// There is no room for another claim of this owner. A client is told so in these words.
+    /// There is no room for another claim of this owner. The client gets this message.
     #[error("as much is kept for you as may be; try again when some of it has expired")]
     ShareFull,
-    /// The value of a commit is longer than its claim said. The claim stays as it is; the caller is
-    /// to blame.
+    /// The value of a commit is longer than its claim allows. This is a bug in the caller. The claim is unchanged.
     #[error("the value of the commit is longer than the {max_bytes} bytes set aside for it")]
     TooLong {
-        /// The bound of its claim.
+        /// The limit of the claim.
         max_bytes: usize,
     },
-    /// A commit was finished that nobody has claimed, or whose claim was purged. The caller is to
-    /// blame.
+    /// The commit was never claimed, or its claim was purged. This is a bug in the caller.
     #[error("the commit was finished without a claim")]
     Unclaimed,
-    /// A commit was finished before with another value. The caller is to blame.
+    /// The commit is already finished with another value. This is a bug in the caller.
     #[error("the commit was finished before, with another value")]
     Finished,
-    /// The storage below failed.
+    /// The underlying storage failed.
     #[error("the store failed: {0}")]
     Failed(Box<dyn Error + Send + Sync>),
 }
@@ -235,7 +233,7 @@ fn failed(error: impl Error + Send + Sync + 'static) -> StoreError {
     StoreError::Failed(Box::new(error))
 }
 
-/// Returns when the lease of a claim made at `now` is over.
+/// Returns when the lease of a claim made at `now` ends.
 #[must_use]
 pub fn lease_end(now: Millis, lease: Duration) -> Millis {
     now.saturating_add(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX))

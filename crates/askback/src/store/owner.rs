@@ -1,19 +1,19 @@
-//! Whose entries a store counts together.
+//! The owner that a store counts an entry for.
 
 use std::fmt;
 
 use askback_core::ask::Principal;
 use sha2::{Digest, Sha256};
 
-/// Whose entries a store counts together, as a digest: a store need not know who that is.
+/// The owner that a store counts an entry for, as a digest: a store need not know the principal.
 ///
 /// `Debug` does not print it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub [u8; 16]);
 
 impl Owner {
-    /// The owner that a principal is: one and the same whichever client acts for them, so that
-    /// another client is no way to more room.
+    /// Returns the owner for a principal. It does not depend on the client, so a second client gives the same user no
+    /// extra room.
     #[must_use]
     pub fn of(principal: &Principal) -> Self {
         let Principal {

@@ -1,5 +1,5 @@
-//! A lock that a process holds until it ends, however it ends, so that the claims of a process that is gone are
-//! known at once.
+//! A lock that is released when its process ends for any reason, so that other processes detect abandoned claims at
+//! once.
 
 use std::{
     fs::{self, File},
@@ -12,10 +12,10 @@ use crate::{entropy::entropy, private_file};
 
 const PREFIX: &str = ".process-";
 
-/// The name of a process in a folder. It is random, so no later process has it.
+/// The name of a process in a folder. It is random, so it is never used again.
 pub(super) type ProcessId = [u8; 16];
 
-/// A locked file in the folder, which is removed in the end.
+/// A locked file in the folder, removed on drop.
 pub(super) struct ProcessLock {
     id: ProcessId,
     path: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// Creates a file in the folder. It is locked before it gets its name, so an unlocked file with such a name
+    /// Creates a file in the folder. It is locked before it gets its name, so an unlocked file with this kind of name
     /// belongs to a process that has ended.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         let id = entropy()?;
@@ -40,7 +40,7 @@ impl ProcessLock {
         Ok(Self { id, path, file })
     }
 
-    /// The name of this process, if others can tell whether it has ended.
+    /// The id of this process; `None` if the file system has no locks.
     pub(super) fn id(&self) -> Option<ProcessId> {
         self.file.as_ref().map(|_| self.id)
     }
@@ -52,15 +52,15 @@ impl ProcessLock {
 
 impl Drop for ProcessLock {
     fn drop(&mut self) {
-        // If it stays, the next scan of another process removes it.
+        // If this fails, another process removes it in its next scan.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Whether a process has ended. If the file system does not say, it has not.
+/// Whether a process has ended; `false` if the file system cannot tell.
 pub(super) fn has_ended(folder: &Path, id: &ProcessId) -> bool {
     match open(&path(folder, id)) {
-        // Shared, so that two processes that ask at once do not take each other for the one that holds it.
+        // A shared lock, so that two processes that check at once do not mistake each other for the holder.
         Ok(file) => file.try_lock_shared().is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
@@ -75,6 +75,6 @@ fn path(folder: &Path, id: &ProcessId) -> PathBuf {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // NFS wants both for a lock.
+    // NFS needs both for a lock.
     File::options().read(true).write(true).open(path)
 }

@@ -1,39 +1,38 @@
-//! How the room of a store is shared among owners: for whoever writes one.
+//! Shares the room of a store among owners. Use it to write your own store.
 //!
-//! A store counts the bytes of its claims, and again of its states, in all and for each
-//! [`Owner`](super::Owner). Before it keeps a claim it asks [`admit_claim`], before it keeps a state
-//! [`admit_state`], in the same transaction, and after what has expired was removed.
+//! A store counts the bytes of its claims and, separately, of its states, in total and per [`Owner`](super::Owner). It
+//! calls [`admit_claim`] before it stores a claim and [`admit_state`] before it stores a state, in the same
+//! transaction, and after it has removed expired entries.
 //!
-//! The share of an owner depends on the free room, so that however many come, the next one finds
-//! some: a store with fixed shares would be full for all once as many owners as shares have come.
+//! An owner's share depends on the free room, so there is always some left for the next owner. With fixed shares, the
+//! store would be full as soon as all shares are taken.
 
 use super::StoreError;
 
 /// The bytes of one kind that a store holds.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredBytes {
-    /// Those of all owners, and of nobody known.
+    /// The bytes of all owners, and of callers without an owner.
     pub in_all: usize,
-    /// Those of the owner in question; `None` where nobody knows who that is.
+    /// The bytes of the owner in question; `None` if the caller has no owner.
     pub by_owner: Option<usize>,
 }
 
-/// About what an entry takes besides its name and value, in bytes. A claim counts for this, its name
-/// and the room for its value; a state for this and its bytes.
+/// The approximate overhead of an entry, in bytes. A claim counts as this plus its name and the room for its value; a
+/// state counts as this plus its bytes.
 pub const OVERHEAD: usize = 256;
 
-/// An owner who has this part of what the claims of all leave free gets no more. Fifty owners that
-/// take what they can leave about a fifth of the store to others.
+/// An owner with this fraction of the space that claims leave free gets no more. Fifty owners that take all they can
+/// still leave about a fifth of the store to others.
 const CLAIMS: usize = 32;
 
-/// An owner may have this part of the room for states: theirs give way to newer ones.
+/// An owner may have this fraction of the room for states; then its oldest ones make room for new ones.
 const STATES: usize = 8;
 
-/// Checks that there is room for a claim of `size` bytes: what is granted is never forgotten for
-/// another.
+/// Checks that there is room for a claim of `size` bytes. Granted claims are never removed to make room.
 ///
-/// Of the owner, only what they have counts. What is set aside for a value is much, and mostly given
-/// back: to count that as well would leave a small store no room for anybody.
+/// The share counts what the owner already has, without the new claim. The space reserved for a value is large, and
+/// most of it is released later: if it counted too, no owner could use a small store.
 pub fn admit_claim(held: StoredBytes, size: usize, max_bytes: usize) -> Result<(), StoreError> {
     let free = max_bytes.saturating_sub(held.in_all);
     if size > free {
@@ -45,23 +44,23 @@ pub fn admit_claim(held: StoredBytes, size: usize, max_bytes: usize) -> Result<(
     }
 }
 
-/// Which state gives way to a new one of `size` bytes.
+/// Which state to remove for a new one of `size` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eviction {
-    /// None: there is room.
+    /// No state: there is room.
     None,
-    /// The owner's that expires first.
+    /// The owner's state that expires first.
     OfOwner,
-    /// Of whoever has the most, the one that expires first.
+    /// The state that expires first, of the owner with the most bytes.
     OfLargest,
 }
 
-/// Checks whether there is room for a state of `size` bytes. One that gives way ends a call that
-/// waits for its answer; its client may make it again. The store removes it and asks again.
+/// Checks whether there is room for a state of `size` bytes. Removing a state ends a call that waits for its answer;
+/// its client may make the call again. The store removes the state and then checks again.
 ///
 /// # Errors
 ///
-/// [`StoreError::Full`] where the state is larger than the room there is for those of its owner.
+/// [`StoreError::Full`] if the state is larger than the owner's room for states.
 pub fn admit_state(
     held: StoredBytes,
     size: usize,

@@ -1,4 +1,4 @@
-//! A store in an SQLite file, which several processes may share.
+//! A store in an SQLite file that several processes may share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,30 +15,29 @@ use super::{
     lease_end,
 };
 
-/// A store in an SQLite file. The feature `sqlite` links the SQLite of the system (3.37 or newer), or
-/// whichever another crate of the program brings; `sqlite-bundled` builds one.
+/// A store in an SQLite file. The feature `sqlite` links the system's SQLite (3.37 or newer), or the one that another
+/// crate of the program provides; `sqlite-bundled` builds its own.
 ///
-/// All processes that open the same file share its claims, and so do later ones: a claim survives
-/// whatever happens to the process, and a power failure too. The file belongs to its owner alone
-/// (0600), as the values of commits stand in it as they are.
+/// All processes that open the same file share its claims, including later ones: claims survive a crash and a power
+/// failure. The file is private to its owner (0600), because the values of commits are not encrypted.
 ///
-/// An author whose effect is a change in an SQLite database of their own keeps the claims there
-/// ([`create_tables`](Self::create_tables)) and writes claim, effect and value in one transaction
-/// ([`Ctx::commit_in`](crate::Ctx::commit_in)): they are committed together or not at all, and no
-/// outcome is ever unknown.
+/// If your effect is a change in your own SQLite database, keep the claims in the same database
+/// ([`create_tables`](Self::create_tables)), and write claim, effect and value in one transaction
+/// ([`Ctx::commit_in`](crate::Ctx::commit_in)): they are committed together or not at all, and no outcome is ever
+/// unknown.
 ///
-/// It keeps at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of
-/// claims and as many of states, unless it is opened with [another bound](Self::open_with). The
-/// file grows to about twice that, and does not shrink.
+/// The store holds at most [`limits.asking.store_bytes`](crate::limits::AskingLimits::store_bytes) of claims and as
+/// many of states, unless it is opened with [another limit](Self::open_with). The file grows to about twice that, and
+/// does not shrink.
 ///
-/// One thread of the store's own does the work. What was begun is done even if its future is
-/// dropped; dropping the store waits for it.
+/// The store has its own thread. Work that has begun finishes even if its future is dropped, and dropping the store
+/// waits for it.
 pub struct SqliteStore {
     file: SqliteFile,
     max_bytes: usize,
 }
 
-/// The tables of a store. An author may have them in a database of their own.
+/// The tables of a store. They can also be in an author's own database.
 const STORE: Schema = Schema {
     name: "store",
     version: 1,
@@ -49,7 +48,7 @@ const STORE: Schema = Schema {
     remedy: REMEDY,
 };
 
-/// The tables of a journal, which are in no author's database.
+/// The tables of a journal. They are never in an author's database.
 #[cfg(feature = "http-server")]
 const JOURNAL: Schema = Schema {
     name: "journal",
@@ -69,7 +68,7 @@ const SETTINGS: SqliteSettings = SqliteSettings {
     schemas: &[STORE, JOURNAL],
     #[cfg(not(feature = "http-server"))]
     schemas: &[STORE],
-    // A journal renews leases of 10 s in such a file.
+    // A journal renews leases of 10 s in this file.
     busy: Duration::from_secs(5),
     erases: false,
 };
@@ -167,7 +166,7 @@ const JOURNAL_TABLES: &str = "
         WHERE ended_at IS NOT NULL;
 ";
 
-/// Keeps `askback_held` in step with a table, whatever changes that: KIND stands for its name.
+/// Keeps `askback_held` in step with a table. KIND stands for the table's name.
 const TRIGGERS: &str = "
     CREATE TRIGGER askback_KIND_inserted AFTER INSERT ON askback_KIND BEGIN
         INSERT INTO askback_held (kind, owner, bytes)
@@ -196,15 +195,14 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// Those of a store.
     const ALL: [Self; 2] = [Self::Commits, Self::States];
 
-    /// Keeps the sums of the table in step with it.
+    /// Returns the triggers that keep the table's sums up to date.
     fn triggers(self) -> String {
         TRIGGERS.replace("KIND", self.kind())
     }
 
-    /// Its name, without the prefix.
+    /// Returns the name without the prefix.
     fn kind(self) -> &'static str {
         match self {
             Self::Commits => "commits",
@@ -216,7 +214,7 @@ impl Table {
         }
     }
 
-    /// Removes what has expired.
+    /// Removes expired rows.
     pub(crate) fn purge(
         self,
         transaction: &Transaction<'_>,
@@ -235,7 +233,7 @@ impl Table {
         Ok(transaction.execute(delete, [integer(now)])?)
     }
 
-    /// Returns the bytes in the table, in all and of an owner.
+    /// Returns the bytes in the table, in total and of an owner.
     pub(crate) fn held(
         self,
         transaction: &Transaction<'_>,
@@ -259,19 +257,19 @@ impl Table {
 }
 
 impl SqliteStore {
-    /// Opens the store in the file at `path`, which is created if it is not there.
+    /// Opens the store in the file at `path`, and creates the file if it does not exist.
     ///
-    /// Waits for the disk: not for an async task to call.
+    /// Blocks on disk access, so do not call it in an async task.
     ///
     /// # Errors
     ///
-    /// When the file cannot be created or opened, is no database, or is open to other users.
+    /// If the file cannot be created or opened, is not a database, or is open to other users.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, Limits::default().asking.store_bytes)
     }
 
-    /// [`SqliteStore::open`], with another bound on the bytes of claims, and again of states. All
-    /// processes that share the file should give it the same.
+    /// Like [`SqliteStore::open`], with another limit on the bytes of claims, and the same limit on the bytes of
+    /// states. All processes that share the file should use the same limit.
     ///
     /// # Errors
     ///
@@ -281,27 +279,25 @@ impl SqliteStore {
         Ok(Self { file, max_bytes })
     }
 
-    /// Creates the store's tables in an author's own database, if they are not there. Their names
-    /// begin with `askback_`.
+    /// Creates the store's tables in your own database, if they do not exist. Their names begin with `askback_`.
     ///
     /// # Errors
     ///
-    /// If they are there in another version, and those of SQLite.
+    /// If the tables exist in another version, or if SQLite fails.
     pub fn create_tables(connection: &Connection) -> Result<(), StoreError> {
         Ok(make_tables(connection, &[STORE])?)
     }
 
-    /// [`Store::claim`] within an author's own transaction, which [`Ctx::commit_in`](crate::Ctx::commit_in)
-    /// does for handlers, in a database that holds at most
-    /// `max_bytes` of claims.
+    /// Makes a [claim](Store::claim) within your own transaction, in a database that holds at most `max_bytes` of
+    /// claims. [`Ctx::commit_in`](crate::Ctx::commit_in) does this for handlers.
     ///
-    /// The claim exists when the transaction is committed, and never existed when it is rolled
-    /// back. Begin the transaction as immediate: SQLite refuses to turn a transaction that has read
-    /// into a writing one if another wrote in between.
+    /// The claim exists once the transaction is committed; a rollback removes it without a trace. Begin the transaction
+    /// as immediate: SQLite does not let a transaction that has read start to write if another connection wrote in
+    /// between.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::claim`] and of SQLite.
+    /// The errors of [`Store::claim`] and of SQLite.
     pub fn claim_in(
         transaction: &Transaction<'_>,
         commit: &ClaimRequest<'_>,
@@ -344,11 +340,11 @@ impl SqliteStore {
         Ok(Claim::Granted)
     }
 
-    /// [`Store::finish`] within an author's own transaction.
+    /// [Finishes](Store::finish) a claim within your own transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::finish`] and of SQLite.
+    /// The errors of [`Store::finish`] and of SQLite.
     pub fn finish_in(
         transaction: &Transaction<'_>,
         flow: FlowId,
@@ -412,7 +408,7 @@ impl SqliteStore {
                      (SELECT id FROM askback_states WHERE owner = ?1 ORDER BY expires LIMIT 1)",
                 [of],
             )?;
-            // Whoever has bytes has a state, unless somebody changed the sums by hand.
+            // An owner with bytes has a state, unless the sums were changed by hand.
             if gone == 0 {
                 break;
             }
@@ -431,13 +427,13 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// The bound of claims, and again of states.
+    /// The limit of claims, and again of states.
     #[cfg(feature = "http-server")]
     pub(crate) fn max_bytes(&self) -> usize {
         self.max_bytes
     }
 
-    /// Has the thread do `work` in a transaction that writes.
+    /// Runs `work` on the store's thread in a write transaction.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
@@ -452,7 +448,7 @@ impl SqliteStore {
         .await
     }
 
-    /// Has the thread do `work`, and does not wait for it.
+    /// Starts `work` on the store's thread, and does not wait for it.
     #[cfg(feature = "http-server")]
     pub(crate) fn begin(
         &self,
@@ -564,7 +560,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// SQLite's integers are signed; a moment beyond them is as good as never.
+/// SQLite's integers are signed. A time that does not fit is treated as never.
 pub(crate) fn integer(time: Millis) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
@@ -573,7 +569,7 @@ pub(crate) fn count(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// How an owner is written; nobody known is written as nothing.
+/// Returns an owner's bytes, which are empty without an owner.
 pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
     owner.map_or(&[], |owner| &owner.0)
 }
