@@ -1,4 +1,4 @@
-//! The description of a client in its first request. The server behind the bridge is told the same.
+//! Reads the client's description from its first request, for the server behind the bridge.
 
 use std::{future::poll_fn, io, sync::Arc};
 
@@ -14,9 +14,8 @@ use askback_core::{
 
 use crate::transport::ChannelEnds;
 
-/// The first request of a client that says what it is.
+/// The first request that describes the client.
 pub(super) struct ClientGreeting {
-    /// The request, as it was received.
     pub(super) message: Vec<u8>,
     pub(super) id: RequestId,
     pub(super) revision: Revision,
@@ -24,7 +23,8 @@ pub(super) struct ClientGreeting {
     pub(super) capabilities: ClientCapabilities,
 }
 
-/// Waits for the first request that says what its client is, and answers what comes before; `None` if the channel ends.
+/// Waits for the first request that describes the client, and answers requests before it. Returns `None` if the channel
+/// ends.
 pub(super) async fn receive(
     ends: &mut ChannelEnds,
     limits: &Limits,

@@ -1,9 +1,9 @@
-//! Servers whose requests are answered by another server (feature `bridge`).
+//! Servers that forward their requests to another server (feature `bridge`).
 //!
-//! [`Forward`] is the seam: [`ServerBuilder::forward`](crate::ServerBuilder::forward) makes a server that hands its
-//! requests on. [`Bridge`] is what most proxies need of it: one upstream server for each client, with its requests, lists,
-//! notifications and questions, also if the two sides speak different revisions. A question goes to the client if it takes
-//! it, and else to [`Answers`].
+//! [`Forward`] is the extension point: [`ServerBuilder::forward`](crate::ServerBuilder::forward) makes a server that
+//! forwards its requests. [`Bridge`] has what most proxies need: one upstream server per client, with all requests,
+//! lists, notifications and questions, even if the two sides speak different revisions. Questions go to the client if
+//! it supports them, and otherwise to [`Answers`].
 //!
 //! ```no_run
 //! use askback::{bridge::Bridge, transport};
@@ -48,21 +48,21 @@ use crate::{
     transport::{Channel, ChannelEnds, Connect},
 };
 
-/// Answers the questions that a client does not take.
+/// Answers the questions that a client does not support.
 pub trait Answers: Send + Sync + 'static {
-    /// Returns the kinds of questions that are answered. Servers are told that each client takes them.
+    /// Returns the kinds of questions that this answers. Servers see them as capabilities of every client.
     fn capabilities(&self) -> ClientCapabilities;
 
     /// Answers a question. The future is dropped if the question is withdrawn.
     ///
     /// # Errors
     ///
-    /// The server is answered with this error.
+    /// The server gets this error as the answer.
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>>;
 }
 
-/// Answers no question: servers are told what the client takes. A question of another kind is declined, and the answer says that
-/// no person was asked.
+/// Answers no questions, so servers see only the client's own capabilities. Questions of other kinds are declined, and
+/// the answer says that no user was asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAnswers;
 
@@ -75,7 +75,7 @@ impl Answers for NoAnswers {
         Box::pin(async move {
             match question.request {
                 InputRequest::Elicit(_) => {
-                    // No person was asked.
+                    // No user was asked.
                     let declined = ElicitResult::decline().answered_by(AnswerSource::Client);
                     Ok(InputResponse::Elicit(declined))
                 }
@@ -85,12 +85,12 @@ impl Answers for NoAnswers {
     }
 }
 
-/// Passes what a client says on to a server of its own, and back.
+/// Connects each client to its own upstream server.
 ///
-/// Between equal revisions, requests and results pass as they are, also methods and members that no revision has. A client
-/// of any revision can use a server of any. A server of a handshake revision waits for answers: its call is parked until
-/// a client of 2026-07-28 sends the next round, up to
-/// [`limits.asking.round_ttl`](crate::limits::AskingLimits::round_ttl), in this process.
+/// If both sides speak the same revision, requests and results pass unchanged, even unknown methods and members.
+/// Otherwise the bridge converts: any client can use any server. A server of a handshake revision waits for answers, so
+/// its call is parked in this process until a client of 2026-07-28 sends the next round, for up to
+/// [`limits.asking.round_ttl`](crate::limits::AskingLimits::round_ttl).
 #[derive(Clone)]
 pub struct Bridge {
     upstream: Arc<dyn Fn() -> Box<dyn Connect> + Send + Sync>,
@@ -100,7 +100,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// A bridge to the server that this way leads to. It is opened for each client.
+    /// Creates a bridge. `upstream` opens a connection to the server for each client.
     pub fn new<C: Connect>(upstream: impl Fn() -> C + Send + Sync + 'static) -> Self {
         Self {
             upstream: Arc::new(move || Box::new(upstream())),
@@ -110,43 +110,43 @@ impl Bridge {
         }
     }
 
-    /// Sets what answers the questions that a client does not take. Without it they are not asked.
+    /// Sets what answers the questions that a client does not support. By default they are not asked.
     #[must_use]
     pub fn answers(mut self, answers: impl Answers) -> Self {
         self.answers = Arc::new(answers);
         self
     }
 
-    /// Sets the function that is told what clients are not: lines of the server's standard error, questions that were
-    /// refused, and what went wrong. It must not block.
+    /// Sets a function that receives events which do not go to clients: lines of the server's standard error, refused
+    /// questions, and failures. It must not block.
     #[must_use]
     pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
         self.event = Some(Arc::new(hear));
         self
     }
 
-    /// Sets the limits of both sides.
+    /// Sets the limits for both sides.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Serves one client until its channel ends. The server is reached once the client has said what it is; if it cannot
-    /// be reached, the client is told so.
+    /// Serves one client until its channel ends. The bridge connects to the server after the client has described
+    /// itself; if that fails, the client gets an error.
     ///
     /// # Errors
     ///
-    /// Fails if the channel does.
+    /// If the channel fails.
     pub async fn serve(&self, channel: Channel) -> io::Result<()> {
         self.serve_until(channel, pending()).await
     }
 
-    /// [`Bridge::serve`], and stops when the signal comes, as [`Server::serve_until`].
+    /// Like [`Bridge::serve`], but stops on a signal, as [`Server::serve_until`] does.
     ///
     /// # Errors
     ///
-    /// Fails if the channel does.
+    /// If the channel fails.
     pub async fn serve_until(
         &self,
         channel: Channel,
@@ -180,21 +180,21 @@ impl Bridge {
         served
     }
 
-    /// Reaches the server, as the client that it is for.
+    /// Connects to the server with the client's description.
     async fn connect(
         &self,
         client: &ClientGreeting,
         session: &Arc<Session>,
     ) -> Result<Client, ClientError> {
         let lent = self.answers.capabilities();
-        // The client's revision, so that as little as possible has to be converted, unless it has no links and they are
-        // opened in its place.
+        // Use the client's revision, so that little has to be converted, unless it has no links and they are opened on
+        // its behalf.
         let has_links = client.revision.facts().elicitation_url;
         let wish = match lent.elicits_url() && !has_links {
             true => Revision::LATEST_LEGACY,
             false => client.revision,
         };
-        // No task of the server goes on at the client.
+        // The bridge does not pass the server's tasks on to the client.
         let capabilities = ClientCapabilities {
             tasks: None,
             ..union(&client.capabilities, &lent)
@@ -211,7 +211,7 @@ impl Bridge {
         session.hear(builder).connect_over(transport).await
     }
 
-    /// Makes the server that the client sees.
+    /// Creates the server that the client sees.
     fn open(
         &self,
         client: &ClientGreeting,
@@ -220,11 +220,11 @@ impl Bridge {
     ) -> Result<Server, ErrorObject> {
         let greeting = upstream.greeting();
         let revision = match (client.revision.era(), greeting.revision.era()) {
-            // The older of the two, so that as little as possible has to be converted.
+            // The older of the two, so that little has to be converted.
             (Era::Legacy, Era::Legacy) => client.revision.min(greeting.revision),
             (Era::Legacy, Era::Modern) => client.revision,
             (Era::Modern, Era::Modern) => greeting.revision,
-            // The calls that ask are parked.
+            // Calls that ask are parked.
             (Era::Modern, Era::Legacy) => client.revision,
         };
         let random = entropy::<32>().map_err(|error| ErrorObject::internal(error.to_string()))?;
@@ -238,7 +238,7 @@ impl Bridge {
             client.revision.era() == Era::Legacy,
         );
         let server = Server::new(info.name.clone(), info.version.clone())
-            // A state opens on the connection that gave it, and at no other server.
+            // A state opens only on the connection that issued it.
             .keys(KeySource::Ring(KeyRing::new(Key::new(&random))))
             .described_as(info, greeting.instructions.clone())
             .revisions([revision])
@@ -255,7 +255,7 @@ impl Bridge {
     }
 }
 
-/// Ends the parked calls of a client with its connection, also if the future that serves it is dropped.
+/// Ends a client's parked calls with its connection, even if the future that serves it is dropped.
 struct EndParks(Arc<Session>);
 
 impl Drop for EndParks {
@@ -271,12 +271,12 @@ async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject)
     sender.close().await
 }
 
-/// What either of two takes.
+/// Returns the union of the two.
 fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabilities {
     let mut both = one.clone();
     if let Some(elicitation) = &other.elicitation {
         let own = both.elicitation.get_or_insert_default();
-        // Nothing but `elicitation: {}` means forms.
+        // Only `elicitation: {}` means forms.
         if one.elicits_form() || other.elicits_form() {
             own.form.get_or_insert_default();
         }

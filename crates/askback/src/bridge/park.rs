@@ -1,5 +1,5 @@
-//! Calls of a client of 2026-07-28 at a server of a handshake revision. The server waits on its session for the answers,
-//! so its call is parked here until the client sends the next round.
+//! Calls from a client of 2026-07-28 to a server of a handshake revision. The server waits for answers on its session,
+//! so the call is parked here until the client sends the next round.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,41 +25,39 @@ use crate::{
     server::forward::Room,
 };
 
-/// How long the first question of a round waits for others.
+/// After the first question of a round, wait this long for more.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// The most calls of one client that are with the server or wait for answers.
+/// The limit on one client's calls that run or wait for answers.
 const PARKS: usize = 256;
 
-/// The parked calls of a client, by the ids that their states carry.
+/// The parked calls of a client, by the id in their states.
 #[derive(Default)]
 pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
 
-/// A call at a server, and the questions in it that its client has.
+/// A call at a server, and its open questions.
 #[derive(Default)]
 pub(super) struct Park {
     state: Mutex<ParkState>,
-    /// Something in the state is another now.
+    /// Notified when the state changes.
     changed: Notify,
 }
 
 #[derive(Default)]
 struct ParkState {
     questions: BTreeMap<String, OpenQuestion>,
-    /// The number of the last question.
     last_question: u64,
     done: Option<Result<RawJson, ErrorObject>>,
-    /// How many rounds wait for it now.
+    /// The number of rounds that wait for this call now.
     rounds: usize,
-    /// When it is given up, unless a round comes.
+    /// When the call is given up unless a round comes.
     until: Option<Instant>,
-    /// The work on the call.
     work: Option<AbortHandle>,
-    /// The room that the result takes until it is delivered.
+    /// The room reserved for the result until it is delivered.
     room: Option<Room>,
 }
 
-/// The result of a call, with the room that it takes.
+/// The result of a call, with the room reserved for it.
 pub(super) type ParkedResult = (Result<RawJson, ErrorObject>, Option<Room>);
 
 struct OpenQuestion {
@@ -68,19 +66,18 @@ struct OpenQuestion {
     answer: oneshot::Sender<RawJson>,
 }
 
-/// The outcome of a round.
 pub(super) enum RoundEnd {
     Done(Result<RawJson, ErrorObject>),
-    /// The call asks: the questions, and the number of the last one.
+    /// The questions of the call, and the number of the last one.
     Asks(InputRequests, u64),
 }
 
 impl Parks {
-    /// Parks a call, and begins to work on it.
+    /// Parks a call and starts it.
     ///
     /// # Errors
     ///
-    /// If there are too many.
+    /// If there are too many calls.
     pub(super) fn begin(
         self: &Arc<Self>,
         ttl: Duration,
@@ -115,12 +112,12 @@ impl Parks {
         Ok((id, park))
     }
 
-    /// The call that a state belongs to, unless it was given up.
+    /// Returns the call of a state unless it was given up.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Park>> {
         self.lock().get(id).cloned()
     }
 
-    /// Ends the work on all calls.
+    /// Aborts all calls.
     pub(super) fn end(&self) {
         let parks: Vec<_> = self.lock().values().cloned().collect();
         for park in parks {
@@ -133,7 +130,7 @@ impl Parks {
     }
 }
 
-/// Forgets a call when the work on it ends. A round that still waits for it is told so.
+/// Removes a call when its work ends, and notifies a round that still waits for it.
 struct ParkGuard {
     parks: Arc<Parks>,
     park: Arc<Park>,
@@ -154,8 +151,8 @@ impl Drop for ParkGuard {
 }
 
 impl Park {
-    /// Asks the client in the result of a round, and waits for its answer: none if the call ends before. Dropping the future
-    /// withdraws the question.
+    /// Asks the client in the result of a round, and waits for its answer; `None` if the call ends first. Dropping the
+    /// future withdraws the question.
     pub(super) async fn ask(
         self: &Arc<Self>,
         key: Option<&str>,
@@ -189,8 +186,8 @@ impl Park {
         answered.await.ok()
     }
 
-    /// Gives the questions up to this number their answers; others are ignored. A round that is sent twice does not answer
-    /// a question that came later under the same key.
+    /// Delivers answers to questions up to this number, and ignores the others. So a repeated round cannot answer a
+    /// later question with the same key.
     pub(super) fn answer(&self, answers: InputResponses, last_question: u64) {
         let mut state = self.lock();
         for (key, answer) in answers {
@@ -198,13 +195,12 @@ impl Park {
             if state.questions.get(&key).is_some_and(is_asked)
                 && let Some(question) = state.questions.remove(&key)
             {
-                // The server may have withdrawn it.
                 let _ = question.answer.send(answer);
             }
         }
     }
 
-    /// Waits until the call has ended or asks. Dropping the future cancels the call.
+    /// Waits until the call ends or asks. Dropping the future cancels the call.
     pub(super) async fn round(self: &Arc<Self>, ttl: Duration) -> RoundEnd {
         let mut round = Round::begin(self);
         loop {
@@ -240,18 +236,17 @@ impl Park {
         }
     }
 
-    /// Whether a round waits for it, so that its client can be asked now.
+    /// Whether a round waits for this call, so that its client can be asked now.
     pub(super) fn is_listened_to(&self) -> bool {
         let state = self.lock();
         state.rounds > 0 && state.done.is_none()
     }
 
-    /// Whether the call has ended.
     pub(super) fn is_done(&self) -> bool {
         self.lock().done.is_some()
     }
 
-    /// Ends the work, and forgets the call.
+    /// Aborts the call and removes it.
     pub(super) fn forget(&self) {
         let work = self.lock().work.take();
         if let Some(work) = work {
@@ -263,7 +258,7 @@ impl Park {
         let mut state = self.lock();
         state.done = Some(done);
         state.room = room;
-        // A question of another call, which was asked here: its server is told that there is no answer.
+        // These may be questions of another call that were asked here. Their server gets an error.
         let unanswered = mem::take(&mut state.questions);
         if state.rounds == 0 {
             state.until = Instant::now().checked_add(ttl);
@@ -273,7 +268,7 @@ impl Park {
         self.changed.notify_waiters();
     }
 
-    /// Waits until no round has come for too long.
+    /// Waits until no round has come within the time limit.
     async fn expiry(&self) {
         loop {
             let changed = self.changed.notified();
@@ -298,7 +293,7 @@ impl Park {
     }
 }
 
-/// A question that waits for its answer.
+/// Withdraws the question on drop.
 struct AskedQuestion {
     park: Arc<Park>,
     key: String,
@@ -315,7 +310,7 @@ impl Drop for AskedQuestion {
     }
 }
 
-/// A round that waits. One that is dropped before its end was cancelled by the client, and the call with it.
+/// A waiting round. If it is dropped before its end, the client cancelled it, and the call with it.
 struct Round {
     park: Arc<Park>,
     has_ended: bool,
@@ -355,7 +350,7 @@ impl Drop for Round {
         }
         let mut state = self.park.lock();
         state.rounds -= 1;
-        // Another round of the same call may wait for it.
+        // Another round of the same call may be waiting.
         let is_last = state.rounds == 0;
         let work = state.work.take_if(|_| is_last);
         drop(state);

@@ -27,37 +27,36 @@ use crate::{
     server::{Change, Server, Shared},
 };
 
-/// The pause before a link that was opened is the answer again, the first time that it is asked again.
+/// If a link was already opened and is asked for again, the same answer is returned after this pause. It doubles each
+/// time.
 const LINK_PAUSE: Duration = Duration::from_secs(2);
 
-/// The most opened links that are remembered for one call.
+/// The number of opened links to remember per call.
 const LINKS: usize = 16;
 
 type Hear = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// One client and its server.
 pub(super) struct Session {
     answers: Arc<dyn Answers>,
     event: Option<Hear>,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
-    /// By the ids of the client's; none until it has begun.
+    /// By the client's request id; `None` until the subscription has started.
     subscriptions: Mutex<HashMap<RequestId, Option<Subscription>>>,
-    /// The client, outside of its requests.
+    /// The client, for messages outside its requests.
     client: OnceLock<ForwardClient>,
     server: OnceLock<Weak<Shared>>,
 }
 
-/// A request that the server works on.
 struct CallInProgress {
     ctx: ForwardCtx,
-    /// The call of a client that is asked in results, at a server that asks on its session.
+    /// The parked call, for a client that is asked in results while the server asks on its session.
     park: Option<Arc<Park>>,
-    /// The links that were opened, and how often each was asked again.
+    /// The opened links, and how often each was asked for again.
     links: HashMap<String, u32>,
 }
 
-/// Forgets a call when it ends.
+/// Removes a call when it ends.
 pub(super) struct CallGuard {
     session: Arc<Session>,
     id: CallId,
@@ -82,9 +81,9 @@ impl Session {
         }
     }
 
-    /// Has a client put its questions to this session, and tell it what it hears.
+    /// Routes the client's questions and notifications to this session.
     pub(super) fn hear(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
-        // Weak, as the subscriptions of the session keep the client.
+        // Weak references, because the session's subscriptions keep the client alive.
         let [form, link, sample, roots, events] = [(); 5].map(|()| Arc::downgrade(self));
         builder
             .on_elicit(move |question| {
@@ -124,18 +123,17 @@ impl Session {
             })
     }
 
-    /// Sets the server that the client sees.
     pub(super) fn serves(&self, server: &Server) {
-        // There is one for each session.
+        // Set once per session.
         let _ = self.server.set(Arc::downgrade(&server.0));
     }
 
     pub(super) fn set_client(&self, client: ForwardClient) {
-        // There is one connection for each session.
+        // Set once per session.
         let _ = self.client.set(client);
     }
 
-    /// Notes that the server works on a request, until the guard is dropped.
+    /// Registers a request until the guard is dropped.
     pub(super) fn begin(
         self: &Arc<Self>,
         id: CallId,
@@ -149,7 +147,7 @@ impl Session {
         CallGuard { session, id }
     }
 
-    /// The next round of a parked call has come: its client is told of progress by this request now.
+    /// Handles the next round of a parked call: progress goes to this request from now on.
     pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx) {
         let mut calls = self.calls();
         let of_park = |call: &&mut CallInProgress| {
@@ -173,13 +171,13 @@ impl Session {
         }
     }
 
-    /// Puts a question to the client if it takes it, and else to those who answer in its place.
+    /// Asks the client if it supports the question, and otherwise [`Answers`](super::Answers).
     pub(super) async fn ask(&self, question: HostQuestion) -> Result<InputResponse> {
         let link = opened_link(&question);
         if let (Some(link), Some(call), true) = (&link, question.call, question.retried)
             && let Some(pause) = self.asks_link_again(call, link)
         {
-            // The person has agreed, and what is behind the link is not done.
+            // The user has consented, but is not done with the page yet.
             sleep(pause).await;
             return Ok(InputResponse::Elicit(ElicitResult::agree()));
         }
@@ -206,7 +204,7 @@ impl Session {
                 (Some((ctx, Some(park))), _) if ctx.takes(request) => {
                     match park.ask(key, request.clone()).await {
                         Some(answer) => answer,
-                        // Another call may still be there by which the client can be asked.
+                        // The client may still be reachable through another call.
                         None if question.call.is_none() => continue,
                         None => {
                             let why = "the call of this question has ended";
@@ -230,7 +228,7 @@ impl Session {
         })
     }
 
-    /// If a link was opened in this call already, for how long to wait before that is the answer again.
+    /// If this call already opened the link, returns how long to wait before giving the same answer again.
     fn asks_link_again(&self, call: CallId, link: &str) -> Option<Duration> {
         let mut calls = self.calls();
         let times = calls.get_mut(&call)?.links.get_mut(link)?;
@@ -244,8 +242,8 @@ impl Session {
         Some((call.ctx.clone(), call.park.clone()))
     }
 
-    /// A parked call by which the client can be asked this, now or in its next round. With several calls on a session, the
-    /// server does not say to which one a question belongs; the client is the same.
+    /// Returns a parked call through which the client can be asked, now or in its next round. If a session has several
+    /// calls, the server does not say which one asks, but the client is the same.
     fn parked_call(&self, request: &InputRequest) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
         let calls = self.calls();
         let parked = calls.values().filter_map(|call| {
@@ -268,7 +266,6 @@ impl Session {
         self.calls().get(&call).map(|call| call.ctx.clone())
     }
 
-    /// Tells the client what the server said.
     fn handle(&self, event: Event) {
         match event {
             Event::Progress {
@@ -329,7 +326,7 @@ impl Session {
         }
     }
 
-    /// Listens to what a subscription of the client asks for, or no longer.
+    /// Starts or ends a subscription for the client.
     pub(super) fn listen(
         self: &Arc<Self>,
         upstream: &Client,
@@ -347,7 +344,7 @@ impl Session {
             drop(upstream);
             match (session.upgrade(), listening) {
                 (Some(session), Ok(listening)) => {
-                    // The client may have ended it meanwhile.
+                    // The client may have ended it in the meantime.
                     if let Some(slot) = session.subscriptions().get_mut(&subscription) {
                         *slot = Some(listening);
                     }
@@ -360,7 +357,7 @@ impl Session {
         });
     }
 
-    /// A panic while the lock was held cannot have left the map half-changed.
+    /// The map is never left half-changed, even if a panic poisoned the lock.
     fn calls(&self) -> MutexGuard<'_, HashMap<CallId, CallInProgress>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -371,7 +368,7 @@ impl Session {
     }
 }
 
-/// The link that a question is about, with its key.
+/// Returns the link that a question is about, with its key.
 fn opened_link(question: &HostQuestion) -> Option<String> {
     match &question.request {
         InputRequest::Elicit(ElicitParams::Url(link)) => Some(format!(
@@ -383,7 +380,7 @@ fn opened_link(question: &HostQuestion) -> Option<String> {
     }
 }
 
-/// The session, unless its client has gone.
+/// Returns the session unless its client is gone.
 fn there(session: Option<Arc<Session>>) -> Result<Arc<Session>> {
     session.ok_or_else(|| Error::protocol(ErrorObject::internal("the client has gone")))
 }

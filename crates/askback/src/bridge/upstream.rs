@@ -1,4 +1,4 @@
-//! Requests of a client on their way to the server, and their results.
+//! Forwards a client's requests to the server and converts the results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,28 +29,26 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The name of the subscription that is for a session, whose client is told of all lists.
+/// The id of the subscription for a client with a session, which receives all list changes.
 const OF_SESSION: RequestId = RequestId::Number(-1);
 
-/// A server, for one client.
 pub(super) struct Upstream {
     client: Client,
     revision: Revision,
     session: Arc<Session>,
-    /// The capabilities of those who answer in place of the client.
+    /// The capabilities of `Answers`, which answers on the client's behalf.
     lent: ClientCapabilities,
     limits: AskingLimits,
-    /// Whether the client has a session, on which it is told of all lists.
+    /// Whether the client has a session, on which it receives all list changes.
     has_session: bool,
 }
 
-/// A round in which the client is asked only a part of the server's questions.
+/// A round in which the client gets only some of the server's questions.
 #[derive(Serialize, Deserialize)]
 struct SharedRound {
-    /// The server's state.
     #[serde(rename = "r")]
     state: Option<String>,
-    /// The answers to the other part.
+    /// The answers to the other questions.
     #[serde(rename = "a")]
     answers: InputResponses,
 }
@@ -63,7 +61,7 @@ impl Upstream {
         limits: AskingLimits,
         has_session: bool,
     ) -> Self {
-        // How long a request may take is for the client to say.
+        // The client decides how long a request may take.
         let client = client.with_timeout(Duration::MAX);
         let client = client.with_timeout_in_all(Duration::MAX);
         Self {
@@ -76,7 +74,6 @@ impl Upstream {
         }
     }
 
-    /// Sends a request, and waits for its result.
     async fn exchange(
         &self,
         request: ClientRequest,
@@ -87,7 +84,7 @@ impl Upstream {
         call.outcome().await
     }
 
-    /// Passes a request on as it is, to a server that speaks the client's revision.
+    /// Forwards a request unchanged to a server that speaks the client's revision.
     async fn pass(&self, mut request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
         self.take_up(&mut request, ctx)?;
         request.meta = self.meta(ctx);
@@ -118,8 +115,8 @@ impl Upstream {
         Err(Error::protocol(error_object(error)))
     }
 
-    /// Sends a call of a client that is asked in results to a server that asks on its session, or goes on with one that is
-    /// parked.
+    /// Forwards a call from a client that is asked in results to a server that asks on its session, or continues a
+    /// parked call.
     async fn park(&self, request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
         let (state, answers) = round_of(&request);
         let is_first = state.is_none();
@@ -149,7 +146,7 @@ impl Upstream {
             }
             RoundEnd::Asks(questions, last_question) => {
                 let state = ctx.seal(&request, &(id, last_question));
-                // Nobody could go on with it.
+                // Without a state, no client could continue it.
                 let state = state.inspect_err(|_| park.forget())?;
                 Ok(Forwarded::NeedInput(InputRequiredResult {
                     input_requests: Some(questions),
@@ -174,7 +171,7 @@ impl Upstream {
                     Err(error) => (Err(error_object(error)), None),
                     Ok(result) => match ctx.take_room(result.get().len()) {
                         Ok(room) => (Ok(result.into()), Some(room)),
-                        // It is delivered at once.
+                        // Its result is delivered at once.
                         Err(_) if park.is_listened_to() => (Ok(result.into()), None),
                         Err(_) => {
                             let why = "the call is done, but there was no room to keep its result";
@@ -186,7 +183,7 @@ impl Upstream {
         })
     }
 
-    /// The result of a call that was given up, in words for a model, which may call again.
+    /// Returns the result of a call that was given up, written for a model that may call again.
     fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
         let why = "The answers came too late, or the call was cancelled. It is not known whether the call took effect: \
                    check that before you call again.";
@@ -197,7 +194,7 @@ impl Upstream {
         Ok(self.result(result.into()))
     }
 
-    /// Makes the request of a client in the words of a server that speaks another revision.
+    /// Converts a client's request for a server that speaks another revision.
     async fn convert(&self, mut request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
         if !ctx.meta().is_empty() {
             request.meta_mut().extra = ctx.meta().clone();
@@ -208,7 +205,7 @@ impl Upstream {
         }
     }
 
-    /// A choice of the client for its session. A server without sessions is subscribed to in its stead.
+    /// Handles a subscription for the session. If the server has no sessions, the bridge subscribes instead.
     async fn choose(&self, request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
         let chosen = match (&request, self.revision.era()) {
             (ClientRequest::Subscribe(params), Era::Modern) => {
@@ -233,7 +230,7 @@ impl Upstream {
         }
     }
 
-    /// Returns the `_meta` of a request: the client's, but for the capabilities of those who answer in its place.
+    /// Returns the `_meta` of a request: the client's, with the capabilities of `Answers` added.
     fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
         let mut meta = Meta {
             extra: ctx.meta().clone(),
@@ -247,9 +244,9 @@ impl Upstream {
         meta.boxed()
     }
 
-    /// If the client was asked a part of the server's questions in the round before, adds the answers to the others.
+    /// If the client got only some of the server's questions in the previous round, adds the answers to the others.
     fn take_up(&self, request: &mut OtherRequest, ctx: &ForwardCtx) -> Result<()> {
-        // Without those no round is shared, and no key is needed.
+        // Without lent capabilities no round is shared, so no key is needed.
         if self.lent == ClientCapabilities::default() {
             return Ok(());
         }
@@ -268,7 +265,7 @@ impl Upstream {
             .map_err(Error::internal)
     }
 
-    /// Answers the questions of a round that the client does not take.
+    /// Answers the questions of a round that the client does not support.
     async fn answer_round(
         &self,
         asks: InputRequiredResult,
@@ -303,8 +300,8 @@ impl Upstream {
         }))
     }
 
-    /// Returns the links that must be opened first (2025-11-25, client/elicitation, URL Elicitation Required Error), if the
-    /// client opens none and others do in its place.
+    /// Returns the links that must be opened first (2025-11-25, client/elicitation, URL Elicitation Required Error), if
+    /// the client opens no links and `Answers` does.
     fn links(
         &self,
         error: &ErrorObject,
@@ -340,7 +337,7 @@ impl Upstream {
         Ok(())
     }
 
-    /// A question for those who answer in place of the client.
+    /// Builds a question for `Answers`.
     fn question(
         &self,
         request: &OtherRequest,
@@ -358,13 +355,13 @@ impl Upstream {
     }
 }
 
-/// How to go on with the questions of a round.
+/// How to continue with the questions of a round.
 enum Round {
-    /// The client takes all: they pass as they are.
+    /// The client supports all of them: they pass unchanged.
     Pass,
-    /// The client is asked these.
+    /// Ask the client these questions.
     Ask(InputRequiredResult),
-    /// All are answered: the request is sent again.
+    /// All are answered: send the request again.
     Again(InputResponses, Option<String>),
 }
 
@@ -411,7 +408,7 @@ impl Forward for Upstream {
     }
 }
 
-/// The target of a request in which a server may ask.
+/// Returns the target of a request in which a server may ask.
 fn target(request: &OtherRequest) -> Option<CallTarget> {
     let kind = match request.method() {
         "tools/call" => CallTarget::Tool,
@@ -422,7 +419,7 @@ fn target(request: &OtherRequest) -> Option<CallTarget> {
     request.target().map(|target| kind(target.to_owned()))
 }
 
-/// The state and the answers that a request brings back. The server refuses those that cannot be read here.
+/// Returns the state and the answers in a request. If they cannot be read here, the server rejects them.
 fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -436,7 +433,7 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     (round.request_state, round.input_responses)
 }
 
-/// The questions of a result that asks.
+/// Returns the questions of a result.
 fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredResult>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -449,14 +446,14 @@ fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredRes
     if !asks {
         return Ok(None);
     }
-    // One that cannot be read here, the client may be able to read.
+    // The client may be able to read a result that cannot be read here.
     match Outcome::<()>::parse(result) {
         Ok(Outcome::NeedInput(asks)) => Ok(Some(asks)),
         _ => Ok(None),
     }
 }
 
-/// The error that a client is told of.
+/// Converts an error for the client.
 pub(super) fn error_object(error: ClientError) -> ErrorObject {
     match error {
         ClientError::Server(error) => error,
