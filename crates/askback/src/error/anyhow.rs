@@ -1,4 +1,4 @@
-//! Errors of `anyhow`, in both directions.
+//! Conversions between [`Error`] and `anyhow::Error`.
 
 use std::{any::Any, error::Error as StdError, fmt};
 
@@ -6,7 +6,7 @@ use askback_core::{ask::AskError, forms::Issues};
 
 use super::{Cause, Error, Kind, chain, told};
 
-/// An [`Error`] on its way through `anyhow`, which takes only what implements `std::error::Error`.
+/// Wraps an [`Error`] for `anyhow`, which only accepts `std::error::Error`.
 #[derive(Debug)]
 struct AnyhowError(Error);
 
@@ -24,8 +24,8 @@ impl From<Error> for anyhow::Error {
     }
 }
 
-// `anyhow::Error` implements no trait that would do in place of `Into`, and the compiler does not take an
-// implementation for it beside one for all of `std::error::Error`.
+// `anyhow::Error` implements no trait that could replace `Into`, and the compiler rejects an implementation for it next
+// to one for all types with `std::error::Error`.
 #[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn StdError + Send + Sync>> + 'static> Cause for E {
     fn into_error(self) -> Error {
@@ -38,7 +38,7 @@ impl<E: Into<Box<dyn StdError + Send + Sync>> + 'static> Cause for E {
     }
 }
 
-/// The client reads the outermost words alone; all that is below them is logged.
+/// The client only sees the outermost message; its causes are logged.
 fn from_anyhow(error: anyhow::Error) -> Error {
     let error = match error.downcast::<AnyhowError>() {
         Ok(carried) => return carried.0,

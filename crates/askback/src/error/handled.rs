@@ -1,4 +1,4 @@
-//! The errors of handlers, as a server makes and reads them.
+//! Conversions of handler errors that only the server uses.
 
 use std::{any::Any, time::Duration};
 
@@ -11,17 +11,17 @@ use super::{Error, Kind, NOT_KEPT, Result};
 use crate::{keys::KeyError, store::StoreError};
 
 impl Error {
-    /// The same person's no, with what a tool answers then.
+    /// Sets the result that a tool returns for this error.
     pub(crate) fn with_result(mut self, result: CallToolResult) -> Self {
         self.kind = Kind::NotDone(Some(Box::new(result)));
         self
     }
 
-    /// The result that a tool's author gives for this error.
+    /// Returns the result that the tool's author set for this error.
     ///
     /// # Errors
     ///
-    /// The error, where there is none.
+    /// The error itself, if there is no such result.
     pub(crate) fn into_given_result(self) -> Result<CallToolResult> {
         match self.kind {
             Kind::NotDone(Some(result)) => Ok(result.mark_declined()),
@@ -58,14 +58,14 @@ impl Error {
         ))
     }
 
-    /// The error of every later attempt at a commit whose process ended before it had its value.
+    /// The error for every later attempt at a commit whose process ended before it had a value.
     pub(crate) fn commit_not_finished(name: &str) -> Self {
         Self::new(format!(
             "`{name}` was begun and never finished: its outcome is unknown; check before you try again"
         ))
     }
 
-    /// The store did not grant the claim of a commit, so its effect was not begun.
+    /// The store did not grant the claim of a commit, so its effect did not start.
     pub(crate) fn commit_not_claimed(name: &str, why: StoreError) -> Self {
         let mut error = Self::from(why);
         error.message = format!("`{name}` was not begun by this attempt: {}", error.message);
@@ -94,7 +94,6 @@ impl Error {
         )
     }
 
-    /// The keys of the seal cannot be used.
     pub(crate) fn no_keys(cause: &KeyError) -> Self {
         tracing::error!(%cause, "the keys of the server cannot be used");
         Self::of(Kind::Failed, NOT_KEPT.to_owned())

@@ -23,31 +23,29 @@ pub(crate) use self::step_result::{CommitPlace, StepResult, read_commit};
 #[cfg(feature = "server")]
 use crate::{keys::KeyError, store::StoreError};
 
-/// The message for a client whose call's state cannot be stored or read.
+/// The message for a client if its call's state cannot be stored or read.
 #[cfg(feature = "server")]
 const NOT_KEPT: &str = "The server could not keep the state of this call; its operator finds the \
                         cause in the log.";
 
-/// The message for a client where anything else under the server fails.
+/// The message for a client if anything else on the server's machine fails.
 const FAILED: &str =
     "The server failed while it handled this request; its operator finds the cause in the log.";
 
-/// The result of a handler.
+/// The result type of handlers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a handler ended without its result.
+/// Why a handler failed.
 ///
-/// Any `std::error::Error` becomes one through `?`, and so does a person's no through
-/// [`Answer::accepted`](crate::Answer::accepted). A text becomes one with `.map_err(Error::new)?`, a
-/// boxed error with `.map_err(Error::internal)?`, and an `anyhow::Error` through `?` with the feature `anyhow`: the
-/// client then reads its outermost words, and the causes are logged. The table of what clients see for each error is in
-/// the guide, `docs/guide/tools.md` of the repository.
+/// `?` converts any `std::error::Error`, and also a user's refusal ([`Answer::accepted`](crate::Answer::accepted)).
+/// Convert a string with `.map_err(Error::new)?`, a boxed error with `.map_err(Error::internal)?`, and an
+/// `anyhow::Error` with `?` and the feature `anyhow`: the client then sees the outermost message, and the causes are
+/// logged. The guide has a table of what clients see for each error, in `docs/guide/tools.md` of the repository.
 ///
-/// Errors of the machine under a server name paths, modes and addresses. The client is told only
-/// that the server failed, and the operator finds the rest in the log. An author who wants the
-/// client to know more says so in their own words, with [`Error::new`].
+/// I/O errors name paths, modes and addresses. The client is told only that the server failed, and the log has the
+/// details for the operator. To tell the client more, write your own message with [`Error::new`].
 ///
-/// Like `anyhow::Error` it does not implement `std::error::Error` itself.
+/// Like `anyhow::Error`, it does not implement `std::error::Error` itself.
 pub struct Error {
     kind: Kind,
     message: String,
@@ -56,18 +54,17 @@ pub struct Error {
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// The author's error, or any other that `?` brought.
+    /// The author's error, or any other error that `?` converted.
     Failed,
-    /// A person's no, and the result of the tool for that, where its author gives one.
+    /// The user declined. Has the tool's result for this case, if its author set one.
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
     NotDone(Option<Box<CallToolResult>>),
-    /// A question without an answer.
+    /// A question has no answer.
     Ask(AskError),
-    /// The peer's message is wrong.
+    /// The peer's message is invalid.
     InvalidParams,
-    /// There is no such resource.
     NotFound,
-    /// A JSON-RPC error of the author's choice.
+    /// A JSON-RPC error that the author chose.
     Protocol(Box<ErrorObject>),
     /// Links must be opened first.
     #[cfg(feature = "server")]
@@ -76,20 +73,20 @@ pub(crate) enum Kind {
     ClientLacks(Box<ClientCapabilities>),
     #[cfg(feature = "server")]
     Panicked,
-    /// The call is written down, and goes on with its answers. No client sees this.
+    /// The call is stored, and continues when its answers arrive. Clients never see this error.
     #[cfg(feature = "server")]
     Parked,
 }
 
 impl Error {
-    /// An error with words for whoever called.
+    /// Creates an error with a message for the caller.
     pub fn new(message: impl fmt::Display) -> Self {
         Self::of(Kind::Failed, message.to_string())
     }
 
-    /// Makes an error whose words only the operator reads: they are logged, with those of its sources, and
-    /// the client is told that the server failed. For errors that do not implement `std::error::Error` or
-    /// that were not written for clients, such as a boxed error.
+    /// Creates an error with a message for the operator only. The message and its sources are logged, and the client is
+    /// told that the server failed. Use it for errors that do not implement `std::error::Error` or that were not
+    /// written for clients, such as boxed errors.
     ///
     /// ```
     /// use askback::{Error, Result};
@@ -113,28 +110,28 @@ impl Error {
         }
     }
 
-    /// Nothing was done because a person said no, as with
-    /// [`Answer::accepted`](crate::Answer::accepted): for a form in which the person can say so. In
-    /// a client, that somebody refuses to let a model be asked or folders be named.
+    /// Nothing was done because a user refused, as with [`Answer::accepted`](crate::Answer::accepted). Use it for a
+    /// form with its own way to say no, or in a client, if the user does not allow a model request or access to
+    /// folders.
     pub fn not_done(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotDone(None), message.to_string())
     }
 
-    /// The caller sent something wrong: a tool error, or -32602. Such a message often names what was
-    /// sent: of one that is longer than [`ErrorObject::MESSAGE_BYTES`] the beginning is kept.
+    /// The caller sent something invalid: a tool error, or -32602. The message often quotes the input, so it is cut at
+    /// [`ErrorObject::MESSAGE_BYTES`].
     pub fn invalid_params(message: impl fmt::Display) -> Self {
         let error = ErrorObject::invalid_params(message.to_string());
         Self::of(Kind::InvalidParams, error.message)
     }
 
-    /// There is no such thing: reading a resource answers with the code the revision has for that
-    /// (-32002, from 2026-07-28 on -32602), a tool with an error result. Reading says so in the server's
-    /// words, so that nobody can tell a resource that is hidden from one that never was.
+    /// The thing does not exist. A resource read fails with the revision's code (-32002, since 2026-07-28 -32602), and
+    /// a tool returns an error result. For a resource, the server chooses the message, so that a client cannot
+    /// distinguish a hidden resource from a missing one.
     pub fn not_found(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotFound, message.to_string())
     }
 
-    /// A JSON-RPC error with code and data of the author's choice.
+    /// Creates a JSON-RPC error with your own code and data.
     ///
     /// ```
     /// use askback::{Error, Result, protocol::ErrorObject};
@@ -149,12 +146,12 @@ impl Error {
         Self::of(Kind::Protocol(Box::new(error)), message)
     }
 
-    /// The request cannot be processed until these links were opened and finished
-    /// (2025-11-25, client/elicitation, URL Elicitation Required Error).
+    /// The request cannot be processed until these links are opened and completed (2025-11-25, client/elicitation, URL
+    /// Elicitation Required Error).
     ///
-    /// Only for clients of the revision that has this error, and that open links. Any other is
-    /// answered as where it cannot be asked, and in 2026-07-28, where links are asked by
-    /// [`Ctx::elicit_url`](crate::Ctx::elicit_url), with an error that says so.
+    /// It is only for clients of the revision that has this error, and that open links. Other clients get the error for
+    /// an unsupported question. Clients of 2026-07-28 get an error that says so: ask them with
+    /// [`Ctx::elicit_url`](crate::Ctx::elicit_url).
     #[cfg(feature = "server")]
     #[must_use]
     pub fn url_required(
@@ -168,13 +165,13 @@ impl Error {
         )
     }
 
-    /// The words.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Why a question has no answer, if that is what ended the call.
+    /// Returns why a question has no answer, if that ended the call.
     #[must_use]
     pub fn as_ask(&self) -> Option<&AskError> {
         match &self.kind {
@@ -183,7 +180,7 @@ impl Error {
         }
     }
 
-    /// The end of a call in this process that is written down.
+    /// The call is stored, and ends in this process.
     #[cfg(feature = "server")]
     pub(crate) fn parked() -> Self {
         Self::of(Kind::Parked, String::new())
@@ -194,7 +191,7 @@ impl Error {
         matches!(self.kind, Kind::Parked)
     }
 
-    /// Whether a person declined or cancelled.
+    /// Whether a user declined or cancelled.
     #[must_use]
     pub fn is_not_done(&self) -> bool {
         matches!(self.kind, Kind::NotDone(_))
@@ -210,7 +207,7 @@ impl Error {
         }
     }
 
-    /// The JSON-RPC error for an error that no tool result can carry, with the code that every client gets.
+    /// Converts to a JSON-RPC error, for methods that have no error result. Every client gets the same code.
     pub(crate) fn into_object(self) -> ErrorObject {
         let code = match self.kind {
             Kind::Protocol(object) => return *object,
@@ -224,7 +221,6 @@ impl Error {
         ErrorObject::new(code, self.message)
     }
 
-    /// The error of a call that failed for this reason.
     fn from_source(source: Box<dyn StdError + Send + Sync>) -> Self {
         let message = match told(&*source) {
             Some(told) => {
@@ -256,14 +252,14 @@ impl Error {
     }
 }
 
-/// A type that `?` turns into an [`Error`]: all that implement `std::error::Error`. It is a trait
-/// of its own so that the compiler can say what to write for others.
+/// A type that `?` converts to an [`Error`]: everything that implements `std::error::Error`. It is a separate trait so
+/// that the compiler's message can say how to convert other types.
 #[diagnostic::on_unimplemented(
     message = "`?` cannot make an `askback::Error` of `{Self}`",
     label = "write `.map_err(Error::new)?` if the client may read its words, else `.map_err(Error::internal)?`"
 )]
 pub trait Cause {
-    /// The error that a handler ends with.
+    /// Converts to the handler's error.
     fn into_error(self) -> Error;
 }
 
@@ -281,7 +277,7 @@ impl<E: StdError + Send + Sync + 'static> Cause for E {
     }
 }
 
-/// The words of an error and of its sources.
+/// Returns the messages of an error and its sources.
 fn chain(error: &dyn StdError) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
@@ -293,12 +289,12 @@ fn chain(error: &dyn StdError) -> String {
     words
 }
 
-/// Returns the message for the client, where the error comes from the machine under the server;
-/// `None` for any other, whose words are the author's.
+/// Returns the message for the client if the error comes from the server's machine; `None` if the author wrote the
+/// message.
 fn told(error: &(dyn StdError + 'static)) -> Option<&'static str> {
     #[cfg(feature = "server")]
     match error.downcast_ref::<StoreError>() {
-        // What its client can do something about.
+        // The client can act on this one.
         Some(StoreError::ShareFull) => return None,
         Some(_) => return Some(NOT_KEPT),
         None => {}
@@ -311,7 +307,7 @@ fn told(error: &(dyn StdError + 'static)) -> Option<&'static str> {
     if error.is::<crate::store::rusqlite::Error>() {
         return Some(FAILED);
     }
-    // A task that panicked says with which words.
+    // A panicked task has the panic message in its error.
     let is_beneath = error.is::<io::Error>() || error.is::<tokio::task::JoinError>();
     is_beneath.then_some(FAILED)
 }
@@ -322,7 +318,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The words, which are what Rust prints of an error that `main` returns; all of it with `{:#?}`.
+/// Prints the message, which is what Rust shows if `main` returns the error; `{:#?}` prints everything.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !f.alternate() {

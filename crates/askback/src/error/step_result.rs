@@ -8,12 +8,12 @@ use serde::{
 
 use super::{Error, Kind, Result};
 
-/// The result of a step as it is recorded: an error keeps its words and whose it was.
+/// The recorded result of a step. An error keeps its message and its kind.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum StepResult<T> {
     #[serde(rename = "ok")]
     Ok(T),
-    /// That of a commit in a transaction of the author's.
+    /// The result of a commit in the author's transaction.
     #[serde(rename = "in")]
     InTransaction(T),
     #[serde(rename = "err")]
@@ -23,7 +23,7 @@ pub(crate) enum StepResult<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitPlace {
     Store,
-    /// In a database of the author's.
+    /// In the author's database.
     Transaction,
 }
 
@@ -43,8 +43,8 @@ enum ErrorCause {
 }
 
 impl<T: Serialize> StepResult<T> {
-    /// The record. A value that cannot be written as JSON is recorded as an error: the effect has
-    /// happened, and must not happen again.
+    /// Returns the record. A value that cannot be serialized is recorded as an error, because the effect has happened
+    /// and must not happen again.
     pub(crate) fn to_json(&self) -> Result<RawJson> {
         let json = RawJson::new(self).or_else(|error| {
             let why = format!("the result of a step cannot be recorded: {error}");
@@ -62,7 +62,7 @@ impl<T> From<Result<T>> for StepResult<T> {
                 whose: match error.kind {
                     Kind::InvalidParams => Some(ErrorCause::Caller),
                     Kind::NotDone(_) => Some(ErrorCause::Person),
-                    // A step fails with the words of these alone, the first time and when it is replayed.
+                    // A step fails with only its message, both the first time and on replay.
                     Kind::Failed
                     | Kind::Ask(_)
                     | Kind::NotFound
@@ -93,12 +93,12 @@ impl<T> From<StepResult<T>> for Result<T> {
     }
 }
 
-/// Reads the value that is kept of a commit.
+/// Reads the stored value of a commit.
 ///
 /// # Errors
 ///
-/// The recorded one, and where the commit was made in another place: it is another commit of the same
-/// name, whose effect this one would be left out for.
+/// The recorded error. Also if the commit was made in another place: it is then a different commit with the same name,
+/// and this one's effect would be skipped.
 pub(crate) fn read_commit<T: DeserializeOwned>(
     name: &str,
     kept: &[u8],
