@@ -21,10 +21,9 @@ use tokio::{
 use super::{BoxFuture, Cell, Scope, lock};
 use crate::error::Error;
 
-/// How often a handler is polled before other tasks of the runtime get their turn.
+/// How often a handler is polled before other tasks of the runtime may run.
 const POLLS_IN_A_ROW: u32 = 128;
 
-/// A handler on its way.
 pub(crate) struct Drive<T> {
     cell: Arc<Cell>,
     handler: Option<BoxFuture<'static, Result<T, Error>>>,
@@ -32,23 +31,22 @@ pub(crate) struct Drive<T> {
     alarm: Option<Alarm>,
 }
 
-/// Where a drive came to a stop.
+/// Why a drive stopped.
 pub(crate) enum Turn<T> {
-    /// The handler has ended.
     Done(Result<T, Error>),
-    /// Its questions must be asked before it can go on.
+    /// Its questions must be asked before it can continue.
     Ask,
-    /// It goes on once its call is a task.
+    /// It continues once its call is a task.
     BecomeTask,
 }
 
-/// Wakes the drive at a flow's next deadline.
+/// Wakes the drive at the flow's next deadline.
 struct Alarm {
     deadline: Millis,
     sleep: Pin<Box<Sleep>>,
 }
 
-/// Tells a wake that came while the handler was polled from one that came later.
+/// Distinguishes a wake during the poll of the handler from a later one.
 #[derive(Default)]
 pub(super) struct Signal {
     raised: AtomicBool,
@@ -70,7 +68,7 @@ impl<T> Drive<T> {
         &self.cell
     }
 
-    /// Runs the handler until it ends, or something must be done before it can go on.
+    /// Runs the handler until it ends or the driver has to do something.
     pub(crate) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn<T>> {
         let signal = Arc::clone(&self.cell.signal);
         signal.listen(cx.waker());
@@ -85,7 +83,7 @@ impl<T> Drive<T> {
                 continue;
             }
             if !coop::has_budget_remaining() {
-                // What is pending may only wait for this task to have its next turn.
+                // The handler may just be waiting for this task's next turn.
                 break;
             }
             let now = self.cell.clock.now();
@@ -95,7 +93,7 @@ impl<T> Drive<T> {
             drop(flow);
             match verdict {
                 Verdict::Delivered => {}
-                // What it asks beside is for the task to ask.
+                // The task will ask the handler's other questions.
                 _ if wants_task => return Poll::Ready(Turn::BecomeTask),
                 Verdict::Ask => return Poll::Ready(Turn::Ask),
                 Verdict::Wait(deadline) => {
@@ -109,7 +107,7 @@ impl<T> Drive<T> {
         Poll::Pending
     }
 
-    /// Drops the handler with all it holds, telling its guards that it will run again.
+    /// Drops the handler, and tells its guards that it will run again.
     pub(crate) fn suspend(mut self) {
         self.cell.suspending.store(true, Ordering::Relaxed);
         self.finish();
@@ -125,7 +123,7 @@ impl<T> Drive<T> {
             if polled.is_ready() {
                 return polled;
             }
-            // Children spawned by the handler, or by one another, are polled in the same turn.
+            // Children that were spawned during this turn are polled in the same turn.
             let mut at = 0;
             loop {
                 self.children.append(&mut self.cell.take_spawned());
@@ -153,7 +151,7 @@ impl<T> Drive<T> {
         }
     }
 
-    /// Drops the handler, so that it is not polled again, and its children with it.
+    /// Drops the handler and its children, so that they are not polled again.
     fn finish(&mut self) {
         self.children.clear();
         self.handler = None;
@@ -182,7 +180,7 @@ impl<T> Drive<T> {
         };
         let rung = alarm.sleep.as_mut().poll(cx);
         if rung.is_ready() {
-            // The two clocks may disagree by a moment: the next alarm is set anew.
+            // The two clocks may differ slightly, so the next alarm is set again.
             self.alarm = None;
         }
         rung
@@ -206,7 +204,7 @@ impl Signal {
         }
     }
 
-    /// In this order, a wake that comes in between is seen by [`Signal::end`] or wakes the task.
+    /// In this order, a wake in between is either seen by [`Signal::end`] or wakes the task.
     fn begin(&self) {
         self.raised.store(false, Ordering::SeqCst);
         self.polling.store(true, Ordering::SeqCst);

@@ -1,8 +1,8 @@
-//! Drives a handler through its questions: the poll loop of every era.
+//! Runs a handler through its questions: the poll loop of both eras.
 //!
-//! A handler runs inside a [`Drive`]. Its questions, steps and timers register in the [`Flow`] of
-//! its [`Cell`] and stay pending; the drive polls the handler until it is quiescent (pending, with
-//! no wake since that poll began) and then does what [`Flow::verdict`] says.
+//! A handler runs inside a [`Drive`]. Its questions, steps and timers register in the [`Flow`] of its [`Cell`] and stay
+//! pending. The drive polls the handler until it is quiescent (pending, without a wake since the poll began) and then
+//! does what [`Flow::verdict`] says.
 
 mod drive;
 mod page;
@@ -46,18 +46,17 @@ pub(crate) use timer::Timer;
 use self::{drive::Signal, task_stage::NoTaskSupport};
 use crate::{clock::Clock, entropy::RandomBytes, error::CommitPlace};
 
-/// How many random bytes an identity takes.
+/// The number of random bytes for an identity.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
 
-/// The invariant that a guard of a flow relies on.
 const BEGUN: &str = "a flow that is looked at has begun";
 
-/// A flow, shared between the drive and the futures of its handler.
+/// A flow, shared by the drive and the futures of its handler.
 pub(crate) struct Cell {
     held: Mutex<CellState>,
     clock: Arc<dyn Clock>,
     limits: Arc<Limits>,
-    /// Where the flow's random values come from, in tests.
+    /// The seed for the flow's random values, in tests.
     seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
@@ -65,7 +64,7 @@ pub(crate) struct Cell {
     rounds: RoundMode,
 }
 
-/// Whether the questions of a call are results, which a retry answers.
+/// How a call asks: in results, which the client answers by a retry, or in requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundMode {
     Never,
@@ -73,28 +72,28 @@ pub(crate) enum RoundMode {
     Always,
 }
 
-/// The content of a cell. No lock on it is held while a future of the handler is polled or dropped.
+/// The content of a cell. Its lock is never held while a future of the handler is polled or dropped.
 struct CellState {
-    /// Begins when somebody first looks at it: most handlers end before that.
+    /// Starts on first use, because most handlers end without one.
     going: Option<Box<StartedFlow>>,
     stage: TaskStage,
-    /// Children the drive has not taken yet; none any more once the handler has ended.
+    /// Children that the drive has not taken yet; `None` once the handler has ended.
     spawned: Option<Vec<BoxFuture<'static, ()>>>,
 }
 
-/// A flow that has begun, and what this execution has done in it.
+/// A started flow, and what this execution has done in it.
 struct StartedFlow {
     flow: Flow,
-    /// The keys of questions that were sent and are no longer waited for.
+    /// The keys of questions that were sent and then dropped.
     withdrawn: Vec<String>,
-    /// The names under which this execution has committed, and where.
+    /// The names of this execution's commits, and their places.
     commits: BTreeMap<String, CommitPlace>,
 }
 
 pub(crate) struct FlowGuard<'a>(MutexGuard<'a, CellState>);
 
 impl Cell {
-    /// The cell of a flow that goes on, else of one that begins when it is first looked at.
+    /// Creates the cell of a continued flow, or of one that starts on first use.
     pub(crate) fn new(
         flow: Option<Flow>,
         clock: Arc<dyn Clock>,
@@ -119,7 +118,7 @@ impl Cell {
         })
     }
 
-    /// The flow. No lock on it is held while a handler is polled.
+    /// Returns the flow. Its lock is never held while a handler is polled.
     pub(crate) fn flow(&self) -> FlowGuard<'_> {
         let mut held = lock(&self.held);
         if held.going.is_none() {
@@ -134,7 +133,7 @@ impl Cell {
         self.identity_from(RandomBytes::<IDENTITY_BYTES>::new)
     }
 
-    /// The same, drawn with other random bytes: [`IDENTITY_BYTES`] must be left.
+    /// Like [`identity`](Self::identity), with other random bytes. At least [`IDENTITY_BYTES`] must be left.
     pub(crate) fn identity_from<const N: usize>(
         &self,
         draw: impl FnOnce() -> io::Result<RandomBytes<N>>,
@@ -160,7 +159,7 @@ impl Cell {
         &self.progress
     }
 
-    /// Ready once the call is a task, and at once where it never will be one.
+    /// Ready once the call is a task, or at once if it cannot become one.
     pub(crate) fn poll_task(&self, waker: &Waker) -> Poll<Result<(), NoTaskSupport>> {
         lock(&self.held).stage.poll(waker)
     }
@@ -169,8 +168,7 @@ impl Cell {
         matches!(lock(&self.held).stage, TaskStage::Is)
     }
 
-    /// Whether a person who is not done behind a link can be asked to try again, and how long they
-    /// are waited for before.
+    /// Whether a user who is not done with a link's page can be asked to try again, and how long to wait before.
     pub(crate) fn patience(&self) -> (bool, Duration) {
         let is_in_rounds = match self.rounds {
             RoundMode::Never => false,
@@ -190,13 +188,13 @@ impl Cell {
         }
     }
 
-    /// Whether the handler is being dropped because its questions were sent to be answered later.
+    /// Whether the handler is being dropped because its questions were sent and will be answered later.
     pub(crate) fn is_suspending(&self) -> bool {
         self.suspending.load(Ordering::Relaxed)
     }
 
-    /// Hands the drive another future to poll beside the handler, in the course in which it was
-    /// spawned. After the handler's end it is dropped.
+    /// Adds a future for the drive to poll along with the handler, in the course that spawned it. It is dropped when
+    /// the handler ends.
     pub(crate) fn spawn(self: &Arc<Self>, mut future: BoxFuture<'static, ()>) {
         if !Scope::may_ask(self) {
             let course = Scope::course(self);
@@ -212,7 +210,7 @@ impl Cell {
         self.signal.raise();
     }
 
-    /// The children spawned since the last call.
+    /// Returns the children spawned since the last call.
     fn take_spawned(&self) -> Vec<BoxFuture<'static, ()>> {
         let mut held = lock(&self.held);
         held.spawned
@@ -221,13 +219,13 @@ impl Cell {
             .unwrap_or_default()
     }
 
-    /// The handler has ended, or will not go on: nothing is spawned any more.
+    /// Forbids new children, because the handler has ended or will not continue.
     fn close(&self) {
         let spawned = lock(&self.held).spawned.take();
         drop(spawned);
     }
 
-    /// Where this execution has committed under a name, if it has.
+    /// Returns where this execution committed `name`; `None` if it has not.
     pub(crate) fn committed(&self, name: &str) -> Option<CommitPlace> {
         let held = lock(&self.held);
         held.going.as_ref()?.commits.get(name).copied()
@@ -238,7 +236,7 @@ impl Cell {
         flow.going_mut().commits.insert(name.to_owned(), place);
     }
 
-    /// The keys of questions that were sent and are no longer waited for.
+    /// Returns the keys of questions that were sent and then dropped.
     pub(crate) fn take_withdrawn(&self) -> Vec<String> {
         match &mut lock(&self.held).going {
             Some(going) => std::mem::take(&mut going.withdrawn),
@@ -286,7 +284,7 @@ impl DerefMut for FlowGuard<'_> {
     }
 }
 
-/// The slot of one future of a handler; the flow notices when it is dropped.
+/// The slot of a future in a handler. The flow notices when it is dropped.
 pub(crate) struct Slot {
     cell: Arc<Cell>,
     id: SlotId,
@@ -310,8 +308,7 @@ impl Drop for Slot {
     }
 }
 
-/// A panic while the lock was held cannot have left what it guards half-changed: the flow's
-/// methods do not call out.
+/// A poisoned lock is safe to use, because the flow's methods call no foreign code and leave no half-made change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

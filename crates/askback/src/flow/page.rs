@@ -1,4 +1,4 @@
-//! A link whose answer counts once what is behind it is done.
+//! A link whose answer counts only once the user is done with its page.
 
 use std::{
     future::Future,
@@ -12,19 +12,19 @@ use askback_core::ask::{CheckedAnswer, Release};
 use super::{BoxFuture, QuestionFuture, Scope, scope::COURSE_OF_PAGES};
 use crate::error::Result;
 
-/// Waits for what is behind a link, up to the time given, and says whether it is done.
+/// Waits up to the given time until the user is done with the page, and returns whether they are.
 type Wait = Box<dyn FnMut(Duration) -> BoxFuture<'static, Result<bool>> + Send>;
 
-/// A link on its way, and what is behind it.
+/// A question with a link, and the wait for its page.
 pub(crate) struct Page {
     asking: QuestionFuture,
     wait: Wait,
-    /// While the answer is held.
+    /// Set while the answer is held.
     waiting: Option<BoxFuture<'static, Result<bool>>>,
 }
 
 impl Page {
-    /// A link that is asked once it is polled.
+    /// Creates a question that is asked when first polled.
     pub(crate) fn new(mut asking: QuestionFuture, wait: Wait) -> Self {
         asking.hold();
         Self {
@@ -68,7 +68,7 @@ impl Future for Page {
     }
 }
 
-/// The wait, which is over when its time is.
+/// Limits the wait to the given time.
 fn limited(
     waiting: BoxFuture<'static, Result<bool>>,
     longest: Duration,

@@ -1,21 +1,20 @@
-//! The progress of a call: what its handler reports, and that a question waits for its answer.
+//! A call's progress: reported by its handler, or because a question waits.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The part of the way to the handler's next value that one waiting note takes.
+/// A waiting note advances by this fraction of the distance to the handler's next value.
 const NOTES_PER_STEP: f64 = 1024.0;
 
-/// How far a call has come. Every value that is sent is larger than the one before (2025-11-25,
-/// basic/utilities/progress, Progress Flow), whether the handler reports it or it only says that a
-/// question waits.
+/// The progress of a call. Every value is larger than the previous one (2025-11-25, basic/utilities/progress, Progress
+/// Flow), for reports of the handler and for notes that a question waits.
 pub(crate) struct Progress(Mutex<ProgressState>);
 
-/// How far a call has come, as it is written down.
+/// The progress of a call, as it is stored.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct ProgressState {
-    /// The last value of the handler, and its total.
+    /// The handler's last value, and its total.
     reported: Option<(f64, Option<f64>)>,
     sent: Option<f64>,
 }
@@ -28,7 +27,7 @@ impl Progress {
     #[cfg(feature = "http-server")]
     pub(crate) fn state(&self) -> ProgressState {
         let state = self.with(|told| *told);
-        // JSON has no other numbers.
+        // JSON cannot represent other numbers.
         let total = |total: Option<f64>| total.filter(|it| it.is_finite());
         let reported = state.reported.filter(|(value, _)| value.is_finite());
         ProgressState {
@@ -37,13 +36,13 @@ impl Progress {
         }
     }
 
-    /// Goes on where another run of the handler has come to.
+    /// Continues from the progress of another run of the handler.
     pub(crate) fn resume(&self, other: &Self) {
         let sent = other.with(|told| told.sent);
         self.with(|told| told.sent = sent);
     }
 
-    /// Takes a value of the handler, and gives the one to send; none if the value does not grow.
+    /// Takes a value of the handler, and returns the one to send; `None` if the value does not grow.
     pub(crate) fn report(&self, value: f64, total: Option<f64>, is_sent: bool) -> Option<f64> {
         self.with(|told| {
             let last = told.reported.map_or(f64::NEG_INFINITY, |(last, _)| last);
@@ -54,15 +53,15 @@ impl Progress {
             if !is_sent {
                 return None;
             }
-            // A waiting note may have come a little further.
+            // A waiting note may have advanced a little further.
             let next = told.sent.map_or(value, |sent| value.max(sent.next_up()));
             told.sent = Some(next);
             Some(next)
         })
     }
 
-    /// Gives the value and the total of a note that a question waits: a little more than the last
-    /// value, and less than the handler's next one is likely to be.
+    /// Returns the value and total for a note that a question waits: slightly more than the last value, and less than
+    /// the handler's likely next one.
     pub(crate) fn wait(&self) -> (f64, Option<f64>) {
         self.with(|told| {
             let (reported, total) = told.reported.unwrap_or((0.0, None));
@@ -83,7 +82,7 @@ impl Progress {
 
 #[cfg(feature = "http-server")]
 impl ProgressState {
-    /// The value and the total of the last of so many waiting notes, and the state after it.
+    /// Returns the value and total after this many waiting notes, and the state after them.
     pub(crate) fn wait(self, notes: u64) -> ((f64, Option<f64>), Self) {
         let progress = Progress(Mutex::new(self));
         let mut last = (0.0, None);
@@ -93,7 +92,7 @@ impl ProgressState {
         (last, progress.state())
     }
 
-    /// The same, if this much was sent before.
+    /// Returns the state if `sent` was sent before it.
     pub(crate) fn behind(self, sent: Self) -> Self {
         let later = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
         Self {
@@ -103,7 +102,7 @@ impl ProgressState {
     }
 }
 
-/// The value with the fewest digits near this one and between the others: some clients show it.
+/// Returns the value with the fewest digits near `value` and between the bounds, because some clients show it.
 fn shortest(value: f64, above: f64, below: f64) -> f64 {
     let mut rounded = (0..=9).filter_map(|digits| format!("{value:.digits$}").parse().ok());
     let fits = |short: &f64| *short > above && *short < below;
@@ -114,8 +113,8 @@ fn shortest(value: f64, above: f64, below: f64) -> f64 {
 mod tests {
     use super::Progress;
 
-    /// What is sent for these values of a handler, each followed by waiting notes: it grows, no note
-    /// reaches the next value or the total, and no value of the handler is lost.
+    /// Sends these handler values, each followed by waiting notes. The values must grow, no note may reach the next
+    /// value or the total, and no handler value may be lost.
     fn check(values: &[f64], total: Option<f64>, notes: u32) {
         let progress = Progress::new();
         let mut last = f64::NEG_INFINITY;
@@ -167,7 +166,7 @@ mod tests {
         let progress = Progress::new();
         let (first, total) = progress.wait();
         assert!(first > 0.0 && first < 1.0 && total.is_none());
-        // A handler that begins at zero after a question is heard all the same.
+        // A handler that begins at zero after a question is still reported.
         assert!(progress.report(0.0, None, true).unwrap() > first);
         for value in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
             assert_eq!(progress.report(value, None, true), None);

@@ -1,4 +1,4 @@
-//! A question on its way to its answer.
+//! A question that waits for its answer.
 
 use std::{
     borrow::Cow,
@@ -16,7 +16,7 @@ use askback_core::{
 
 use super::{Cell, Scope, Slot};
 
-/// A question: pending until its answer is delivered.
+/// A question's future, pending until the answer is delivered.
 pub(crate) struct QuestionFuture {
     cell: Arc<Cell>,
     state: State,
@@ -32,13 +32,13 @@ struct NewQuestion {
     key: Cow<'static, str>,
     request: InputRequest,
     missing: Option<Capability>,
-    /// An answer that accepts does not count before it is released.
+    /// Whether an accepting answer only counts once it is released.
     holds: bool,
 }
 
 impl QuestionFuture {
-    /// A question that is asked once it is polled. `missing` is what the client would have to
-    /// support and does not: such a question is answered only from the record.
+    /// Creates a question that is asked when first polled. `missing` is the capability that the client lacks: such a
+    /// question can only be answered from the record.
     pub(crate) fn new(
         cell: &Arc<Cell>,
         key: Cow<'static, str>,
@@ -57,18 +57,18 @@ impl QuestionFuture {
         }
     }
 
-    /// Chooses another key, before the first poll.
+    /// Sets another key. Call before the first poll.
     pub(crate) fn rename(&mut self, key: Cow<'static, str>) {
         if let State::New(new) = &mut self.state {
             new.key = key;
         }
     }
 
-    /// Makes a choice of a field that is a text, before the first poll.
+    /// Turns a text field into a choice. Call before the first poll.
     ///
     /// # Errors
     ///
-    /// There is no such field.
+    /// If there is no such field.
     pub(crate) fn offer(&mut self, name: &str, mut choice: ChoiceField) -> Result<(), AskError> {
         let State::New(new) = &mut self.state else {
             return Ok(());
@@ -91,7 +91,7 @@ impl QuestionFuture {
         Ok(())
     }
 
-    /// Names a link, before the first poll.
+    /// Names a link. Call before the first poll.
     pub(crate) fn name_link(&mut self, id: String) {
         if let State::New(new) = &mut self.state
             && let InputRequest::Elicit(ElicitParams::Url(link)) = &mut new.request
@@ -100,7 +100,7 @@ impl QuestionFuture {
         }
     }
 
-    /// Has an answer that accepts held until it is released, before the first poll.
+    /// Holds an accepting answer until it is released. Call before the first poll.
     pub(crate) fn hold(&mut self) {
         if let State::New(new) = &mut self.state {
             new.holds = true;
@@ -114,7 +114,7 @@ impl QuestionFuture {
         }
     }
 
-    /// Ends the wait of an answer that is held.
+    /// Releases a held answer.
     pub(crate) fn release(&self, release: Release) {
         if let State::Waiting(slot) = &self.state {
             let now = self.cell.clock().now();

@@ -1,4 +1,4 @@
-//! Where in a program a future is polled: in which handler, and whether inside a step.
+//! Where a future is polled: in which handler, and whether in a step.
 
 use std::cell::Cell as Local;
 
@@ -8,27 +8,26 @@ thread_local! {
     static CURRENT: Local<Place> = const { Local::new(Place { flow: 0, course: OUTSIDE }) };
 }
 
-/// A line of execution: what is drawn and waited for in one leaves the others as they are.
+/// A line of execution. Random values and waits in one course do not affect the others.
 ///
-/// A handler's own is run again from the top, and must come the same way. A step is left out when
-/// its handler is run again, so nothing in it may count for the handler.
+/// A replay runs the handler's own course again from the top, which must take the same path. It skips steps, so nothing
+/// in a step may affect the handler.
 pub(crate) type Course = u64;
 
 const HANDLER: Course = 0;
-/// That of what waits for a person behind a link.
+/// The course that waits for pages behind links.
 pub(super) const COURSE_OF_PAGES: Course = Course::MAX - 1;
-/// That of what runs in no handler.
+/// The course of code outside every handler.
 const OUTSIDE: Course = Course::MAX;
 
 #[derive(Clone, Copy)]
 struct Place {
-    /// The address of the flow's cell; 0 outside every handler. An address is enough: the drive or
-    /// commit that put it here holds the cell.
+    /// The address of the flow's cell; 0 outside every handler. The drive or commit that set it keeps the cell alive.
     flow: usize,
     course: Course,
 }
 
-/// While it lives, this thread polls the handler of one flow.
+/// Marks this thread as polling the handler of one flow, until dropped.
 pub(crate) struct Scope {
     before: Place,
 }
@@ -41,19 +40,18 @@ impl Scope {
         })
     }
 
-    /// Enters a step of a flow, wherever it is polled.
     pub(crate) fn step(cell: &super::Cell, course: Course) -> Self {
         let flow = address(cell);
         Self::enter(Place { flow, course })
     }
 
-    /// Enters a course beside the handler's, in which nothing may be asked.
+    /// Enters another course of the same flow, in which questions are not allowed.
     pub(crate) fn aside(course: Course) -> Self {
         let before = CURRENT.get();
         Self::enter(Place { course, ..before })
     }
 
-    /// The course that is followed here in the handler of this flow.
+    /// Returns the current course in the handler of this flow.
     pub(crate) fn course(cell: &super::Cell) -> Course {
         let place = CURRENT.get();
         if place.flow == address(cell) {
@@ -63,7 +61,7 @@ impl Scope {
         }
     }
 
-    /// Whether the handler of this flow may ask here: in its own course alone.
+    /// Whether the handler of this flow may ask here: only in its own course.
     pub(crate) fn may_ask(cell: &super::Cell) -> bool {
         Self::course(cell) == HANDLER
     }

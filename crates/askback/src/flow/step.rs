@@ -1,4 +1,4 @@
-//! A step: an effect whose result is recorded, so that it does not happen again.
+//! Steps: effects whose results are recorded, so that they happen only once.
 
 use std::{
     borrow::Cow,
@@ -15,7 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{BoxFuture, Cell, Course, Scope, Slot, scope::course_of_step};
 use crate::error::{CommitPlace, Error, StepResult};
 
-/// A step, on its way: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
+/// A pending step: see [`Ctx::run`](crate::Ctx::run) and [`Ctx::commit`](crate::Ctx::commit).
 #[must_use = "nothing is done until it is awaited: add `.await?`"]
 pub struct Step<'a, T> {
     cell: Arc<Cell>,
@@ -31,18 +31,17 @@ enum State<'a, T> {
     Over,
 }
 
-/// The treatment of a name that was used before.
+/// What happens if a name is used twice.
 #[derive(Clone, Copy)]
 pub(crate) enum NamePolicy {
-    /// An ordinal tells the steps apart.
+    /// An ordinal distinguishes the steps.
     Ordinal,
-    /// It is refused. Which of two branches comes first may differ from one execution to the next
-    /// until that is recorded, and an ordinal with it; what is claimed under a name in a store must
-    /// be the same in all of them.
+    /// The second use is an error. Two branches may run in a different order in each execution until that is recorded,
+    /// which would change their ordinals, but the name of a claim in a store must be the same in all executions.
     Unique,
 }
 
-/// Starts the effect, given the step's key and how long it may take. It ends within that time.
+/// Starts the effect with the step's key and time limit. The effect ends within that limit.
 type Start<'a, T> = Box<dyn FnOnce(&str, Duration) -> BoxFuture<'a, Result<T, Error>> + Send + 'a>;
 
 impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
@@ -59,11 +58,10 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
         }
     }
 
-    /// Sets how long this step may take, instead of
-    /// [`limits.asking.run`](crate::limits::AskingLimits::run).
+    /// Sets the time limit of this step. The default is [`limits.asking.run`](crate::limits::AskingLimits::run).
     ///
-    /// A client waits for as long, and many end a call after a minute: [progress](crate::Ctx::progress) keeps those
-    /// waiting that reset their time at it, and a [task](crate::Ctx::become_task) needs no one to wait.
+    /// The client waits that long, and many clients end a call after a minute. [Progress](crate::Ctx::progress) helps
+    /// with clients that reset their timeout on it; a [task](crate::Ctx::become_task) does not keep the client waiting.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

@@ -1,23 +1,22 @@
-//! The moment in which a call becomes a task.
+//! How a call becomes a task.
 
 use std::task::{Poll, Waker};
 
-/// Whether the call of a handler is a task, or may become one.
+/// Whether a call is a task or can become one.
 #[derive(Debug, Default)]
 pub(crate) enum TaskStage {
-    /// It was not declared that it may.
+    /// It was not declared.
     #[default]
     Undeclared,
-    /// It may not: the client takes no tasks.
+    /// The client does not support tasks.
     Unsupported,
-    /// It may, when its handler says so.
+    /// It becomes a task when its handler asks for it.
     Possible,
-    /// Its handler waits for it.
+    /// Its handler waits to become a task.
     Wanted(Vec<Waker>),
     Is,
 }
 
-/// A call may only become a task if that was declared beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this call cannot become a task: only a tool can, and it must be declared with \
@@ -26,7 +25,7 @@ pub(crate) enum TaskStage {
 pub(crate) struct NoTaskSupport;
 
 impl TaskStage {
-    /// Ready once the call is a task, and at once where it never will be one.
+    /// Ready once the call is a task, or at once if it cannot become one.
     pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), NoTaskSupport>> {
         match self {
             Self::Undeclared => Poll::Ready(Err(NoTaskSupport)),

@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 use super::{Cell, Scope, Slot};
 use crate::clock::millis;
 
-/// Ready once its time is over, also where that happened between two rounds.
+/// Ready once the time has passed, even if that happened between two rounds.
 pub(crate) struct Timer {
     cell: Arc<Cell>,
     name: &'static str,
@@ -25,7 +25,7 @@ enum State {
     New,
     /// Recorded, in the handler's own course.
     Recorded(Slot),
-    /// Only here, in a step or outside the handler.
+    /// Not recorded, in a step or outside the handler.
     Aside(Pin<Box<Sleep>>),
 }
 
