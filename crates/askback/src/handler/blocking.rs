@@ -1,4 +1,4 @@
-//! Finds handlers that block the thread they run on, in builds with debug assertions.
+//! Detects handlers that block their thread, in builds with debug assertions.
 
 use std::{
     future::{Future, poll_fn},
@@ -12,17 +12,17 @@ use askback_core::ask::Millis;
 
 use crate::{ctx::Ctx, error::Result, flow::BoxFuture};
 
-/// How long one poll of a handler may take: as long as Python's asyncio allows in its debug mode.
+/// The time limit for one poll of a handler: the same as in asyncio's debug mode.
 const LONGEST_POLL: Millis = 100;
 
-/// Warns once of a handler that blocks its thread.
+/// Warns once about a handler that blocks its thread.
 #[derive(Clone, Default)]
 pub(super) struct BlockingWatch {
     warned: Arc<AtomicBool>,
 }
 
 impl BlockingWatch {
-    /// Runs a handler, and looks at the clock before and after each poll.
+    /// Runs a handler and measures each poll.
     pub(super) fn run<T: 'static>(
         &self,
         ctx: Ctx,

@@ -1,4 +1,4 @@
-//! Values that a layer in front of an endpoint inserted into a request.
+//! Values that a tower layer inserted into a request.
 
 use std::any::type_name;
 
@@ -8,8 +8,8 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A value that a tower layer in front of the endpoint inserted into the extensions of the HTTP request, such as a
-/// tenant: a parameter of a handler (feature `http-server`).
+/// A handler parameter: a value that a tower layer in front of the endpoint inserted into the extensions of the HTTP
+/// request, such as a tenant (feature `http-server`).
 ///
 /// ```
 /// use askback::{Server, handler::Extension, tool};
@@ -25,13 +25,11 @@ use crate::{
 /// # Server::new("hotel", "1.0").tool(rooms).build().unwrap();
 /// ```
 ///
-/// `Extension<http::HeaderMap>` has the headers of the request, without those that prove who asks:
-/// `Authorization`, `Proxy-Authorization`, `Cookie`, `DPoP`, `Mcp-Session-Id`, and those that a layer marked as
-/// sensitive.
+/// `Extension<http::HeaderMap>` has the request's headers except those with credentials: `Authorization`,
+/// `Proxy-Authorization`, `Cookie`, `DPoP`, `Mcp-Session-Id`, and those that a layer marked as sensitive.
 ///
-/// The request is the one that began the call or, in 2026-07-28, the one that began this round of it: a handler
-/// that is run again may find another value. Over standard streams there is no request: the call ends with an
-/// error, and the handler does not run.
+/// The request is the one that began the call or, in 2026-07-28, the current round, so a replay may see another value.
+/// Over stdio there is no request: the call fails without running the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! The extraction of a handler's parameters.
+//! Extraction of handler parameters.
 
 use std::{any::TypeId, marker::PhantomData};
 
@@ -11,17 +11,17 @@ use crate::{
     flow::BoxFuture,
 };
 
-/// A parameter of a handler: made from the call.
+/// A handler parameter that is extracted from the call.
 ///
-/// | type | is |
+/// | type | value |
 /// |---|---|
-/// | [`Ctx`] | the way back to the caller |
-/// | a type with `#[derive(Form)]` | the arguments, described by its schema and checked by it |
-/// | `Json<T>` | the arguments, read with serde, described and checked by the schema of their type (feature `schemars`) |
-/// | [`PlainJson<T>`](crate::PlainJson) | the arguments, read with serde; the tool gives their schema itself |
-/// | [`Ask<T>`] | a form the person fills in before the handler runs, or one value |
-/// | [`State<T>`](crate::State) | something of the server's own, such as a database |
-/// | `Extension<T>` | something that a layer in front of the endpoint inserted into the HTTP request (feature `http-server`) |
+/// | [`Ctx`] | the call's context, to ask and to report progress |
+/// | a type with `#[derive(Form)]` | the arguments, described and checked by the form's schema |
+/// | `Json<T>` | the arguments, read with serde, described and checked by the type's schema (feature `schemars`) |
+/// | [`PlainJson<T>`](crate::PlainJson) | the arguments, read with serde; the tool sets their schema |
+/// | [`Ask<T>`] | a form or one value that the user fills in before the handler runs |
+/// | [`State<T>`](crate::State) | shared state of the server, such as a database |
+/// | `Extension<T>` | a value that a layer inserted into the HTTP request (feature `http-server`) |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler",
     label = "not a parameter",
@@ -30,44 +30,43 @@ use crate::{
     note = "under `#[tool]`, `#[prompt]` and `#[resource]` also `String`, numbers, `bool` and other values; mark a choice with `#[arg]`"
 )]
 pub trait Extract: Sized + Send {
-    /// Says what it wants of a call.
+    /// Adds what the parameter needs, such as arguments.
     fn describe(parameters: &mut Parameters) {
         let _ = parameters;
     }
 
-    /// Makes the parameter.
+    /// Extracts the parameter.
     fn extract(ctx: &Ctx) -> Extraction<Self>;
 }
 
-/// A parameter, or the question that leads to it.
+/// The result of an extraction.
 pub enum Extraction<T> {
-    /// The parameter, or what is wrong with the call.
+    /// The parameter, or an error of the call.
     Ready(Result<T>),
-    /// The parameter is asked for.
+    /// The user has to be asked for the parameter.
     Asking(BoxFuture<'static, Result<T>>),
 }
 
-/// A parameter that the person is asked for.
+/// A parameter that the user is asked for.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for",
     label = "`#[ask]` is for a parameter of type `Ask<_>`"
 )]
 pub trait Askable: Sized + Send + 'static {
-    /// The form it is asked with.
+    /// Returns the form to ask.
     fn form() -> SharedForm;
 
-    /// Asks for it, with this message.
+    /// Asks the user with this message.
     fn ask(ctx: &Ctx, message: &str) -> BoxFuture<'static, Result<Self>>;
 }
 
-/// The message of one parameter, as a type: the parameters of a handler are known by their types
-/// alone.
+/// The message of one parameter, as a type, because the parameters of a handler are only known by their types.
 pub trait AskMessage: 'static {
     /// The message.
     const MESSAGE: &'static str;
 }
 
-/// A parameter that is asked for with words of its own: what `#[ask("…")]` makes of an [`Ask`].
+/// A parameter with its own message: `#[ask("…")]` turns an [`Ask`] into this type.
 pub struct AskWithMessage<W, A> {
     /// The parameter.
     pub parameter: A,
@@ -159,29 +158,28 @@ impl<T: Elicitable> Askable for Ask<Answer<T>> {
 pub struct Probe<T>(PhantomData<T>);
 
 impl<T: Form> Probe<T> {
-    /// It is one.
+    /// True for a form.
     pub const IS_FORM: bool = true;
 }
 
-/// The value for a type that is no form: a constant of the type itself goes before that of a trait.
+/// The value for other types: an inherent constant takes precedence over a trait's.
 pub trait NoForm {
-    /// It is none.
+    /// False.
     const IS_FORM: bool = false;
 }
 
 impl<T> NoForm for Probe<T> {}
 
-/// Compiles for what can be a parameter of a handler.
+/// Compiles if the type can be a handler parameter.
 pub fn is_parameter<T: Extract>() {}
 
-/// Compiles for what a person can be asked for.
+/// Compiles if the user can be asked for the type.
 pub fn is_asked<T: Askable>() {}
 
-/// Reads the arguments by their form: what is missing is filled in from the defaults, what is
-/// there is checked, and every issue is named at once.
+/// Reads the arguments as a form: fills in defaults, checks the values, and reports all issues at once.
 fn read_form<T: Form>(ctx: &Ctx) -> Result<T> {
-    // Made once, when the handler was registered; anew where an extractor of somebody's own does
-    // not say that it reads this form.
+    // Created once, when the handler was registered. A custom extractor may not have declared the form, so it is
+    // created here.
     let schema = match ctx.parameters() {
         Parameters {
             form: Some(form),

@@ -1,4 +1,4 @@
-//! Arguments and structured results that serde reads and writes.
+//! Arguments and structured results read and written with serde.
 
 #[cfg(feature = "schemars")]
 use askback_core::protocol::Schema;
@@ -20,9 +20,8 @@ use crate::{
 
 /// The arguments of a tool, or its structured result, with the schema of their type (feature `schemars`).
 ///
-/// As a parameter it gives the tool its input schema, by which arguments are checked before the handler
-/// runs; as a result it gives the output schema. Types may be nested: everything with
-/// [`JsonSchema`](schemars::JsonSchema) and serde will do.
+/// As a parameter it sets the tool's input schema, and arguments are checked before the handler runs. As a result it
+/// sets the output schema. Any type with [`JsonSchema`](schemars::JsonSchema) and serde works, also nested ones.
 ///
 /// ```
 /// use askback::{Json, Result, Tool, schemars};
@@ -53,19 +52,17 @@ use crate::{
 /// let tool = Tool::new("add_up", add_up);
 /// ```
 ///
-/// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
-/// [`Json::with_text`] says it in words instead.
+/// As a result it becomes `structuredContent`, with its JSON as text for clients that only read text. To write that
+/// text yourself, use [`Json::with_text`].
 #[cfg(feature = "schemars")]
 #[derive(Debug, Clone)]
 pub struct Json<T>(pub T);
 
-/// The arguments of a tool, or its structured result, of whose type nothing is known but how serde reads
-/// and writes it.
+/// The arguments of a tool, or its structured result, of a type that only implements serde's traits.
 ///
-/// The tool gives the schemas: that of its arguments with
-/// [`Tool::input_schema`](crate::Tool::input_schema), without which no server is built, that of its result
-/// with [`Tool::output_schema`](crate::Tool::output_schema). `Json`, of the feature `schemars`, makes them
-/// of the type.
+/// The tool has to set the schemas: [`Tool::input_schema`](crate::Tool::input_schema) is required to build the server,
+/// [`Tool::output_schema`](crate::Tool::output_schema) is optional. `Json` (feature `schemars`) derives both from the
+/// type.
 ///
 /// ```
 /// use askback::{PlainJson, Result, handler::JsonWithText};
@@ -76,15 +73,15 @@ pub struct Json<T>(pub T);
 /// }
 /// ```
 ///
-/// As a result it becomes `structuredContent`, and its JSON text for clients that read only text;
-/// [`PlainJson::with_text`] says it in words instead.
+/// As a result it becomes `structuredContent`, with its JSON as text for clients that only read text. To write that
+/// text yourself, use [`PlainJson::with_text`].
 #[derive(Debug, Clone)]
 pub struct PlainJson<T>(pub T);
 
 macro_rules! structured {
     ($name:ident) => {
         impl<T> $name<T> {
-            /// Sets the text for clients that read no structured results.
+            /// Sets the text for clients that do not read structured results.
             pub fn with_text(self, text: impl Into<String>) -> JsonWithText<Self> {
                 JsonWithText {
                     value: self,
@@ -114,7 +111,7 @@ macro_rules! structured {
     };
 }
 
-/// A structured result with a text of its own: see [`Json::with_text`] and [`PlainJson::with_text`].
+/// A structured result with its own text: see [`Json::with_text`] and [`PlainJson::with_text`].
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct JsonWithText<J> {
@@ -168,8 +165,7 @@ impl<T: Serialize> IntoToolResult for PlainJson<T> {
     }
 }
 
-/// Reads the arguments of a call. What does not fit is named by its path: whoever sent the arguments never
-/// saw the text they were sent as.
+/// Reads the arguments of a call. Errors name the path of the value, because the caller never saw the serialized text.
 fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
     let read = match ctx.incoming().arguments() {
         Arguments::Object(object) => {
@@ -187,7 +183,6 @@ fn read_arguments<T: DeserializeOwned>(ctx: &Ctx) -> Result<T> {
     read.map_err(misfit)
 }
 
-/// Reads one argument.
 #[cfg(feature = "schemars")]
 pub(super) fn read_value<T: DeserializeOwned>(value: serde_json::Value, name: &str) -> Result<T> {
     askback_core::json::read_member(name, value).map_err(misfit)

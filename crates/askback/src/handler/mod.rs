@@ -1,7 +1,7 @@
-//! Handlers: ordinary async functions, whatever they take and return.
+//! Handlers: async functions with extracted parameters.
 //!
-//! A handler's parameters are extracted from the call (see [`Extract`]), its result becomes what
-//! the method answers with (see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]).
+//! The parameters are extracted from the call (see [`Extract`]), and the return value is converted to the method's
+//! result (see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]).
 
 #[cfg(debug_assertions)]
 mod blocking;
@@ -38,9 +38,9 @@ use crate::{
     flow::BoxFuture,
 };
 
-/// An async function of up to six parameters, each of which can be [extracted](Extract).
+/// An async function of up to six parameters that implement [`Extract`].
 ///
-/// `Marker` tells functions of different parameters apart and is always inferred.
+/// `Marker` distinguishes functions with different parameters and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler",
     note = "a handler is an `async fn`; its parameters are \
@@ -50,13 +50,13 @@ use crate::{
     note = "its future is `Send`: nothing like an `Rc` or a lock guard is kept across an `.await`"
 )]
 pub trait Handler<Marker>: Clone + Send + Sync + 'static {
-    /// The type it returns.
+    /// The return type.
     type Output: Send + 'static;
 
-    /// Declares the arguments and state that its parameters need.
+    /// Returns the arguments and state that the parameters need.
     fn parameters() -> Parameters;
 
-    /// Runs it, and converts what it returns.
+    /// Runs the handler and converts its return value.
     fn call<T: 'static>(
         &self,
         ctx: Ctx,
@@ -64,8 +64,8 @@ pub trait Handler<Marker>: Clone + Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<T>>;
 }
 
-/// Hands on the future of a handler. What the future must be is said here alone: what comes out is
-/// that by its type, so that nothing else fails where it is not.
+/// Returns a handler's future unchanged. It is the only place with the bounds on that future, so that a future that
+/// does not meet them causes only one compiler error.
 #[doc(hidden)]
 pub fn handling<R, F>(future: F) -> impl Future<Output = R> + Send + 'static
 where
@@ -75,7 +75,7 @@ where
     future
 }
 
-/// Hands on the future of a handler that returns a `Result`, and converts its error.
+/// Converts the error of a handler that returns a `Result`.
 #[doc(hidden)]
 #[expect(
     clippy::manual_async_fn,
@@ -90,7 +90,7 @@ where
     async move { future.await.map_err(HandlerError::into_error) }
 }
 
-/// An error that a function under `#[tool]` and the like may return: one that `?` converts.
+/// An error type that a function with `#[tool]` or a similar attribute may return: one that `?` converts.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return an error of the type `{Self}`",
     label = "no error of a handler",
@@ -98,7 +98,7 @@ where
             it may be `anyhow::Error`, too"
 )]
 pub trait HandlerError: 'static {
-    /// The error that the call ends with.
+    /// Converts to the call's error.
     fn into_error(self) -> Error;
 }
 
@@ -121,7 +121,6 @@ impl<T> ErasedHandler<T> {
         (self.run)(ctx)
     }
 
-    /// Declares the arguments and state that its parameters need.
     pub(crate) fn parameters(&self) -> &Arc<Parameters> {
         &self.parameters
     }
@@ -145,7 +144,7 @@ where
     let watch = BlockingWatch::default();
     ErasedHandler {
         run: Arc::new(move |ctx| {
-            // In other builds, the clock is not looked at for this.
+            // In release builds, this does not read the clock.
             #[cfg(debug_assertions)]
             let running = Box::pin(watch.run(ctx.clone(), handler.call(ctx, convert)));
             #[cfg(not(debug_assertions))]
@@ -187,7 +186,7 @@ macro_rules! handler {
                 let handler = self.clone();
                 Box::pin(async move {
                     $(let mut $value = Pending::new($parameter::extract(&ctx))?;)*
-                    // Polled together, so that parameters which ask do so in one round.
+                    // Polled together, so that parameters that ask do so in one round.
                     std::future::poll_fn(|cx| {
                         let mut ready = Poll::Ready(Ok::<(), Error>(()));
                         $(match $value.poll(cx) {
@@ -213,7 +212,6 @@ handler!((A, a), (B, b), (C, c), (D, d));
 handler!((A, a), (B, b), (C, c), (D, d), (E, e));
 handler!((A, a), (B, b), (C, c), (D, d), (E, e), (G, g));
 
-/// A parameter on its way.
 enum Pending<T> {
     Asking(BoxFuture<'static, Result<T>>),
     Ready(Option<T>),

@@ -1,7 +1,7 @@
-//! Arguments that are parameters and that no form can ask for: lists, maps, paths and structs.
+//! Parameters that a form cannot represent: lists, maps, paths and structs.
 //!
-//! Forms are flat and arguments are not. The macros put the arguments of plain types into a form, which fills in
-//! defaults and checks bounds, and leave the others to serde.
+//! Forms are flat, but arguments need not be. The macros put arguments of plain types into a form, which fills in
+//! defaults and checks bounds, and read the others with serde.
 
 use askback_core::{
     forms::{Content, Form},
@@ -18,34 +18,34 @@ use crate::{
     schema,
 };
 
-/// The arguments that serde reads; the macros implement it.
+/// The arguments that are read with serde. The macros implement this trait.
 pub trait NestedArguments: Sized + Send + 'static {
-    /// Adds their properties to the schema of the arguments.
+    /// Adds their properties to the arguments' schema.
     fn describe(schema: &mut ObjectSchema);
 
     /// Takes them out of the arguments.
     ///
     /// # Errors
     ///
-    /// The first that does not fit its type.
+    /// The first argument that does not fit its type.
     fn read(arguments: &mut ArgumentReader) -> Result<Self>;
 }
 
-/// All arguments of a call: a form, and what no form can ask for.
+/// All arguments of a call.
 pub struct CallArguments<F, N> {
     /// The arguments of plain types.
     pub form: F,
-    /// The others.
+    /// The nested arguments.
     pub nested: N,
 }
 
-/// The schema of an object, which is made a property at a time.
+/// The schema of an object, built property by property.
 pub struct ObjectSchema {
     generator: schemars::SchemaGenerator,
     members: Map<String, Value>,
 }
 
-/// The members of an object that are not yet taken.
+/// The remaining members of an object.
 pub struct ArgumentReader(Map<String, Value>);
 
 impl ObjectSchema {
@@ -74,11 +74,11 @@ impl ObjectSchema {
 }
 
 impl ArgumentReader {
-    /// Takes a member and reads it; one that is missing is read as null.
+    /// Takes and reads a member. A missing member is read as null.
     ///
     /// # Errors
     ///
-    /// It does not fit the type.
+    /// If it does not fit the type.
     pub fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         read_value(self.0.remove(name).unwrap_or_default(), name)
     }

@@ -1,4 +1,4 @@
-//! The conversion of a handler's result.
+//! Conversion of handler results.
 
 use askback_core::protocol::{
     CallToolResult, ContentBlock, GetPromptResult, InputRequiredResult, Outcome, PromptMessage,
@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A type that a tool may return, by itself or in a [`Result`].
+/// A type that a tool may return, directly or in a [`Result`].
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     note = "a tool returns `()`, a text, a number, a `ContentBlock` or several, `Json<_>` of a type with \
@@ -19,8 +19,7 @@ use crate::{
             a question or a step with `.await?`"
 )]
 pub trait IntoToolResult {
-    /// Returns the schema of the structured content, where the type has one: the output schema of tools
-    /// that return it.
+    /// Returns the schema of the structured content, if the type has one. It becomes the output schema of the tool.
     fn output_schema() -> Option<Schema>
     where
         Self: Sized,
@@ -28,15 +27,15 @@ pub trait IntoToolResult {
         None
     }
 
-    /// The result, or the questions that come first.
+    /// Converts to the result, or to questions that must be answered first.
     ///
     /// # Errors
     ///
-    /// The handler's own error; a value that cannot be written as JSON.
+    /// The handler's error, or a value that cannot be serialized as JSON.
     fn into_tool_result(self) -> Result<Outcome<CallToolResult>>;
 }
 
-/// A type that a prompt may return, by itself or in a [`Result`].
+/// A type that a prompt may return, directly or in a [`Result`].
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     note = "a prompt returns a text, a `PromptMessage` or several, `GetPromptResult`, or an `Outcome` of it",
@@ -44,16 +43,16 @@ pub trait IntoToolResult {
             a question or a step with `.await?`"
 )]
 pub trait IntoPromptResult {
-    /// The result, or the questions that come first.
+    /// Converts to the result, or to questions that must be answered first.
     ///
     /// # Errors
     ///
-    /// The handler's own error.
+    /// The handler's error.
     fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>>;
 }
 
-/// A type that reading a resource may return, by itself or in a [`Result`]. An empty URI or media type is
-/// replaced by the one of the resource.
+/// A type that reading a resource may return, directly or in a [`Result`]. An empty URI or media type is filled in from
+/// the resource.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot return `{Self}`",
     note = "a resource returns a text, `Json<_>` of a type with `Serialize`, `ResourceContents` or several, \
@@ -62,11 +61,11 @@ pub trait IntoPromptResult {
             a question or a step with `.await?`"
 )]
 pub trait IntoReadResult {
-    /// The result, or the questions that come first.
+    /// Converts to the result, or to questions that must be answered first.
     ///
     /// # Errors
     ///
-    /// The handler's own error.
+    /// The handler's error.
     fn into_read_result(self) -> Result<Outcome<ReadResourceResult>>;
 }
 
@@ -274,8 +273,8 @@ rounds_by_hand! {
 }
 
 impl<T> Answer<T> {
-    /// Returns the answer, or an error that ends the call with this result of a tool: for a tool with an
-    /// output schema, whose clients want a value of it also where the person declined or cancelled.
+    /// Returns the answer, or an error that ends the call with this tool result. Use it for a tool with an output
+    /// schema, whose clients need a structured result even if the user declines or cancels.
     ///
     /// ```
     /// # use askback::{Ctx, Form, PlainJson, Result, handler::JsonWithText};
@@ -294,12 +293,11 @@ impl<T> Answer<T> {
     /// }
     /// ```
     ///
-    /// A prompt or resource ends as with [`Answer::accepted`].
+    /// In a prompt or resource it acts like [`Answer::accepted`].
     ///
     /// # Errors
     ///
-    /// Fails where the person declined or cancelled, and where the result cannot be made or is not yet
-    /// one, but questions.
+    /// If the user declined or cancelled, or if `result` cannot be converted or is a question.
     pub fn accepted_or(self, result: impl IntoToolResult) -> Result<T> {
         self.accepted()
             .or_else(|no| match result.into_tool_result()? {

@@ -1,4 +1,4 @@
-//! State of the server for its handlers: a database, a client of some service.
+//! Server state for handlers, such as a database or a service client.
 
 use super::{Extract, Extraction};
 use crate::{
@@ -6,8 +6,7 @@ use crate::{
     error::Result,
 };
 
-/// Something of the server's own, such as a database or the client of another service: a parameter
-/// of a handler.
+/// A handler parameter: shared state of the server, such as a database or the client of another service.
 ///
 /// ```
 /// use askback::{Result, Server, State, Tool, server::BuildError};
@@ -26,8 +25,8 @@ use crate::{
 /// # server().unwrap();
 /// ```
 ///
-/// Each handler gets a clone. A server is not built while a handler takes a state that
-/// [`ServerBuilder::state`](crate::ServerBuilder::state) was not given.
+/// Each handler gets a clone. Building the server fails if a handler takes a type that was not passed to
+/// [`ServerBuilder::state`](crate::ServerBuilder::state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
@@ -44,7 +43,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
 
 impl<T: Clone + 'static> State<T> {
     pub(crate) fn among(states: &States) -> Result<Self> {
-        // A server is built only with all that its handlers take.
+        // The server is not built if a state is missing.
         states.require().map(Self)
     }
 }
