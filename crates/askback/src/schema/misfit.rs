@@ -1,4 +1,4 @@
-//! Where a value does not fit its schema, in words.
+//! Describes where a value does not fit its schema.
 
 use std::fmt;
 
@@ -10,21 +10,20 @@ use jsonschema::{
 };
 use serde_json::Value;
 
-/// Where a value does not fit its schema, and what is expected there: `items[2].amount: expected a
-/// number`.
+/// Where a value does not fit its schema, and what is expected there: `items[2].amount: expected a number`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Misfit {
     path: String,
     why: String,
 }
 
-/// How much is told of the choices of an `enum`, in bytes.
+/// The maximum length of the listed `enum` choices, in bytes.
 const CHOICES: usize = 512;
 
-/// How much is told of a path, in bytes.
+/// The maximum length of a path, in bytes.
 const PATH: usize = 256;
 
-/// How much is told of what is expected, in bytes.
+/// The maximum length of an expectation, in bytes.
 const WHY: usize = 768;
 
 impl Misfit {
@@ -32,7 +31,7 @@ impl Misfit {
         match error.kind() {
             ValidationErrorKind::AnyOf { context }
             | ValidationErrorKind::OneOfNotValid { context } => {
-                // The alternative that was meant is the one that fits furthest.
+                // The alternative with the deepest error is most likely the intended one.
                 let depth = |error: &ValidationError<'_>| error.instance_path().segments().count();
                 let firsts = context.iter().filter_map(|errors| errors.first());
                 let deeper = firsts.filter(|inner| depth(inner) > depth(error));
@@ -45,7 +44,7 @@ impl Misfit {
         }
     }
 
-    /// The value is no JSON that can be read.
+    /// The value is not readable JSON.
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
         Self::whole(format!(
             "it cannot be read: {}",
@@ -53,12 +52,12 @@ impl Misfit {
         ))
     }
 
-    /// It does not fit somewhere.
+    /// The location is unknown.
     pub(super) fn somewhere() -> Self {
         Self::whole("something in it is not what the schema says".to_owned())
     }
 
-    /// Nobody knows whether it fits.
+    /// The value is too large to check.
     pub(super) fn too_large() -> Self {
         Self::whole("it is too large to be checked by the schema".to_owned())
     }
@@ -87,8 +86,8 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Escapes and clips an expectation for a log: patterns, choices and names in it are a peer's. Quotes and
-/// backslashes stay, because patterns are full of them.
+/// Escapes and shortens an expectation for a log, because its patterns, choices and names come from a peer. Quotes and
+/// backslashes stay, because patterns often have them.
 fn in_one_line(why: &str) -> String {
     let mut line = String::new();
     for char in why.chars() {
@@ -140,7 +139,7 @@ fn types(kind: &TypeKind) -> String {
         TypeKind::Single(kind) => named(*kind).to_owned(),
         TypeKind::Multiple(kinds) => {
             let mut names: Vec<_> = kinds.iter().map(named).collect();
-            // What may be missing is said last.
+            // Put `null` last.
             names.sort_by_key(|name| *name == "null");
             names.join(" or ")
         }
@@ -164,8 +163,7 @@ fn choices(options: &Value) -> String {
     words
 }
 
-/// A place in a value, as it is written in most languages. Names that could be taken for something else
-/// are quoted; of a long path, the end is told.
+/// Formats a path as in most programming languages. Ambiguous names are quoted, and a long path keeps only its end.
 fn path(location: &Location) -> String {
     let mut path = String::new();
     for segment in location.segments() {
@@ -190,7 +188,7 @@ fn path(location: &Location) -> String {
     path
 }
 
-/// Whether a name stands for itself in a path.
+/// Whether a name needs no quotes in a path.
 fn is_plain(name: &str) -> bool {
     let plain = |char: char| char.is_ascii_alphanumeric() || "_-$".contains(char);
     !name.is_empty() && name.chars().all(plain)

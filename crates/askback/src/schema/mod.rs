@@ -1,11 +1,11 @@
-//! Schemas of tools, compiled: whether arguments and structured results fit them.
+//! Compiled tool schemas, which check arguments and structured results.
 //!
-//! A schema says its dialect; 2020-12, which is also meant where none is named, and draft-07 are
-//! interpreted (2026-07-28, basic, JSON Schema Usage). Nothing is fetched: a schema refers to what stands
-//! in it. `format` is told to models and not checked, as 2020-12 has it.
+//! The dialects 2020-12 (the default) and draft-07 are supported (2026-07-28, basic, JSON Schema Usage). Nothing is
+//! fetched: references must stay within the schema. `format` is an annotation for models and is not checked, as in
+//! 2020-12.
 //!
-//! A server that sends a schema also sends what is checked by it, so both count: how much work a check
-//! may take is known from the schema and the size of the value before it begins.
+//! A server that sends a schema also sends the values to check, so both can be hostile. The cost of a check is computed
+//! from the schema and the value's size before the check begins.
 
 mod misfit;
 #[cfg(all(feature = "schemars", feature = "server"))]
@@ -25,7 +25,6 @@ use self::{
     unique::UniqueItems,
 };
 
-/// A schema that is ready to check values.
 pub(crate) struct CompiledSchema {
     validator: Validator,
     shape: Shape,
@@ -35,7 +34,7 @@ pub(crate) struct CompiledSchema {
     text_bytes: usize,
 }
 
-/// Why a schema cannot be used to check anything.
+/// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
     /// It is longer than [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
@@ -44,23 +43,23 @@ pub(crate) enum SchemaError {
     /// It is deeper than [`limits.forms.schema_depth`](crate::limits::FormLimits::schema_depth).
     #[error("it is nested deeper than {0} levels, its references followed")]
     TooDeep(usize),
-    /// Its references lead to the same parts too often.
+    /// Its references expand to too many parts.
     #[error("it is too large to be checked once its references are followed")]
     TooLarge,
     #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", QuotedName(.0))]
     Dialect(String),
-    /// A reference to what does not stand in it.
+    /// A reference leads out of the schema.
     #[error("it refers to {}, which does not stand in it and is not fetched", QuotedName(.0))]
     Reference(String),
-    /// A part of it has a name of its own, so that references mean something else there.
+    /// A part has its own `$id`, which changes the meaning of references in it.
     #[error("a part of it has an `$id` of its own, {}", QuotedName(.0))]
     Identified(String),
-    /// It breaks the rules of its dialect, or holds a pattern that is not supported.
+    /// It is invalid in its dialect, or has an unsupported pattern.
     #[error("it is not valid: {0}")]
     Invalid(String),
 }
 
-/// The dialects a `$schema` may name, without the `#` at its end.
+/// The supported `$schema` values, without the `#` at the end.
 const DIALECTS: [(&str, Draft); 2] = [
     (
         "https://json-schema.org/draft/2020-12/schema",
@@ -69,21 +68,15 @@ const DIALECTS: [(&str, Draft); 2] = [
     ("http://json-schema.org/draft-07/schema", Draft::Draft7),
 ];
 
-/// How many steps a check may take to find out where a value does not fit, and not only that it does
-/// not: what is found on the way is kept in memory.
+/// The step limit for a check that also locates the misfit. Locating it keeps intermediate results in memory.
 const STEPS_TO_LOCATE: usize = 1 << 16;
 
-/// How many patterns of a schema may each take
-/// [`limits.forms.pattern_program_bytes`](crate::limits::FormLimits::pattern_program_bytes); more
-/// of them share that.
+/// This many patterns of a schema may each take
+/// [`limits.forms.pattern_program_bytes`](crate::limits::FormLimits::pattern_program_bytes). More patterns share that
+/// total.
 const PATTERNS: usize = 8;
 
 impl CompiledSchema {
-    /// Compiles a schema.
-    ///
-    /// # Errors
-    ///
-    /// See [`SchemaError`].
     pub(crate) fn new(schema: &Schema, limits: &Limits) -> Result<Self, SchemaError> {
         let text = schema.as_str();
         if text.len() > limits.forms.schema_bytes {
@@ -98,7 +91,7 @@ impl CompiledSchema {
         if shape.values > limits.forms.schema_steps {
             return Err(SchemaError::TooLarge);
         }
-        // All patterns of a schema together take no more than a few may.
+        // The patterns of a schema share a fixed total.
         let program_bytes = match shape.patterns {
             0..=PATTERNS => most_bytes,
             many => most_bytes * PATTERNS / many,
@@ -117,8 +110,8 @@ impl CompiledSchema {
     ///
     /// # Errors
     ///
-    /// Says where the value does not fit and what is expected there; of the value itself it holds
-    /// names of members and nothing else.
+    /// Where the value does not fit, and what is expected there. The error has member names but no other data of the
+    /// value.
     pub(crate) fn check(&self, text: &str) -> Result<(), Misfit> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| Misfit::unreadable(&error))?;
@@ -133,7 +126,7 @@ impl CompiledSchema {
         if self.validator.is_valid(&value) {
             return Ok(());
         }
-        // Where a schema refers to itself, looking for the place may take time without end.
+        // With a recursive schema, locating the misfit could take unlimited time.
         let most = text.len().saturating_mul(self.shape.values);
         if self.shape.recursive || most > STEPS_TO_LOCATE {
             return Err(Misfit::somewhere());
@@ -147,7 +140,7 @@ impl CompiledSchema {
 
 askback_core::debug_only!(CompiledSchema { shape });
 
-/// Compiles a schema whose patterns take no more than so many bytes each.
+/// Compiles a schema with this size limit for each pattern.
 fn validator(
     schema: &Value,
     draft: Draft,
@@ -168,7 +161,7 @@ fn validator(
         .build(schema)
 }
 
-/// How many bytes a pattern is compiled to: the first of a few bounds that it keeps.
+/// Returns the compiled size of a pattern, as the smallest of a few limits that it fits.
 fn measure(pattern: &str, draft: Draft, most: usize) -> usize {
     let schema = json!({"pattern": pattern});
     let fits = |bytes: &usize| validator(&schema, draft, *bytes).is_ok();
@@ -199,7 +192,6 @@ mod tests {
         CompiledSchema::new(&Schema::new(schema).unwrap(), &Limits::default())
     }
 
-    /// Returns the fault of a value, if it has one.
     fn misfit(schema: &Value, value: &Value) -> Option<String> {
         let schema = compile(schema).unwrap();
         schema
@@ -276,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A worker thread of tokio has 2 MiB, and a check is not the first thing on it.
+    /// A tokio worker has a stack of 2 MiB, and a check is not the first frame on it.
     #[test]
     fn the_deepest_check_takes_half_of_a_worker_threads_stack() {
         const STACK: usize = 1 << 20;
@@ -303,7 +295,7 @@ mod tests {
         };
         let thread = std::thread::Builder::new().stack_size(STACK);
         let checked = thread.spawn(check).unwrap().join().unwrap();
-        // The deepest that are checked are among them, for those beyond are refused.
+        // The deepest accepted schemas are among these, because deeper ones are refused.
         assert!(
             checked.iter().all(|checked| (60..126).contains(checked)),
             "{checked:?}"
@@ -379,8 +371,8 @@ mod tests {
     // Shows BA-28, BA-29, BA-30, BA-70.
     #[test]
     fn a_schema_is_read_by_the_dialect_it_names() {
-        // `prefixItems` came with 2020-12, where `items` is what follows; in draft-07 a list of
-        // `items` was the same.
+        // `prefixItems` is new in 2020-12, in which `items` applies to the rest. In draft-07, an array in `items` means
+        // the same.
         let newest = json!({"prefixItems": [{"type": "string"}]});
         let tuple = json!({"items": [{"type": "string"}]});
         let in_dialect = |schema: &Value, dialect: &str| {
@@ -468,7 +460,7 @@ mod tests {
         }
     }
 
-    /// Each of `levels` parts refers twice to the next one.
+    /// Each of `levels` parts refers to the next one twice.
     fn doubling(levels: usize, keyword: &str) -> Value {
         let mut parts = serde_json::Map::new();
         for at in 0..levels {
@@ -504,8 +496,8 @@ mod tests {
         let twice = json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}});
         assert!(compile(&twice).is_err());
 
-        // A schema that refers to itself takes as long as its value is deep: 3 to the power of 100 steps
-        // would not end.
+        // The cost of a recursive schema grows with the depth of the value: 3 to the power of 100 steps would never
+        // end.
         let mut value = json!(1);
         for _ in 0..100 {
             value = json!({"a": value});
@@ -640,16 +632,16 @@ mod tests {
         let twice = json!({"items": {"$ref": "#/$defs/a"}, "contains": {"$ref": "#/$defs/a"},
             "$defs": {"a": {"pattern": "^[ab]{100}$"}}});
         for (schema, value, expected) in [
-            // A text takes the longer the larger a pattern's program is.
+            // A larger pattern program makes matching slower.
             (json!({"items": {"pattern": large}}), letters(1), true),
             (json!({"items": {"pattern": large}}), letters(4), false),
             (json!({"items": {"pattern": "^x*$"}}), letters(100), true),
             (json!({"patternProperties": {large: {}}}), letters(1), true),
             (json!({"patternProperties": {large: {}}}), letters(4), false),
-            // A pattern counts as often as it is referred to.
+            // A pattern counts once per reference to it.
             (twice["$defs"]["a"].clone(), letters(16), true),
             (twice, letters(16), false),
-            // Fractions grow with the exponents of what is divided.
+            // Fractions grow with the exponents of the operands.
             (json!({"items": {"multipleOf": 0.1}}), numbers("1.5"), true),
             (
                 json!({"items": {"multipleOf": 0.1}}),

@@ -1,10 +1,10 @@
-//! Schemas of types, by `schemars`.
+//! Schemas of types, from `schemars`.
 
 use askback_core::protocol;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-/// The schema of arguments that are read as this type: that of an object, which arguments are.
+/// Returns the schema of arguments of this type, which is always an object schema.
 pub(crate) fn of_arguments<T: JsonSchema>() -> protocol::Schema {
     let mut schema = root::<T>(settings().for_deserialize());
     let object = Value::from("object");
@@ -12,7 +12,7 @@ pub(crate) fn of_arguments<T: JsonSchema>() -> protocol::Schema {
         None => {
             schema.insert("type".to_owned(), object);
         }
-        // Where an object may be missing: arguments never are.
+        // An optional object: arguments are always present.
         Some(Value::Array(types)) if types.contains(&object) => {
             schema.insert("type".to_owned(), object);
         }
@@ -21,8 +21,8 @@ pub(crate) fn of_arguments<T: JsonSchema>() -> protocol::Schema {
     protocol::Schema::new(&schema).unwrap_or_default()
 }
 
-/// The schema of a result that is written of this type; none where it says nothing. It says of an object
-/// that it is one wherever it can: revisions before 2026-07-28 know no other results.
+/// Returns the schema of a result of this type; `None` if the schema is empty. It says `type: object` if possible,
+/// because revisions before 2026-07-28 allow no other results.
 pub(crate) fn of_result<T: JsonSchema>() -> Option<protocol::Schema> {
     let mut schema = root::<T>(settings().for_serialize());
     if schema.as_object().is_none_or(Map::is_empty) {
@@ -34,18 +34,17 @@ pub(crate) fn of_result<T: JsonSchema>() -> Option<protocol::Schema> {
     protocol::Schema::new(&schema).ok()
 }
 
-/// Makes the schemas of the types of single arguments.
+/// Returns a generator for the schemas of single arguments.
 pub(crate) fn generator() -> SchemaGenerator {
     settings().for_deserialize().into_generator()
 }
 
-/// 2020-12, which needs not be said.
+/// Omits `$schema`, because 2020-12 is the default.
 fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
-/// The schema of a type. Where it says nothing but the name of the type, as that of any value does, it is
-/// empty.
+/// Returns the schema of a type. If it has only a title, as for any value, the result is empty.
 fn root<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let says = |members: &Map<String, Value>| members.keys().any(|key| key != "title");
@@ -56,7 +55,7 @@ fn root<T: JsonSchema>(settings: SchemaSettings) -> Schema {
     }
 }
 
-/// Whether all alternatives of a schema are objects, as those of most enums are.
+/// Whether all alternatives of a schema are objects, as for most enums.
 fn is_always_object(schema: &Schema) -> bool {
     ["oneOf", "anyOf"].iter().any(|keyword| {
         let alternatives = schema.get(*keyword).and_then(Value::as_array);

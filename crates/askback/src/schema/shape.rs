@@ -1,4 +1,4 @@
-//! How large a schema is once its references are followed, and how much work its checks take.
+//! The size of a schema with its references followed, and the cost of its checks.
 
 use std::collections::HashMap;
 
@@ -8,71 +8,67 @@ use serde_json::{Map, Number, Value};
 
 use super::{PATTERNS, SchemaError};
 
-/// How large a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// How many values of JSON it holds, those that its references lead to counted each time. A value
-    /// that is checked meets at most so many of them.
+    /// The number of JSON values in it, with the target of each reference counted again. Each checked value is compared
+    /// with at most this many.
     pub(super) values: usize,
-    /// How deep it is nested, its references followed.
+    /// Its depth, with references followed.
     pub(super) depth: usize,
-    /// Whether it refers to itself.
     pub(super) recursive: bool,
     pub(super) patterns: usize,
-    /// How many bytes its patterns are compiled to, counted as its values are.
+    /// The total size of its compiled patterns in bytes, counted once per reference.
     programs: usize,
-    /// How many of its values are a `multipleOf`.
+    /// The number of `multipleOf` keywords.
     divisors: usize,
 }
 
-/// How large a value is that is checked.
+/// The size of a value to check.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// Its values; a text counts once more for each 16 bytes, since it may be read by each part of a schema.
+    /// The number of values. A text counts one more for every 16 bytes, because each part of a schema may read it.
     values: usize,
     depth: usize,
-    /// The longest text or name in it, in bytes.
+    /// The longest text or name in bytes.
     longest: usize,
-    /// All its texts and names together, in bytes.
+    /// The total length of texts and names in bytes.
     text: usize,
-    /// Its numbers that are not [near](is_near).
+    /// The number of numbers that are not [near](is_near).
     far: usize,
 }
 
-/// How deep checks by a schema that refers to itself go: levels of the schema for each of the value. Each
-/// takes room on the stack.
+/// The maximum recursion of a check with a recursive schema, as schema levels times value levels. Each takes stack
+/// space.
 const RECURSION: usize = 4 << 10;
 
-/// How many values a schema may hold in which `unevaluatedProperties` or `unevaluatedItems` stand: each
-/// of its references is compiled anew there.
+/// The maximum size of a schema with `unevaluatedProperties` or `unevaluatedItems`, which compile each reference again.
 const UNEVALUATED: usize = 1 << 16;
 
-/// How many bytes of a text count as a value.
+/// The number of text bytes that count as one value.
 const TEXT: usize = 16;
 
-/// How many bytes of a program are run through in one step for a byte of text.
+/// The number of program bytes that one step processes per byte of text.
 const PROGRAM: usize = 64;
 
-/// How many steps a division takes for which large fractions are made.
+/// The number of steps for a division with large fractions.
 const DIVISION: usize = 2 << 10;
 
-/// How many different patterns of a schema are measured.
+/// The number of different patterns per schema that are measured.
 const MEASURED: usize = 256;
 
-/// Keywords for which the parts beside them are looked at once more.
+/// Keywords that check their sibling keywords again.
 const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
-/// Keywords that refer to another schema.
 const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
 
 impl Shape {
-    /// Follows a schema; `program_bytes` says how large a pattern's program is.
+    /// Measures a schema; `program_bytes` returns the size of a pattern's program.
     ///
     /// # Errors
     ///
-    /// Fails where a reference leads out of the schema, and where the schema is too deep.
+    /// If a reference leads out of the schema, or the schema is too deep.
     pub(super) fn of(
         schema: &Value,
         limits: &FormLimits,
@@ -104,8 +100,8 @@ impl Shape {
         })
     }
 
-    /// Whether a check of such a value stays within so many steps, and on the stack, and gives patterns no
-    /// text that is longer than `text_bytes`.
+    /// Whether a check of this value stays within the step limit and the stack, and matches no text longer than
+    /// `text_bytes`.
     pub(super) fn can_check(&self, value: Extent, steps: usize, text_bytes: usize) -> bool {
         if self.patterns > 0 && value.longest > text_bytes {
             return false;
@@ -114,7 +110,7 @@ impl Shape {
         !deep && self.steps(value) <= steps
     }
 
-    /// How many steps a check of such a value takes at most.
+    /// Returns the maximum number of steps to check this value.
     fn steps(&self, value: Extent) -> usize {
         let looks = self.values.saturating_mul(value.values);
         let matches = self.programs.div_ceil(PROGRAM).saturating_mul(value.text);
@@ -141,7 +137,7 @@ impl Extent {
         }
     }
 
-    /// The most that a text of JSON of so many bytes can hold, its depth left out: each value takes a byte.
+    /// Returns the maximum extent of a JSON text of this length, without the depth: each value takes at least a byte.
     pub(super) fn within(bytes: usize) -> Self {
         Self {
             values: bytes,
@@ -180,13 +176,12 @@ impl Extent {
     }
 }
 
-/// Whether a number is divided without large fractions by another such number.
+/// Whether dividing this number by a similar one needs no large fractions.
 fn is_near(number: &Number) -> bool {
     let near = |float: f64| float == 0.0 || (1e-9..1e15).contains(&float.abs());
     !number.is_f64() || number.as_f64().is_some_and(near)
 }
 
-/// How large a part of a schema is.
 #[derive(Clone, Copy)]
 struct Size {
     values: usize,
@@ -203,7 +198,6 @@ impl Size {
         divisors: 0,
     };
 
-    /// Counts a `multipleOf`.
     fn divide(&mut self, divisor: &Number) {
         if is_near(divisor) {
             self.divisors = self.divisors.saturating_add(1);
@@ -223,7 +217,7 @@ impl Size {
 /// The state of a reference's target.
 #[derive(Clone, Copy)]
 enum Target {
-    /// It is being followed, so that a reference to it closes a circle.
+    /// Being followed: a reference to it closes a cycle.
     Open,
     Known(Size),
 }
@@ -231,7 +225,7 @@ enum Target {
 struct Walk<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
-    /// By the places where they stand: one part has many references, each of which may be written in many ways.
+    /// By address, because many references can lead to one part, spelled in different ways.
     targets: HashMap<*const Value, Target>,
     limits: &'a FormLimits,
     recursive: bool,
@@ -289,7 +283,7 @@ impl<'a> Walk<'a> {
         for (keyword, value) in members {
             let keyword = keyword.as_str();
             match value {
-                // A part in another dialect would mean something else than what is followed here.
+                // A part in another dialect would not mean what the code here assumes.
                 Value::String(dialect) if keyword == "$schema" && !is_root => {
                     return Err(SchemaError::Dialect(dialect.clone()));
                 }
@@ -333,7 +327,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        // What was evaluated is found by checking the parts again, at each level below.
+        // To find out what was evaluated, each level checks the parts again.
         if AGAIN.iter().any(|keyword| members.contains_key(*keyword)) {
             self.unevaluated = true;
             let times = size.depth.saturating_add(2);
@@ -351,7 +345,7 @@ impl<'a> Walk<'a> {
             if measured < MEASURED {
                 (self.program_bytes)(pattern)
             } else {
-                // What each of so many may take.
+                // The average limit of that many patterns.
                 self.limits.pattern_program_bytes * PATTERNS / MEASURED
             }
         });
@@ -381,7 +375,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the target of a reference, if it is in the schema.
+    /// Returns the target of a reference if it is in the schema.
     fn resolve(&self, reference: &str) -> Option<&'a Value> {
         let fragment = percent_decode_str(reference.strip_prefix('#')?);
         let fragment = fragment.decode_utf8().ok()?;

@@ -1,17 +1,16 @@
-//! `uniqueItems`, at a cost that a peer cannot choose.
+//! `uniqueItems` with a bounded cost.
 
 use std::cmp::Ordering;
 
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Number, Value};
 
-/// `uniqueItems`: the items of an array differ from each other.
+/// `uniqueItems`: all items of an array differ.
 ///
-/// The validator's own keyword finds equal items by hashes under which many arrays and many large
-/// numbers are the same, and compares all of those with each other. Sorted, equal items are neighbours,
-/// whatever they are.
+/// The validator's own keyword compares items with equal hashes pairwise, and a peer can easily choose many such arrays
+/// or large numbers. Here the items are sorted, so equal items are neighbours.
 pub(super) struct UniqueItems {
-    /// The keyword's value: with `false` it says nothing.
+    /// The keyword's value; `false` disables the check.
     pub(super) required: bool,
 }
 
@@ -41,8 +40,8 @@ fn all_differ(items: &[Value], mut compare: impl FnMut(&Value, &Value) -> Orderi
         .all(|pair| compare(pair[0], pair[1]).is_ne())
 }
 
-/// An order of values in which those are equal that JSON Schema calls equal: numbers by their value,
-/// objects whatever the order of their members (core, Instance Equality).
+/// An ordering in which values are equal if JSON Schema says so: numbers by value, objects regardless of member order
+/// (core, Instance Equality).
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
@@ -72,7 +71,7 @@ fn first_difference(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// The members by name: with `serde_json/preserve_order` a map has another order.
+/// The members sorted by name: with `serde_json/preserve_order` a map is not sorted.
 fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut sorted: Vec<_> = members.iter().collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
@@ -86,7 +85,7 @@ fn compare_numbers(one: &Number, other: &Number) -> Ordering {
     }
 }
 
-/// The integer that a number is; of those beyond all 64 bits, some have none.
+/// Returns a number's integer value, if it fits.
 fn integer(number: &Number) -> Option<i128> {
     const MOST: f64 = (1_u128 << 100) as f64;
     let whole = |float: &f64| float.fract() == 0.0 && float.abs() < MOST;
@@ -98,7 +97,7 @@ fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::INFINITY)
 }
 
-/// The place of a value's kind among the kinds.
+/// Ranks the kinds of values.
 fn kind(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
@@ -117,7 +116,7 @@ mod tests {
 
     use super::{all_differ, compare};
 
-    /// How many comparisons are made to find out that all of these items differ.
+    /// Returns the number of comparisons needed to find that all items differ.
     fn comparisons(items: &[Value]) -> usize {
         let mut made = 0;
         let differ = all_differ(items, |one, other| {
@@ -149,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Values of which many are equal, and many more alike.
+    /// Values with many equal and many similar items.
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop::sample::select(
             [
@@ -189,7 +188,7 @@ mod tests {
     }
 
     proptest! {
-        /// The validator's own keyword compares each with each where items are few.
+        /// The validator's own keyword compares all pairs if there are few items.
         #[test]
         fn items_are_equal_as_the_validator_says(items in prop::collection::vec(value(), 0..12)) {
             let oracle = jsonschema::options().offline().build(&json!({"uniqueItems": true})).unwrap();
