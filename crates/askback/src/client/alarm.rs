@@ -1,22 +1,22 @@
-//! The timer of a driver.
+//! The driver's timer.
 
 use std::{future::pending, pin::Pin, time::Duration};
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A timer that rings no later than the deadline it was set to last.
+/// A timer that rings no later than the last deadline it was set to.
 ///
-/// Deadlines mostly move back, as calls end before theirs: then the timer stays as it is, and rings too
-/// early once in a while, which is cheaper than setting it with each call. It also does where the clock
-/// of the deadlines stood meanwhile.
+/// Deadlines mostly move back, because calls end before them. The timer is then left as it is and sometimes rings too
+/// early, which is cheaper than resetting it with each call. It also rings too early if the deadlines' clock was
+/// paused.
 pub(super) struct Alarm {
     sleep: Pin<Box<Sleep>>,
-    /// The deadline for which it rings, if it does.
+    /// The deadline that it is set to.
     due: Option<Duration>,
 }
 
 impl Alarm {
-    /// An alarm that is not set. It must be made within a runtime.
+    /// Creates an alarm that is not set. Must be called within a runtime.
     pub(super) fn new() -> Self {
         Self {
             sleep: Box::pin(sleep(Duration::ZERO)),
@@ -24,19 +24,19 @@ impl Alarm {
         }
     }
 
-    /// Has it ring for this deadline at the latest, by a clock that shows `now`.
+    /// Sets the alarm to this deadline or an earlier one. `now` is the current time of the deadlines' clock.
     pub(super) fn set(&mut self, due: Duration, now: impl FnOnce() -> Duration) {
         if self.due.is_some_and(|before| before <= due) {
             return;
         }
-        // A moment that no clock shows does not come.
+        // A time out of range never comes.
         if let Some(at) = Instant::now().checked_add(due.saturating_sub(now())) {
             self.sleep.as_mut().reset(at);
             self.due = Some(due);
         }
     }
 
-    /// Waits until it rings; then it is not set any more. Cancel safe.
+    /// Waits until the alarm rings, and unsets it. Cancel safe.
     pub(super) async fn ring(&mut self) {
         if self.due.is_none() {
             pending::<()>().await;

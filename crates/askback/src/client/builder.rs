@@ -1,4 +1,4 @@
-//! Making a client.
+//! The builder of a client.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -26,14 +26,14 @@ use crate::{
     transport::{Connect, WireEvent},
 };
 
-/// Which revisions a client speaks.
+/// The revisions that a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Protocol {
-    /// The newest the server speaks, whatever its era.
+    /// The newest revision that the server supports, of either era.
     #[default]
     Auto,
-    /// This one alone.
+    /// Only this revision.
     Only(Revision),
 }
 
@@ -50,22 +50,22 @@ pub struct ClientBuilder {
     any_form: bool,
     resends_answers: bool,
     checks_results: bool,
-    /// The extensions.
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
     propagate: Option<Propagator>,
-    /// The client that it speaks for, if there is another one.
+    /// The client on whose behalf this one sends requests, if any.
     #[cfg(feature = "bridge")]
     behind: Option<ClientBehind>,
 }
 
-/// Another client, whose requests are passed on.
+/// A client whose requests are forwarded.
 #[cfg(feature = "bridge")]
 #[derive(Clone)]
 pub(crate) struct ClientBehind {
     pub(crate) info: Implementation,
     pub(crate) capabilities: ClientCapabilities,
-    /// The revision of its session, if it has one: a server that has sessions is better spoken to in one, too.
+    /// The revision of its session, if it has one. The server is then reached with a session, too, if it supports
+    /// sessions.
     pub(crate) session: Option<Revision>,
 }
 
@@ -90,7 +90,8 @@ impl ClientBuilder {
         }
     }
 
-    /// Sets the client whose requests are passed on. It declares what that client declares, whatever functions answer.
+    /// Sets the client whose requests are forwarded. This client declares the same capabilities, regardless of its
+    /// functions.
     #[cfg(feature = "bridge")]
     pub(crate) fn speak_for(mut self, client: ClientBehind) -> Self {
         self.info = client.info.clone();
@@ -100,19 +101,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the name that people read.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Sets the function that has a person fill in a form, or fills it in by itself, and declares
-    /// `elicitation` with forms.
+    /// Sets the function that shows a form to the user, or fills it in itself, and declares `elicitation` with forms.
     ///
-    /// It is called for each question; several may be open at the same time. The future is dropped
-    /// when the question is withdrawn. A no is an answer like any other
-    /// ([`ElicitResult::decline`]); an error ends the call that asks. A panic costs only the question.
+    /// It is called for each question, and several may be open at the same time. The future is dropped if the question
+    /// is withdrawn. A refusal is an ordinary answer ([`ElicitResult::decline`]); an error ends the call that asks. A
+    /// panic affects only the question.
     ///
     /// ```
     /// use askback::{Form, client::Client, protocol::ElicitResult};
@@ -142,23 +142,21 @@ impl ClientBuilder {
         self
     }
 
-    /// Has forms put to the function of [`on_elicit`](Self::on_elicit) that a server must not ask, as they
-    /// are. What cannot be drawn of one is a field of JSON ([`FieldKind::Json`](crate::forms::FieldKind::Json)),
-    /// and a default may break its own field ([`Field::check`](crate::forms::Field::check) says so). Without
-    /// this the former are refused, and such a default is left out.
+    /// Passes forms that break the specification to the function of [`on_elicit`](Self::on_elicit), unchanged. Parts
+    /// that cannot be displayed become a JSON field ([`FieldKind::Json`](crate::forms::FieldKind::Json)), and a default
+    /// may be invalid for its own field (check with [`Field::check`](crate::forms::Field::check)). By default such
+    /// forms are refused, and such defaults are removed.
     #[must_use]
     pub fn elicits_any_form(mut self) -> Self {
         self.any_form = true;
         self
     }
 
-    /// Sets the function that has a person open a link, and declares `elicitation` with links. A
-    /// client opens none without the consent of a person who has read where it leads
-    /// (2025-11-25, client/elicitation, Safe URL Handling).
+    /// Sets the function that opens a link for the user, and declares `elicitation` with links. A client must only open
+    /// a link with the consent of a user who has seen its URL (2025-11-25, client/elicitation, Safe URL Handling).
     ///
-    /// Where [`HostQuestion::retried`] is set, answering makes the client send the call again: the
-    /// link is then best answered when the person has finished with it, otherwise as soon as they
-    /// agree ([`ElicitResult::agree`]).
+    /// If [`HostQuestion::retried`] is set, the client repeats the call after the answer, so answer when the user is
+    /// done with the page. Otherwise answer as soon as the user agrees ([`ElicitResult::agree`]).
     #[must_use]
     pub fn on_elicit_url<Fut>(
         mut self,
@@ -171,8 +169,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the function that asks a model, and declares `sampling`. Somebody who refuses to have it
-    /// asked is [`Error::not_done`](crate::Error::not_done).
+    /// Sets the function that requests a completion from a model, and declares `sampling`. If the user refuses, return
+    /// [`Error::not_done`](crate::Error::not_done).
     #[must_use]
     pub fn on_sample<Fut>(
         mut self,
@@ -185,24 +183,23 @@ impl ClientBuilder {
         self
     }
 
-    /// Declares that the model of [`on_sample`](Self::on_sample) can be given tools to call
-    /// (`sampling.tools`, from 2025-11-25 on).
+    /// Declares that the model of [`on_sample`](Self::on_sample) can call tools (`sampling.tools`, since 2025-11-25).
     #[must_use]
     pub fn samples_with_tools(mut self) -> Self {
         self.host.sampling.tools = Some(JsonObject::new());
         self
     }
 
-    /// Declares that the function of [`on_sample`](Self::on_sample) includes context of the client
-    /// where a server asks for it (`sampling.context`, from 2025-11-25 on).
+    /// Declares that the function of [`on_sample`](Self::on_sample) adds the client's context if a server asks for it
+    /// (`sampling.context`, since 2025-11-25).
     #[must_use]
     pub fn samples_with_context(mut self) -> Self {
         self.host.sampling.context = Some(JsonObject::new());
         self
     }
 
-    /// Sets the function that lists the folders in which the server may work, and declares `roots`.
-    /// When the list is another one, [`Client::roots_changed`] tells the server.
+    /// Sets the function that lists the folders in which the server may work, and declares `roots`. Call
+    /// [`Client::roots_changed`] when the list changes.
     #[must_use]
     pub fn on_roots<Fut>(
         mut self,
@@ -215,18 +212,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the function that is told of progress, log lines, changes and whatever else is neither a
-    /// result nor a question. It must not block.
+    /// Sets the function that receives progress, log messages, changes and everything else that is neither a result nor
+    /// a question. It must not block.
     #[must_use]
     pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
         self.host.event = Some(Arc::new(hear));
         self
     }
 
-    /// Sets the function that is shown every message as it travels, in both directions, to find out
-    /// what went wrong. It must not block. Without one, nothing is copied or kept.
+    /// Sets a function that sees every message in both directions, for debugging. It must not block. Without it, no
+    /// messages are copied or stored.
     ///
-    /// Messages hold what people answered, and the states of servers: they are no text for a log.
+    /// Do not log the messages: they contain users' answers and servers' states.
     ///
     /// ```
     /// use askback::{client::Client, transport::WireEvent};
@@ -244,9 +241,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Declares an extension, by its name and its settings: an object, or `()` for none (2026-07-28,
-    /// basic/versioning, Extension Negotiation). Servers of older revisions are not told.
-    /// [`Client::extension`] tells whether the server declares it, too.
+    /// Declares an extension by its name and settings: an object, or `()` for no settings (2026-07-28,
+    /// basic/versioning, Extension Negotiation). Servers of older revisions do not see it. [`Client::extension`]
+    /// returns whether the server declares it, too.
     #[must_use]
     pub fn extension(mut self, name: &str, of: impl Serialize) -> Self {
         let declared = settings(&of).and_then(|of| {
@@ -262,10 +259,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how long the server may take for each request:
-    /// [`limits.wire.request`](crate::limits::WireLimits::request) where nothing is said. The time
-    /// a person is asked is not counted. A request that takes longer is cancelled and ends with
-    /// [`ClientError::TimedOut`]; [`Client::with_timeout`] sets another time for single requests.
+    /// Sets the timeout for each request. The default is [`limits.wire.request`](crate::limits::WireLimits::request).
+    /// Time spent on questions to the user does not count. After the timeout the request is cancelled and fails with
+    /// [`ClientError::TimedOut`]. [`Client::with_timeout`] sets the timeout of single requests.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.request = Some(timeout);
@@ -279,37 +275,36 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets which revisions the client speaks.
+    /// Sets the revisions that the client speaks.
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
         self
     }
 
-    /// Sets the principal the client asks for, where the server tells people apart: what the server
-    /// calls private is used again for the same principal only. A client that signs in by itself
-    /// needs none for that: what was given for one sign-in is not used for another in any case.
+    /// Sets the principal of the requests. Results that the server marks private are cached and reused only for the
+    /// same principal. A client that signs in by itself does not need this: results of one sign-in are never reused for
+    /// another.
     #[must_use]
     pub fn principal(mut self, principal: impl Into<String>) -> Self {
         self.principal = Some(principal.into());
         self
     }
 
-    /// Sets whether the server may make a call a task, where it has the extension for that
-    /// (`io.modelcontextprotocol/tasks`): it may unless told otherwise. The caller notices nothing;
-    /// the client asks after the task until it has ended.
+    /// Sets whether the server may turn a call into a task (extension `io.modelcontextprotocol/tasks`); the default is
+    /// yes. The caller sees no difference, because the client polls the task until it ends.
     #[must_use]
     pub fn tasks(mut self, tasks: bool) -> Self {
         self.tasks = tasks;
         self
     }
 
-    /// Sets whether a round that carries answers is sent again by itself if the server goes away before it responds: once, and
-    /// over HTTP up to `limits.http.stream_resumptions` times in a row.
+    /// Sets whether a round with answers is sent again if the server goes away before it responds: once, and over HTTP
+    /// up to `limits.http.stream_resumptions` times in a row.
     ///
-    /// By default it is sent again only if nothing listened at the server's address. Otherwise the server may have acted on
-    /// the answers already, and unless it remembers that, it acts again. The call then ends with
-    /// [`ClientError::OutcomeUnknown`], and a person decides. Turn it on if all servers keep claims of what they did, as
+    /// By default it is sent again only if nothing listened at the server's address. Otherwise the server may already
+    /// have acted on the answers, and would act again unless it keeps a record. The call then ends with
+    /// [`ClientError::OutcomeUnknown`], and the user decides. Enable this if all servers record their effects, as
     /// servers with `Ctx::commit` do.
     #[must_use]
     pub fn resend_answers(mut self, resend: bool) -> Self {
@@ -317,18 +312,18 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether the structured results of tools are checked by the output schemas that the server has
-    /// listed (feature `json-schema`): they are by default. Without the check a result is what the server
-    /// sent, and a tool can be called whose schema is in a dialect that is not interpreted.
+    /// Sets whether the structured results of tools are checked against the output schemas that the server listed
+    /// (feature `json-schema`); the default is yes. Without the check, results are passed on as they are, and tools
+    /// with a schema in an unsupported dialect can be called.
     #[must_use]
     pub fn check_results(mut self, check: bool) -> Self {
         self.checks_results = check;
         self
     }
 
-    /// Sets what says where a request stands in its trace: called with the span of each request, it
-    /// gives what is written into its `_meta`, so that the server's span becomes a child of it
-    /// (SEP-414). An OpenTelemetry propagator injects into such a carrier.
+    /// Sets the function that provides the trace context of a request. It is called with the request's span, and its
+    /// result goes into the request's `_meta`, so that the server's span becomes a child (SEP-414). An OpenTelemetry
+    /// propagator can inject into this carrier.
     #[must_use]
     pub fn trace_context(
         mut self,
@@ -338,12 +333,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Connects to a server: starts it if it is a child process, finds out which revision it
-    /// speaks and what it has. It must be called within a tokio runtime.
+    /// Connects to a server: starts it if it is a child process, and negotiates the revision and capabilities. Must be
+    /// called within a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Where the server cannot be reached, speaks nothing the client speaks, or does not answer.
+    /// If the server cannot be reached, has no revision in common with the client, or does not answer.
     pub async fn connect(self, transport: impl Connect) -> Result<Client, ClientError> {
         self.connect_over(Box::new(transport)).await
     }

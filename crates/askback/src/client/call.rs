@@ -1,4 +1,4 @@
-//! Calls on their way.
+//! Calls in progress.
 
 use std::{
     fmt,
@@ -34,18 +34,17 @@ use super::{
     trace::SentSpan,
 };
 
-/// A call on its way to its result: a future that sends it when it is first polled, and cancels it
-/// at the server when it is dropped before it ended. It keeps the connection open, as a [`Client`]
-/// does.
+/// A call in progress: a future that sends the call when first polled, and cancels it at the server if dropped early.
+/// Like a [`Client`], it keeps the connection open.
 #[must_use = "a call is sent when it is awaited"]
 pub struct PendingCall<T> {
     id: CallId,
     stage: Stage,
-    /// The schema that the result must fit; known when the call is sent.
+    /// The schema that the result must fit; set when the call is sent.
     #[cfg(feature = "json-schema")]
     output: Option<ExpectedOutput>,
-    /// A check that waits for the list of a server that was started again. The lock, which is never held, lets
-    /// the call be shared between threads as it is without the feature.
+    /// A check that first lists the tools of a restarted server. The lock is never held: it only makes the call `Sync`,
+    /// as it is without the feature.
     #[cfg(feature = "json-schema")]
     checking: Option<Mutex<OutputCheck<T>>>,
     result: PhantomData<fn() -> T>,
@@ -54,7 +53,7 @@ pub struct PendingCall<T> {
 #[cfg(feature = "json-schema")]
 type OutputCheck<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
-/// The parameters of a request whose result may ask (2026-07-28, basic/patterns/mrtr, Supported Requests), for
+/// Parameters of a request whose result may ask (2026-07-28, basic/patterns/mrtr, Supported Requests), for
 /// [`Client::call_round`]: [`CallToolParams`], [`GetPromptParams`] and [`ReadResourceParams`].
 pub trait RoundParams: sealed::RoundRequest {}
 
@@ -64,14 +63,13 @@ mod sealed {
     use super::CallResult;
 
     pub trait RoundRequest {
-        /// The result of the request once it is done.
+        /// The type of the final result.
         type Result: CallResult;
 
         fn into_request(self) -> ClientRequest;
     }
 }
 
-/// Implements [`RoundParams`].
 macro_rules! round_params {
     ($($params:ident: $variant:ident => $result:ident;)*) => {
         $(
@@ -96,7 +94,7 @@ round_params! {
 
 /// The result type of a call.
 pub trait CallResult: DeserializeOwned + Send + Sync + 'static {
-    /// Reads the text of a result.
+    /// Reads a result.
     fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -106,7 +104,7 @@ pub trait CallResult: DeserializeOwned + Send + Sync + 'static {
         Outcome::parse(raw)
     }
 
-    /// The result of a tool, which has to fit its output schema.
+    /// Returns a tool's result, which must fit the output schema.
     #[cfg(feature = "json-schema")]
     fn of_tool(&self) -> Option<&CallToolResult> {
         None
@@ -146,7 +144,7 @@ enum Stage {
     Ended(Option<ClientError>),
 }
 
-/// Cancels a call that is dropped before it ended.
+/// Cancels the call on drop unless it has ended.
 pub(super) struct CancelGuard {
     client: Client,
     id: CallId,
@@ -169,8 +167,7 @@ impl<T> PendingCall<T> {
         }
     }
 
-    /// Returns the id of the call, by which [`Event::Progress`](super::Event::Progress) and the
-    /// questions it leads to name it.
+    /// Returns the call's id, which is also in [`Event::Progress`](super::Event::Progress) and in the call's questions.
     #[must_use]
     pub fn id(&self) -> CallId {
         self.id
@@ -182,7 +179,7 @@ impl<T: CallResult> Future for PendingCall<T> {
 
     /// # Panics
     ///
-    /// If it is polled after it ended.
+    /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         #[cfg(feature = "json-schema")]
         if let Some(checking) = &mut self.checking {
@@ -209,7 +206,7 @@ impl<T: CallResult> Future for PendingCall<T> {
     }
 }
 
-/// Checks a result by what the server lists, which was started again since it was called.
+/// Checks a result against a fresh list of the server's tools, because the server was restarted during the call.
 #[cfg(feature = "json-schema")]
 fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> OutputCheck<T> {
     Box::pin(async move {
@@ -221,16 +218,16 @@ fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> O
 }
 
 impl<T> PendingCall<T> {
-    /// Waits for its result as it was received.
+    /// Waits for the result as it was received.
     pub(crate) async fn outcome(mut self) -> CallOutcome {
         poll_fn(|cx| self.poll_outcome(cx)).await
     }
 
-    /// Sends the call if that is still to be done, and polls for its result as it was received.
+    /// Sends the call if it has not been sent, and polls for the result as it was received.
     ///
     /// # Panics
     ///
-    /// If it is polled after it ended.
+    /// If it is polled after completion.
     pub(super) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<CallOutcome> {
         loop {
             let outcome = match &mut self.stage {
@@ -271,11 +268,10 @@ impl<T> PendingCall<T> {
 }
 
 impl PendingCall<CallToolResult> {
-    /// Stops waiting without having the server stop: if the call became a task, that goes on, and its
-    /// open questions wait for whoever [takes it up](Client::resume_task). A call that is no task is
-    /// cancelled, as where it is dropped.
+    /// Stops waiting. If the call became a task, the task continues at the server, and its open questions wait until a
+    /// client [resumes it](Client::resume_task). A call without a task is cancelled, as on drop.
     ///
-    /// [`Event::Task`](super::Event::Task) tells the id of the task.
+    /// [`Event::Task`](super::Event::Task) has the id of the task.
     pub fn leave(mut self) {
         if let Stage::Sent(calling, ..) = mem::replace(&mut self.stage, Stage::Ended(None)) {
             calling.leave();
@@ -284,7 +280,7 @@ impl PendingCall<CallToolResult> {
 }
 
 impl<T: CallResult> PendingCall<T> {
-    /// Waits for what came of a single round.
+    /// Waits for the outcome of a single round.
     pub(super) async fn round(mut self) -> Result<Received<Outcome<T>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
         let value = T::outcome(&raw).map_err(|error| unreadable(&error, &raw))?;
@@ -325,10 +321,10 @@ impl CancelGuard {
 }
 
 impl CancelGuard {
-    /// Ends the call without its task.
+    /// Ends the call but not its task.
     fn leave(self) {
         let client = self.client.clone();
-        // A client that is closed has left all its tasks.
+        // If this fails, the client is closed and has left all its tasks.
         let _ = client.inner.commands.send(Command::Leave(self.end()));
     }
 }
@@ -336,7 +332,7 @@ impl CancelGuard {
 impl Drop for CancelGuard {
     fn drop(&mut self) {
         if !self.ended {
-            // A client that is closed has cancelled it already.
+            // If this fails, the client is closed and has cancelled the call.
             let _ = self.client.inner.commands.send(Command::Cancel(self.id));
         }
     }

@@ -1,4 +1,4 @@
-//! Several servers at once.
+//! Clients of several servers.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use tokio::task::JoinSet;
 
 use super::{Client, ClientBuilder, List, ServersFile};
 
-/// The clients of several servers, by the name of the server. One that cannot be reached, or fails
-/// later, does not end the others.
+/// The clients of several servers, by server name. If one server cannot be reached or fails later, the others continue.
 ///
 /// ```no_run
 /// use askback::client::{Client, Clients, ServersFile};
@@ -35,9 +34,9 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Connects to all servers of a file at once, with a builder made for each by its name, and
-    /// returns when each is connected or has failed ([`Clients::failed`]). **This starts the programs
-    /// that the file names**: see [`ServersFile`]. It must be called within a tokio runtime.
+    /// Connects to all servers in a file at once, with a builder for each server name. Returns when each server is
+    /// connected or has failed (see [`Clients::failed`]). **This runs the programs that the file names**: see
+    /// [`ServersFile`]. Must be called within a tokio runtime.
     pub async fn connect(file: &ServersFile, client: impl Fn(&str) -> ClientBuilder) -> Self {
         let mut connecting = JoinSet::new();
         let mut clients = Self::default();
@@ -57,7 +56,7 @@ impl Clients {
         clients
     }
 
-    /// Adds a client that is connected, in place of the one that had the name.
+    /// Adds a connected client, and replaces the one with the same name.
     pub fn add(&mut self, name: impl Into<String>, client: Client) {
         self.servers.insert(name.into(), Ok(client));
     }
@@ -66,8 +65,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// The reason why it could not be connected; [`ClientError::NoServer`] where there is none of
-    /// that name.
+    /// The error from connecting to the server, or [`ClientError::NoServer`] if the name is unknown.
     pub fn server(&self, name: &str) -> Result<&Client, ClientError> {
         match self.servers.get(name) {
             Some(Ok(client)) => Ok(client),
@@ -76,21 +74,20 @@ impl Clients {
         }
     }
 
-    /// Returns the clients that are connected, with the names of their servers in alphabetical order.
+    /// Returns the connected clients, with the names of their servers, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Client)> {
         let servers = self.servers.iter();
         servers.filter_map(|(name, client)| Some((name.as_str(), client.as_ref().ok()?)))
     }
 
-    /// Returns the servers that could not be connected, and why.
+    /// Returns the servers that could not be connected, with their errors.
     pub fn failed(&self) -> impl Iterator<Item = (&str, &ClientError)> {
         let servers = self.servers.iter();
         servers.filter_map(|(name, client)| Some((name.as_str(), client.as_ref().err()?)))
     }
 
-    /// Lists the tools of all servers at once. A server that could not be connected, or fails, has an
-    /// error in place of its tools. A tool is called by both names: that of its server
-    /// ([`Clients::server`]) and its own, which another server may use, too.
+    /// Lists the tools of all servers at once. For a server that is not connected or fails, the entry is an error. Tool
+    /// names are not unique across servers: select the server first with [`Clients::server`].
     pub async fn tools(&self) -> BTreeMap<String, Result<List<Tool>, ClientError>> {
         let mut listing = JoinSet::new();
         let mut tools = BTreeMap::new();
@@ -109,8 +106,7 @@ impl Clients {
         tools
     }
 
-    /// Ends all connections at once, and returns when the servers that are child processes have
-    /// ended.
+    /// Closes all connections at once, and returns when all child processes have exited.
     pub async fn close(self) {
         let clients = self.servers.into_values().filter_map(Result::ok);
         let closing: JoinSet<()> = clients.map(Client::close).collect();

@@ -1,4 +1,4 @@
-//! The commands of a client's handles to its driver.
+//! Commands from a client's handles to its driver.
 
 use std::sync::Arc;
 
@@ -15,16 +15,15 @@ pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
 #[derive(Clone, Default)]
 pub(super) enum CallMode {
-    /// With all its rounds.
+    /// A call with all its rounds.
     #[default]
     Whole,
-    /// One round of it: the questions of the server are the result.
+    /// A single round, whose result may be the server's questions.
     Round,
-    /// Nothing is called: it goes on with this task, which it became before.
+    /// Resumes this task instead of calling.
     Task(Arc<str>),
 }
 
-/// The commands of a client's handles.
 pub(super) enum Command {
     Call {
         id: CallId,
@@ -32,14 +31,14 @@ pub(super) enum Command {
         timeouts: Timeouts,
         manner: CallMode,
         reply: Reply,
-        /// For a subscription: what was granted, once it begins.
+        /// For a subscription: receives what was granted, once it begins.
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     },
     Cancel(CallId),
-    /// Ends a call whose task goes on without it.
+    /// Ends a call, but not its task.
     Leave(CallId),
     RootsChanged,
-    /// Tells the host of this.
+    /// Sends a note to the host.
     Note(String),
     SetPrincipal(Option<String>),
     Close(oneshot::Sender<()>),

@@ -1,4 +1,4 @@
-//! The connection to a server, from opening to end.
+//! The connection to a server, from opening to closing.
 
 use std::{collections::VecDeque, future::pending, io, pin::Pin};
 
@@ -18,14 +18,13 @@ pub(super) enum ConnectionState {
     Closed(Box<dyn Connect>),
     Opening(BoxFuture<'static, (Box<dyn Connect>, io::Result<Link>)>),
     Open(Box<OpenConnection>),
-    /// The server is gone, or going. The engine is told how it ended, unless it was the engine that
-    /// wanted the end.
+    /// The server is exiting or has exited. The engine is told how it ended, unless the engine ended it.
     Ending {
         end: BoxFuture<'static, (Box<dyn Connect>, ServerEnd)>,
         stderr: Stderr,
         tell: bool,
     },
-    /// Between two of these.
+    /// Placeholder during a transition.
     Moving,
 }
 
@@ -37,15 +36,14 @@ pub(super) struct OpenConnection {
     pub(super) reports: Option<mpsc::Receiver<Report>>,
     pub(super) behind: Option<Box<dyn ChannelResource>>,
     pub(super) tap: Tap,
-    /// When a connection ends on which nothing can be sent any more: what the server said before is read
-    /// until then.
+    /// When to close a connection that can no longer send. Until then, the client reads what the server already sent.
     pub(super) deaf: Option<Pin<Box<Sleep>>>,
 }
 
 pub(super) type Stderr = Option<mpsc::Receiver<String>>;
 
-/// The messages to send. While a server does not read them, the client does not read the server
-/// either: otherwise the server could make this grow by asking.
+/// Outgoing messages. If the server does not read them, the client stops reading, too; otherwise the server could grow
+/// this queue by asking questions.
 pub(super) struct Outbox {
     messages: VecDeque<ClientMessage>,
     bytes: usize,
@@ -54,7 +52,7 @@ pub(super) struct Outbox {
 
 pub(super) enum ConnectionEvent {
     Message(io::Result<Option<ServerMessage>>),
-    /// There is room again for what answers bring about, or the server is gone.
+    /// There is room again for responses, or the server is gone.
     Room(io::Result<()>),
     Stderr(Option<String>),
     Report(Option<Report>),
@@ -85,7 +83,7 @@ impl ConnectionState {
         }
     }
 
-    /// Waits for the next event, and sends what can be sent.
+    /// Waits for the next event while sending.
     pub(super) async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> ConnectionEvent {
         match self {
             Self::Closed(_) | Self::Moving => pending().await,
@@ -101,7 +99,7 @@ impl ConnectionState {
         }
     }
 
-    /// Something that has happened already.
+    /// Returns an event that has already happened.
     pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<ConnectionEvent> {
         match self {
             Self::Open(open) => open.ready(outbox, limits),
@@ -111,7 +109,7 @@ impl ConnectionState {
 }
 
 impl OpenConnection {
-    /// Waits for whatever happens, and sends meanwhile.
+    /// Waits for the next event while sending.
     async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> ConnectionEvent {
         loop {
             if self.deaf.is_some() {
@@ -124,7 +122,7 @@ impl OpenConnection {
                     return Err(io::ErrorKind::BrokenPipe.into());
                 }
                 outbox.send(&mut self.sender, &self.tap).await?;
-                // Answers are received again, if they had to wait for this.
+                // Receiving continues if it was paused for lack of room.
                 if has_room { pending().await } else { Ok(()) }
             };
             let arrived = tokio::select! {
@@ -151,8 +149,7 @@ impl OpenConnection {
         Some(ConnectionEvent::Message(Ok(Some(message))))
     }
 
-    /// Sends the rest, closes this side and waits until the other is gone, reading over what it still
-    /// says.
+    /// Sends the rest, closes this side, and waits until the other side closes. Incoming messages are discarded.
     pub(super) async fn end(
         self,
         mut rest: Outbox,
@@ -172,11 +169,11 @@ impl OpenConnection {
         };
         let end = async {
             let closing = async {
-                // What could not be sent has nobody to read it.
+                // If this fails, there is no reader.
                 let _ = rest.send(&mut sender, &tap).await;
                 sender.close().await;
             };
-            // A server that no longer reads does not keep us from going on.
+            // A server that does not read must not delay the client.
             let _ = timeout(limits.client.exit, closing).await;
             match behind {
                 Some(mut behind) => behind.end(limits).await,
@@ -210,13 +207,13 @@ impl Outbox {
         Some(message)
     }
 
-    /// All that is not sent yet; what is left is empty.
+    /// Takes all unsent messages.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self::new(self.most);
         std::mem::replace(self, empty)
     }
 
-    /// Sends what there is, as it finds room. Cancel safe.
+    /// Sends messages as the transport accepts them. Cancel safe.
     async fn send(&mut self, sender: &mut LinkSender, tap: &Tap) -> io::Result<()> {
         while !self.is_empty() {
             let ready = sender.ready().await?;

@@ -1,4 +1,4 @@
-//! Drives the engine of a client: the only code of a client that waits.
+//! The driver of a client's engine. It is the only async part of a client.
 
 use std::{collections::HashMap, io, ops::ControlFlow, sync::Arc, time::Duration};
 
@@ -28,15 +28,15 @@ use super::{
 };
 use crate::transport::{Connect, Link, Pause, Report};
 
-/// The values that the handles of a client are given at its start.
+/// The settings that a client's handles start with.
 pub(super) struct Handles {
     pub(super) timeouts: Timeouts,
     pub(super) propagate: Option<Propagator>,
-    /// Results are checked by the output schemas of their tools.
+    /// Whether results are checked against the tools' output schemas.
     pub(super) checks_results: bool,
 }
 
-/// Starts the driver of a client and waits until the connection is open.
+/// Starts a client's driver and waits until the connection is open.
 pub(super) async fn start(
     profile: Profile,
     host: Arc<Host>,
@@ -70,7 +70,7 @@ pub(super) async fn start(
 struct Driver {
     engine: Connection,
     host: Arc<Host>,
-    /// Where the handles look; none before the connection is open.
+    /// State shared with the handles; `None` until the connection is open.
     shared: Option<Arc<Shared>>,
     checks_results: bool,
     limits: Limits,
@@ -78,24 +78,24 @@ struct Driver {
     outbox: Outbox,
     calls: HashMap<CallId, PendingReply>,
     questions: Questions,
-    /// When the transport waits for others than the server, and how long those before it did.
+    /// When and for how long the transport has waited for something other than the server.
     pause: Pause,
     paused: Duration,
-    /// As whom requests are sent.
+    /// The authorization with which requests are sent.
     authorization: AuthorizationContext,
-    /// Waits to hear whether the connection opens.
+    /// Notified when the connection has opened or failed.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
 }
 
-/// Somebody who waits for a call.
+/// A caller waiting for its result.
 struct PendingReply {
     reply: Reply,
-    /// For a subscription that has not begun: where it is told what was granted.
+    /// For a subscription that has not begun: receives what was granted.
     granted: Option<oneshot::Sender<SubscriptionFilter>>,
 }
 
-/// How much is handled at most before other tasks have their turn, and what is to be sent is.
+/// The maximum number of events to handle before yielding to other tasks and sending messages.
 const TURN: usize = 64;
 
 enum DriverEvent {
@@ -103,13 +103,13 @@ enum DriverEvent {
     Connection(ConnectionEvent),
     Answered(Result<(Id, HostAnswer), JoinError>),
     Timeout,
-    /// The clock stands, or goes on.
+    /// The clock was paused or resumed.
     Paused,
 }
 
 impl Driver {
-    /// Begins to run in a task. This is no `async fn`: one is compiled with each program that waits for it, and with it
-    /// all that a client does.
+    /// Spawns the driver. Not an `async fn`, because then every program that awaits it would compile the whole client
+    /// again.
     fn begin(self, commands: mpsc::UnboundedReceiver<Command>) {
         tokio::spawn(self.run(commands));
     }
@@ -125,13 +125,13 @@ impl Driver {
         };
         self.close().await;
         if let Some(done) = closed {
-            // Whoever closed the client may not wait for it.
+            // The caller of `close` may not be waiting.
             let _ = done.send(());
         }
     }
 
-    /// Waits for whatever happens next. While the server is going, nothing else does: what is
-    /// wanted meanwhile is for the next one.
+    /// Waits for the next event. While the server is exiting, nothing else is handled: new requests go to the next
+    /// server.
     async fn next(
         &mut self,
         commands: &mut mpsc::UnboundedReceiver<Command>,
@@ -156,13 +156,13 @@ impl Driver {
             () = alarm.ring() => DriverEvent::Timeout,
             () = pause.changed() => DriverEvent::Paused,
             joined = questions.next() => DriverEvent::Answered(joined),
-            // What is to be sent is sent before there can be more of it.
+            // Sends pending messages before more are added.
             arrived = connection.next(outbox, limits) => DriverEvent::Connection(arrived),
             command = commands.recv() => DriverEvent::Command(command),
         }
     }
 
-    /// Handles what happened, and what else has happened already; breaks where the client is closed.
+    /// Handles an event and all others that have already happened. Breaks if the client is closed.
     fn turn(
         &mut self,
         first: DriverEvent,
@@ -190,7 +190,7 @@ impl Driver {
         ControlFlow::Continue(())
     }
 
-    /// Something that has happened already.
+    /// Returns an event that has already happened.
     fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<DriverEvent> {
         if self.connection.is_ending() {
             return None;
@@ -204,13 +204,13 @@ impl Driver {
         }
     }
 
-    /// The time that is the server's: what others took is left out.
+    /// Returns the clock that measures only the server's time.
     fn now(&self) -> Duration {
         let paused = self.paused + self.pause.lasted();
         self.started.elapsed().saturating_sub(paused)
     }
 
-    /// Nothing is looked up, and nothing kept, as somebody whom the client no longer is.
+    /// Updates the cache to the current authorization, so that it neither reads nor stores entries of another one.
     fn authorize(&mut self) {
         let context = self.authorization.number();
         if context != self.engine.authorization_context() {
@@ -284,14 +284,13 @@ impl Driver {
         }
     }
 
-    /// Does all the engine wants done.
+    /// Carries out all actions of the engine.
     fn drain(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
                 Output::Connect => self.connect(),
                 Output::Close(error) => {
                     if let Some(opened) = self.opened.take() {
-                        // Whoever connects may have given up.
                         let _ = opened.send(Err(error));
                     }
                     self.end(false);
@@ -303,7 +302,7 @@ impl Driver {
                 Output::Granted(id, filter) => {
                     let waiting = self.calls.get_mut(&id);
                     if let Some(granted) = waiting.and_then(|waiting| waiting.granted.take()) {
-                        // Whoever listens may have stopped; then the call is cancelled, too.
+                        // If this fails, the caller has stopped listening, and the call is cancelled, too.
                         let _ = granted.send(filter);
                     }
                 }
@@ -313,7 +312,6 @@ impl Driver {
                         tracing::debug!(%error, "a call is cancelled");
                     }
                     if let Some(waiting) = self.calls.remove(&id) {
-                        // Whoever called may have stopped waiting.
                         let _ = waiting.reply.send(outcome);
                     }
                 }
@@ -348,7 +346,6 @@ impl Driver {
             }
         }
         if let (Some(shared), Some(opened)) = (&self.shared, self.opened.take()) {
-            // Whoever connects may have given up.
             let _ = opened.send(Ok(Arc::clone(shared)));
         }
     }
@@ -424,13 +421,13 @@ impl Driver {
     fn end(&mut self, tell: bool) {
         self.connection = match self.connection.take() {
             ConnectionState::Open(mut open) => {
-                // What became of single requests was said before the end.
+                // Reports on single requests come before the end of the connection.
                 while let Some(Ok(report)) = open.reports.as_mut().map(mpsc::Receiver::try_recv) {
                     self.report(report);
                 }
                 let limits = self.limits.clone();
                 let stderr = open.stderr.take();
-                // A server that is gone takes nothing more.
+                // A server that is gone does not read any more.
                 let rest = if tell {
                     Outbox::new(0)
                 } else {
@@ -451,7 +448,7 @@ impl Driver {
             return;
         };
         self.connection = ConnectionState::Closed(connector);
-        // What the server said last may say why it went.
+        // The last lines of stderr may say why the server exited.
         while let Some(Ok(line)) = stderr.as_mut().map(mpsc::Receiver::try_recv) {
             self.host.event(Event::ServerStderr(line));
         }
@@ -465,13 +462,13 @@ impl Driver {
             Ok((task, answer)) => (task, answer),
             Err(error) => (error.id(), Err(ErrorObject::internal("the host panicked"))),
         };
-        // A question that was withdrawn is nobody's any more.
+        // The answer to a withdrawn question is dropped.
         if let Some(question) = self.questions.finish(task) {
             self.engine.answer(question, answer, self.now());
         }
     }
 
-    /// Ends everything, the server last.
+    /// Ends everything, and the server last.
     async fn close(mut self) {
         self.calls.clear();
         self.questions.end().await;

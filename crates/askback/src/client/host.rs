@@ -1,4 +1,4 @@
-//! The functions that answer a server, and what they let the client declare.
+//! The functions that answer a server's questions, and the capabilities they imply.
 
 use std::{future::Future, sync::Arc};
 
@@ -21,8 +21,8 @@ use crate::{
 
 type Answerer<Q, A> = Arc<dyn Fn(HostQuestion<Q>) -> BoxFuture<'static, Result<A>> + Send + Sync>;
 
-/// The host of a client: one function for each kind of question. A kind without a function is not
-/// declared, so that no server asks it.
+/// The host's functions, one for each kind of question. A kind without a function is not declared, so no server asks
+/// it.
 #[derive(Clone, Default)]
 pub(super) struct Host {
     pub(super) elicit: Option<Answerer<ElicitFormParams, ElicitResult>>,
@@ -30,12 +30,11 @@ pub(super) struct Host {
     pub(super) sample: Option<Answerer<CreateMessageParams, CreateMessageResult>>,
     pub(super) roots: Option<Answerer<RequestParams, Vec<Root>>>,
     pub(super) event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
-    /// The function that is shown what travels.
     pub(super) wire: Option<Observer>,
     pub(super) sampling: SamplingCapability,
 }
 
-/// Makes a function one that can be kept beside others.
+/// Boxes an answer function.
 pub(super) fn answerer<Q, A, Fut>(
     answer: impl Fn(HostQuestion<Q>) -> Fut + Send + Sync + 'static,
 ) -> Option<Answerer<Q, A>>
@@ -96,7 +95,6 @@ impl Host {
         answer.map_err(Error::into_answer)
     }
 
-    /// Tells of something.
     pub(super) fn event(&self, event: Event) {
         if let Some(hear) = &self.event {
             hear(event);
@@ -104,8 +102,8 @@ impl Host {
     }
 }
 
-/// Puts a question to the function for its kind. The engine passes on nothing that was not declared,
-/// so that there is one.
+/// Passes a question to the function for its kind. The function exists, because the engine only passes on declared
+/// kinds.
 async fn put<Q, A>(
     answer: Option<&Answerer<Q, A>>,
     question: HostQuestion<Q>,

@@ -1,8 +1,8 @@
-//! Clients: calling what a server has, and answering what it asks.
+//! Clients: call a server and answer its questions.
 //!
-//! A [`Client`] finds out by itself which revision a server speaks, drives the rounds in which the
-//! server asks, and starts a crashed server again if that is safe. The functions that a
-//! [`ClientBuilder`] is given answer the server's questions; a kind of question without a function is not declared.
+//! A [`Client`] negotiates the revision, drives the rounds in which the server asks, and restarts a crashed server if
+//! that is safe. Functions set on the [`ClientBuilder`] answer the server's questions. A kind of question without a
+//! function is not declared.
 //!
 //! ```
 //! use askback::{Ctx, Form, Result, Server, Tool, client::Client, protocol::ElicitResult, transport};
@@ -103,16 +103,15 @@ use self::{
     received::read,
 };
 
-/// A connection to a server. Clones are cheap and share it; it ends, and with it a server that is
-/// a child process, when the last one is dropped or one is [closed](Client::close).
+/// A connection to a server. Clones are cheap and share the connection. When the last clone is dropped or one is
+/// [closed](Client::close), the connection ends, and a server that is a child process is stopped.
 ///
-/// Dropping the future of a call cancels the call. A call that takes too long is cancelled, too:
-/// after [`limits.wire.request`](crate::limits::WireLimits::request), or what
-/// [`with_timeout`](Client::with_timeout) says.
+/// Dropping the future of a call cancels the call. So does the timeout:
+/// [`limits.wire.request`](crate::limits::WireLimits::request), or the value set with
+/// [`with_timeout`](Client::with_timeout).
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
-    /// Those of this handle.
     timeouts: Timeouts,
     manner: CallMode,
     /// The `_meta` that this handle adds to its requests.
@@ -124,34 +123,33 @@ struct Inner {
     shared: Arc<Shared>,
     limits: Limits,
     last_id: AtomicU64,
-    /// Gives each request its place in a trace.
+    /// Provides the trace context of requests.
     propagate: Option<trace::Propagator>,
-    /// The open subscriptions of [`Client::subscribe`], where watching is a subscription of its
-    /// own.
+    /// The subscriptions opened by [`Client::subscribe`], for servers without sessions.
     watched: Mutex<HashMap<String, Subscription>>,
 }
 
-/// The state that the driver shares with all handles.
+/// State that the driver shares with all handles.
 struct Shared {
     greeting: Mutex<Arc<Greeting>>,
-    /// The output schemas of tools; `None` where results are not checked.
+    /// The output schemas of tools; `None` if results are not checked.
     #[cfg(feature = "json-schema")]
     outputs: Option<outputs::Outputs>,
 }
 
 impl Client {
-    /// Returns a builder of a client that calls itself so.
+    /// Returns a builder for a client with this name and version.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(name.into(), version.into())
     }
 
-    /// The revision that is spoken.
+    /// Returns the negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.greeting().revision
     }
 
-    /// Returns the server's own name and version, unverified.
+    /// Returns the server's name and version, as it claims them.
     #[must_use]
     pub fn server_info(&self) -> Option<Implementation> {
         self.greeting().server.clone()
@@ -163,23 +161,23 @@ impl Client {
         self.greeting().capabilities.clone()
     }
 
-    /// How to use the server, for a model.
+    /// Returns the server's instructions for a model.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         self.greeting().instructions.clone()
     }
 
-    /// All the server said of itself when the connection opened.
+    /// Returns the server's description of itself, from when the connection opened.
     #[must_use]
     pub fn greeting(&self) -> Arc<Greeting> {
         self.inner.shared.lock().clone()
     }
 
-    /// Returns a handle of the same client with another time-out: how long the server may take for
-    /// each request. The time a person is asked is not counted; each sign of progress gives the
-    /// server that time again, but not beyond [`Client::with_timeout_in_all`].
+    /// Returns a handle of the same client with another timeout for each request. Time spent on questions to the user
+    /// does not count. Each progress notification restarts the timeout, up to the limit of
+    /// [`Client::with_timeout_in_all`].
     ///
-    /// A request that takes longer is cancelled and ends with [`ClientError::TimedOut`].
+    /// After the timeout the request is cancelled and fails with [`ClientError::TimedOut`].
     ///
     /// ```
     /// # use std::time::Duration;
@@ -197,10 +195,9 @@ impl Client {
         client
     }
 
-    /// Returns a handle of the same client that gives a call so much time in all, whatever progress
-    /// the server reports, and a task it becomes as much again. The time a person is asked is not
-    /// counted, unless a task asks. Otherwise it is
-    /// [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all), and
+    /// Returns a handle of the same client with another total timeout for a call, which progress does not restart. A
+    /// task gets the same time again. Time spent on questions to the user does not count, unless a task asks. The
+    /// default is [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all), and
     /// [`limits.tasks.in_all`](crate::limits::TaskLimits::in_all) for a task.
     #[must_use]
     pub fn with_timeout_in_all(&self, timeout: Duration) -> Self {
@@ -209,12 +206,12 @@ impl Client {
         client
     }
 
-    /// Returns a handle of the same client that says this in the `_meta` of each of its requests,
-    /// under a key of an extension or one of your own such as `com.example/tenant`.
+    /// Returns a handle of the same client that adds this value to the `_meta` of each request. Use the key of an
+    /// extension or your own, such as `com.example/tenant`.
     ///
     /// # Errors
     ///
-    /// [`MetaKeyError`] for a text that is not a key, and for a key that the protocol sets itself.
+    /// [`MetaKeyError`] if the text is not a valid key, or is a key that the protocol sets itself.
     pub fn with_meta(&self, key: &str, value: impl Into<Value>) -> Result<Self, MetaKeyError> {
         let mut meta = self.meta.as_deref().cloned().unwrap_or_default();
         meta.set(key, value)?;
@@ -223,19 +220,19 @@ impl Client {
         Ok(client)
     }
 
-    /// Returns the settings of an extension that the server declares, which may be empty; `None` if it does not have the
-    /// extension.
+    /// Returns the settings of an extension that the server declares, which may be empty; `None` if it does not declare
+    /// it.
     #[must_use]
     pub fn extension(&self, name: &str) -> Option<JsonObject> {
         self.greeting().capabilities.extension(name).cloned()
     }
 
-    /// All tools; none of a server that has no tools. Entries that cannot be used are
-    /// [left out](List::left_out). Likewise the other lists.
+    /// Returns all tools; an empty list if the server has no tools. Invalid entries are [left out](List::left_out). The
+    /// other lists do the same.
     ///
     /// # Errors
     ///
-    /// As all calls: see [`ClientError`].
+    /// See [`ClientError`].
     pub async fn tools(&self) -> Result<List<Tool>, ClientError> {
         #[cfg(feature = "json-schema")]
         let asked = self.outputs().map(outputs::Outputs::asked);
@@ -247,7 +244,7 @@ impl Client {
         Ok(tools)
     }
 
-    /// One page of the tools: the first, or the one a page before named in its `nextCursor`.
+    /// Returns one page of the tools: the first page, or the page of a `nextCursor`.
     ///
     /// # Errors
     ///
@@ -266,7 +263,7 @@ impl Client {
         Ok(page)
     }
 
-    /// All prompts.
+    /// Returns all prompts.
     ///
     /// # Errors
     ///
@@ -275,7 +272,7 @@ impl Client {
         self.pages::<ListPromptsResult>().await
     }
 
-    /// One page of the prompts.
+    /// Returns one page of the prompts.
     ///
     /// # Errors
     ///
@@ -287,7 +284,7 @@ impl Client {
         self.page(cursor).await
     }
 
-    /// All resources.
+    /// Returns all resources.
     ///
     /// # Errors
     ///
@@ -296,7 +293,7 @@ impl Client {
         self.pages::<ListResourcesResult>().await
     }
 
-    /// One page of the resources.
+    /// Returns one page of the resources.
     ///
     /// # Errors
     ///
@@ -308,7 +305,7 @@ impl Client {
         self.page(cursor).await
     }
 
-    /// All resource templates.
+    /// Returns all resource templates.
     ///
     /// # Errors
     ///
@@ -317,7 +314,7 @@ impl Client {
         self.pages::<ListResourceTemplatesResult>().await
     }
 
-    /// One page of the resource templates.
+    /// Returns one page of the resource templates.
     ///
     /// # Errors
     ///
@@ -329,11 +326,11 @@ impl Client {
         self.page(cursor).await
     }
 
-    /// Calls a tool. The arguments are anything that serializes as an object: a struct, a map,
-    /// `json!({..})`; or `()` for no arguments.
+    /// Calls a tool. The arguments are any value that serializes to an object, such as a struct, a map or
+    /// `json!({..})`, or `()` for no arguments.
     ///
-    /// That the tool itself failed is a result like any other: [`CallToolResult::text`] and
-    /// [`CallToolResult::structured`] return it as an error.
+    /// If the tool itself fails, that is also a result: [`CallToolResult::text`] and [`CallToolResult::structured`]
+    /// return it as an error.
     ///
     /// ```
     /// # use askback::client::{Client, ClientError};
@@ -346,13 +343,13 @@ impl Client {
     /// # }
     /// ```
     ///
-    /// With the feature `json-schema`, the result of a tool that was listed with an output schema is
-    /// checked by it, unless [`ClientBuilder::check_results`] says otherwise.
+    /// With the feature `json-schema`, the result of a tool that was listed with an output schema is checked against
+    /// it, unless disabled with [`ClientBuilder::check_results`].
     ///
     /// # Errors
     ///
-    /// [`ClientError::Arguments`] if the arguments are no object, and [`ClientError::Output`] if the
-    /// result does not fit the schema; see [`ClientError`].
+    /// [`ClientError::Arguments`] if the arguments are not an object, and [`ClientError::Output`] if the result does
+    /// not fit the schema; see [`ClientError`].
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> PendingCall<CallToolResult> {
         self.call(name, &arguments, false)
     }
@@ -372,14 +369,13 @@ impl Client {
         PendingCall::new(self, params.map(ClientRequest::CallTool))
     }
 
-    /// Calls a tool that was listed: as a task of the core protocol if it has to be one (2025-11-25,
-    /// server/tools, `execution`), and otherwise as [`Client::call_tool`] does. The caller notices
-    /// nothing of the task; the client asks after it until it has ended, and has it cancelled when the
-    /// future is dropped.
+    /// Calls a listed tool: as a task of the core protocol if the tool requires it (2025-11-25, server/tools,
+    /// `execution`), and otherwise like [`Client::call_tool`]. The caller sees no difference: the client polls the task
+    /// until it ends, and cancels it if the future is dropped.
     ///
     /// # Errors
     ///
-    /// As [`Client::call_tool`].
+    /// As for [`Client::call_tool`].
     pub fn call_listed(
         &self,
         tool: &Tool,
@@ -389,14 +385,13 @@ impl Client {
         self.call(&tool.name, &arguments, is_task)
     }
 
-    /// Calls a tool that was listed: as a task if it may be one, and otherwise as
-    /// [`Client::call_tool`] does. The client follows a task as in [`Client::call_listed`]; how it
-    /// stands is told by [`Event::Task`]. From 2026-07-28 on it is the server that decides, call by
-    /// call, whether one becomes a task.
+    /// Calls a listed tool: as a task if the tool supports it, and otherwise like [`Client::call_tool`]. The client
+    /// polls the task as in [`Client::call_listed`], and reports its status with [`Event::Task`]. Since 2026-07-28 the
+    /// server decides for each call whether it becomes a task.
     ///
     /// # Errors
     ///
-    /// As [`Client::call_tool`].
+    /// As for [`Client::call_tool`].
     pub fn call_as_task(
         &self,
         tool: &Tool,
@@ -406,15 +401,13 @@ impl Client {
         self.call(&tool.name, &arguments, is_task)
     }
 
-    /// Follows a task that a call of this tool became before, also one of another process that has
-    /// ended. Nothing is called: the result is that of the call, and on the way to it all is as if
-    /// this client had called. Its questions are put to the functions that answer them,
-    /// [`Event::Task`] tells how it stands, the result is checked, and the task is
-    /// cancelled when the future is dropped, unless it is [left](PendingCall::leave).
+    /// Resumes a task that an earlier call of this tool became, possibly in another process. It behaves like that call:
+    /// questions go to the client's functions, [`Event::Task`] reports the status, the result is checked, and the task
+    /// is cancelled if the future is dropped, unless you [leave](PendingCall::leave) it.
     ///
-    /// The id is the `task_id` of `Event::Task`: keep it as soon as it is told, with the name of the tool
-    /// and the server. Whoever has it may be able to use the task, so keep it as you would a key. A
-    /// question that another client was asked and did not answer is asked again.
+    /// The id is the `task_id` of `Event::Task`. Store it as soon as you get it, with the names of the tool and the
+    /// server. Protect it like a key, because it may be enough to use the task. A question that another client did not
+    /// answer is asked again.
     ///
     /// ```
     /// # use askback::client::{Client, ClientError};
@@ -430,9 +423,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::TaskLost`] where the server does not know the task,
-    /// any more or for this caller, and [`ClientError::Unsupported`] where
-    /// one of the sides has no tasks or the id is too long; else as [`Client::call_tool`].
+    /// [`ClientError::TaskLost`] if the server does not know the task, or not any more, or not for this caller.
+    /// [`ClientError::Unsupported`] if one of the sides does not support tasks or the id is too long. Otherwise as for
+    /// [`Client::call_tool`].
     pub fn resume_task(&self, task_id: &str, tool: &str) -> PendingCall<CallToolResult> {
         let mut client = self.clone();
         client.manner = CallMode::Task(task_id.into());
@@ -440,7 +433,7 @@ impl Client {
         PendingCall::new(&client, Ok(request))
     }
 
-    /// Whether a call of a tool that was listed can become a task, by what the server says of both.
+    /// Whether a call of a listed tool can become a task, according to the server's capabilities and the tool.
     #[must_use]
     pub fn may_be_task(&self, tool: &Tool) -> bool {
         let facts = self.revision().facts();
@@ -448,20 +441,18 @@ impl Client {
         is_core || (facts.extensions && self.greeting().capabilities.tasks_extension())
     }
 
-    /// Whether calls of tools can be made tasks of the core protocol (2025-11-25).
+    /// Whether the core protocol (2025-11-25) can make tool calls tasks here.
     fn makes_tasks(&self) -> bool {
         self.revision().facts().tasks && self.greeting().capabilities.calls_as_tasks()
     }
 
-    /// Sends one round of a call of a tool, of getting a prompt or of reading a resource, and returns
-    /// what came of it: the result, or the questions
-    /// of the server with its state ([`Outcome::NeedInput`]). Nothing is put to the functions that
-    /// answer questions. To go on, send the same parameters with the answers by their keys in
-    /// `input_responses`, and the state in `request_state`: at any time, and from another process, for
-    /// as long as the server accepts the state.
+    /// Sends one round of a call, for a tool, prompt or resource. Returns the result, or the server's questions and
+    /// state ([`Outcome::NeedInput`]). The client's functions are not called. To continue, send the same parameters
+    /// with the answers by key in `input_responses`, and the state in `request_state`. This works at any time and from
+    /// any process, as long as the server accepts the state.
     ///
-    /// That is so in 2026-07-28. In older revisions a question belongs to the open connection: it is
-    /// answered as in [`Client::call_tool`], and the result is always done.
+    /// That is for 2026-07-28. In older revisions a question belongs to the open connection: it is answered as in
+    /// [`Client::call_tool`], and the result is always final.
     ///
     /// ```
     /// # use askback::client::{Client, ClientError};
@@ -481,7 +472,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::call_tool`].
+    /// As for [`Client::call_tool`].
     pub async fn call_round<P: RoundParams>(
         &self,
         params: P,
@@ -492,12 +483,12 @@ impl Client {
         PendingCall::new(&client, Ok(request)).round().await
     }
 
-    /// Gets the messages of a prompt. The arguments are anything that serializes as an object of
-    /// texts, or `()` for no arguments.
+    /// Gets the messages of a prompt. The arguments are any value that serializes to an object of strings, or `()` for
+    /// no arguments.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Arguments`] where the arguments are no object of texts; see [`ClientError`].
+    /// [`ClientError::Arguments`] if the arguments are not an object of strings; see [`ClientError`].
     pub fn get_prompt(
         &self,
         name: &str,
@@ -527,8 +518,7 @@ impl Client {
         PendingCall::new(self, Ok(ClientRequest::ReadResource(params)))
     }
 
-    /// Completes an argument, given by name and what is typed so far, in the context of arguments
-    /// already given.
+    /// Completes an argument from its name and the text typed so far, with the arguments already given as context.
     ///
     /// # Errors
     ///
@@ -557,7 +547,7 @@ impl Client {
         read::<CompleteResult>(&raw).map(|result| result.completion)
     }
 
-    /// Asks whether the server is there (handshake revisions).
+    /// Checks that the server responds (handshake revisions).
     ///
     /// # Errors
     ///
@@ -568,8 +558,8 @@ impl Client {
             .map(|_| ())
     }
 
-    /// From which level on the server shall log to this client: for the session, or with each
-    /// request from now on, as the revision has it.
+    /// Sets the minimum level of log messages from the server: for the session, or in each later request, depending on
+    /// the revision.
     ///
     /// # Errors
     ///
@@ -581,24 +571,22 @@ impl Client {
             .map(|_| ())
     }
 
-    /// Tells the server that the roots changed, where the revision has a way to.
+    /// Notifies the server that the roots changed, if the revision supports it.
     pub fn roots_changed(&self) {
-        // A closed client tells the server nothing.
         let _ = self.inner.commands.send(Command::RootsChanged);
     }
 
-    /// From now on the client makes its requests for another principal; see [`ClientBuilder::principal`].
+    /// Sets the principal of later requests; see [`ClientBuilder::principal`].
     pub fn set_principal(&self, principal: Option<String>) {
-        // A closed client makes no requests.
         let _ = self.inner.commands.send(Command::SetPrincipal(principal));
     }
 
-    /// Ends the connection, for all clones: what is in progress ends with [`ClientError::Closed`].
-    /// Returns when a server that is a child process has ended.
+    /// Closes the connection for all clones. Pending requests end with [`ClientError::Closed`]. Returns when a server
+    /// that is a child process has exited.
     pub async fn close(self) {
         let (done, closed) = oneshot::channel();
         if self.inner.commands.send(Command::Close(done)).is_ok() {
-            // Where the driver has ended otherwise there is nothing to wait for.
+            // If the driver has already ended, there is nothing to wait for.
             let _ = closed.await;
         }
     }
@@ -624,7 +612,7 @@ impl Client {
         }
     }
 
-    /// Makes a request as it is, and gives its result as it was received.
+    /// Sends a request as it is, and returns its result as it was received.
     #[cfg(feature = "bridge")]
     pub(crate) fn exchange(&self, request: ClientRequest) -> PendingCall<()> {
         PendingCall::new(self, Ok(request))
@@ -673,7 +661,7 @@ impl Client {
     }
 }
 
-/// The arguments of a call, if any were given.
+/// Converts the arguments to an object, if there are any.
 fn object(arguments: &impl Serialize) -> Result<Option<RawObject>, serde_json::Error> {
     let json = RawJson::new(arguments)?;
     match json.as_str() {
@@ -699,7 +687,7 @@ impl Shared {
         }
     }
 
-    /// The tools of the server may be others now.
+    /// The server's tools may have changed.
     fn forget_tools(&self) {
         #[cfg(feature = "json-schema")]
         if let Some(outputs) = &self.outputs {
@@ -707,7 +695,7 @@ impl Shared {
         }
     }
 
-    /// The server was started again, and its tools may be others.
+    /// The server was restarted, and its tools may have changed.
     fn restarted(&self) {
         #[cfg(feature = "json-schema")]
         if let Some(outputs) = &self.outputs {
@@ -715,7 +703,7 @@ impl Shared {
         }
     }
 
-    /// The server said something else of itself, as it was started again.
+    /// The restarted server described itself differently.
     fn greet(&self, greeting: Greeting) {
         self.restarted();
         *self.lock() = Arc::new(greeting);

@@ -1,5 +1,4 @@
-//! The output schemas of a server's tools: what it lists, its results must keep to
-//! (2026-07-28, server/tools, Output Schema).
+//! The output schemas of a server's tools, which its results must fit (2026-07-28, server/tools, Output Schema).
 
 use std::{
     collections::HashMap,
@@ -15,35 +14,35 @@ use askback_core::{
 use super::{Client, ClientError, command::Command};
 use crate::schema::{CompiledSchema, SchemaError};
 
-/// The output schemas, as the lists of tools said last.
+/// The output schemas from the latest list of tools.
 #[derive(Debug, Default)]
 pub(super) struct Outputs(Mutex<SchemaCache>);
 
 #[derive(Debug, Default)]
 struct SchemaCache {
     schemas: HashMap<String, Arc<OutputSchema>>,
-    /// How long these are.
+    /// The total size of the schemas in bytes.
     bytes: usize,
-    /// Counts how often all was forgotten: what was asked for before is not taken in after.
+    /// The number of times that the cache was cleared. Lists that were requested before are not stored.
     forgotten: u64,
-    /// Counts how often the server was started again.
+    /// The number of restarts of the server.
     starts: u64,
     is_listed: bool,
-    /// Whether they were listed by a server that was started again since.
+    /// Whether the schemas are from before a restart.
     is_lost: bool,
 }
 
-/// The tool whose result is awaited, and the schema that it must fit.
+/// A tool whose result is pending, and the schema that it must fit.
 #[derive(Debug)]
 pub(super) struct ExpectedOutput {
     client: Client,
     tool: String,
     schema: Option<Arc<OutputSchema>>,
-    /// The starts of the server when the call was sent.
+    /// The restarts of the server when the call was sent.
     starts: u64,
 }
 
-/// The output schema of one tool. It is compiled when the tool is first called: most are not.
+/// The output schema of one tool, compiled on the tool's first call.
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     tool: String,
@@ -52,13 +51,13 @@ pub(super) struct OutputSchema {
 }
 
 impl Outputs {
-    /// Which lists are to be asked for now: what [`Outputs::note`] takes.
+    /// Returns the state of the cache when a list is requested, for [`Outputs::note`].
     pub(super) fn asked(&self) -> u64 {
         self.lock().forgotten
     }
 
-    /// Takes in a list, or a page of one. Of what is more than
-    /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes), nothing is known.
+    /// Stores the schemas of a list or page, up to
+    /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes).
     pub(super) fn note(&self, asked: u64, tools: &[Tool], is_first: bool, limits: &Limits) {
         let mut known = self.lock();
         if known.forgotten != asked {
@@ -80,13 +79,13 @@ impl Outputs {
         }
     }
 
-    /// Forgets all: the server has other tools now, or tells somebody else of them.
+    /// Clears the cache, because the tools or the principal changed.
     pub(super) fn forget(&self) {
         self.lock().forget();
     }
 
-    /// Forgets all, as the server was started again: tools that were listed are listed again before a
-    /// result is taken.
+    /// Clears the cache after a restart. If tools were listed before, they are listed again before the next result is
+    /// accepted.
     pub(super) fn restart(&self) {
         let mut known = self.lock();
         let is_lost = known.is_listed || known.is_lost;
@@ -95,17 +94,17 @@ impl Outputs {
         known.starts = known.starts.wrapping_add(1);
     }
 
-    /// Whether the server was started again since this start, and whether its tools are to be listed.
+    /// Whether the server has restarted since `starts`, and whether its tools have to be listed.
     fn since(&self, starts: u64) -> (bool, bool) {
         let known = self.lock();
         (known.starts != starts, known.is_lost)
     }
 
-    /// The output schema of a tool that was listed with one.
+    /// Returns the output schema of a listed tool, if it has one.
     ///
     /// # Errors
     ///
-    /// Says why nothing can be checked by it.
+    /// Why the schema cannot be used.
     fn get(&self, tool: &str, limits: &Limits) -> Result<Option<Arc<OutputSchema>>, String> {
         let Some(known) = self.lock().schemas.get(tool).cloned() else {
             return Ok(None);
@@ -122,12 +121,11 @@ impl Outputs {
 }
 
 impl Client {
-    /// Where results are checked.
     pub(super) fn outputs(&self) -> Option<&Outputs> {
         self.inner.shared.outputs.as_ref()
     }
 
-    /// Returns what the result of a request must fit.
+    /// Returns the schema that the result of a request must fit.
     pub(super) fn output_of(&self, request: &ClientRequest) -> Option<ExpectedOutput> {
         let (ClientRequest::CallTool(params), Some(outputs)) = (request, self.outputs()) else {
             return None;
@@ -135,7 +133,7 @@ impl Client {
         if !self.revision().facts().structured_content {
             return None;
         }
-        // Before the schema: a start in between is seen in the result.
+        // Read before the schema, so that a restart in between is noticed with the result.
         let starts = outputs.lock().starts;
         Some(ExpectedOutput {
             client: self.clone(),
@@ -145,8 +143,7 @@ impl Client {
         })
     }
 
-    /// The schema that results of a tool can be checked by. The host is told of one that is broken: the result is
-    /// worth more than its check.
+    /// Returns the schema for a tool's results. If it is invalid, the host gets a note and the result is not checked.
     fn output_schema(&self, outputs: &Outputs, tool: &str) -> Option<Arc<OutputSchema>> {
         outputs.get(tool, self.limits()).unwrap_or_else(|why| {
             let note = format!(
@@ -160,8 +157,8 @@ impl Client {
 }
 
 impl ExpectedOutput {
-    /// Whether a result can be checked at once: the server is the one that was called, and its tools
-    /// were listed if they ever were.
+    /// Whether a result can be checked at once: the server has not restarted since the call, and its tools need not be
+    /// listed again.
     pub(super) fn is_current(&self) -> bool {
         let outputs = self.client.outputs();
         outputs.is_none_or(|outputs| outputs.since(self.starts) == (false, false))
@@ -171,7 +168,7 @@ impl ExpectedOutput {
     ///
     /// # Errors
     ///
-    /// As [`OutputSchema::check`].
+    /// As for [`OutputSchema::check`].
     pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
         match &self.schema {
             Some(schema) => schema.check(result),
@@ -179,17 +176,17 @@ impl ExpectedOutput {
         }
     }
 
-    /// Checks a result by the schema of the server that was started again.
+    /// Checks a result against the schema of the restarted server.
     ///
     /// # Errors
     ///
-    /// As [`OutputSchema::check`].
+    /// As for [`OutputSchema::check`].
     pub(super) async fn check_anew(self, result: &CallToolResult) -> Result<(), ClientError> {
         let Some(outputs) = self.client.outputs() else {
             return Ok(());
         };
         if outputs.since(self.starts).1 {
-            // A server that lists nothing any more declares no schema, either.
+            // A server that no longer lists its tools declares no schema, either.
             drop(self.client.tools().await);
         }
         match self.client.output_schema(outputs, &self.tool) {
@@ -230,7 +227,7 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Output`] where it is no error, and does not fit the schema or has nothing that could.
+    /// [`ClientError::Output`] if it is a success, and does not fit the schema or has no structured content.
     pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
         if result.failed() {
             return Ok(());
@@ -247,7 +244,7 @@ impl OutputSchema {
             Some(Ok(schema)) => schema
                 .check(content.as_str())
                 .map_err(|misfit| wrong(misfit.to_string())),
-            // Such a tool is not called.
+            // A tool with an invalid schema is not called.
             Some(Err(_)) | None => Ok(()),
         }
     }

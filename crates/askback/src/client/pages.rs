@@ -1,4 +1,4 @@
-//! Lists, page by page (2026-07-28, server/utilities/pagination).
+//! Paginated lists (2026-07-28, server/utilities/pagination).
 
 use std::{collections::HashSet, ops::Deref};
 
@@ -20,13 +20,13 @@ use super::{
     received::{read, unreadable},
 };
 
-/// The entries that a server lists, and those that cannot be used. It is a `Vec` of the former.
+/// The entries of a server's list, and the invalid ones. Dereferences to the `Vec` of valid entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List<T> {
-    /// The entries.
+    /// The valid entries.
     pub items: Vec<T>,
-    /// The entries that cannot be used, each with the reason. One that only has a wrong title, hint or icon is among the
-    /// [`items`](Self::items), without it. Of those, wrong hints of tools are named here, too
+    /// The invalid entries, with the reasons. If only the title, a hint or an icon of an entry is invalid, it is
+    /// dropped and the entry is in [`items`](Self::items). Invalid hints of tools are also listed here
     /// ([`is_hint`](LeftOutEntry::is_hint)).
     pub left_out: Vec<LeftOutEntry>,
 }
@@ -71,13 +71,12 @@ pub(super) trait Page: ResultWithEntries {
 
     const REQUEST: fn(PaginatedParams) -> ClientRequest;
 
-    /// The capability of a server that has such a list.
+    /// The server capability for this list.
     const CAPABILITY: &'static str;
 
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
 
-    /// How many items are on a page, found out without making them: an item of a few bytes takes
-    /// many times as much once it is read.
+    /// Counts the items on a page without parsing them, because a parsed item takes many times the memory of its text.
     fn count(raw: &RawValue) -> Result<usize, ClientError>;
 
     fn split(self) -> (List<Self::Item>, Option<String>);
@@ -126,7 +125,7 @@ pages! {
     ListResourceTemplatesResult, ResourceTemplate, resource_templates, ListResourceTemplates, resources;
 }
 
-/// The pages of one list that were fetched so far.
+/// The budget for the pages of one list.
 #[derive(Debug, Default)]
 struct PageBudget {
     bytes: usize,
@@ -147,8 +146,7 @@ impl PageBudget {
         Ok(())
     }
 
-    /// Counts a cursor that is to be followed: it stands for a place in the list, and a list that
-    /// comes back to a place where it was does not end.
+    /// Records the next cursor. A cursor that repeats would make the list endless.
     fn follow(&mut self, cursor: &str) -> Result<(), ClientError> {
         if self.cursors.insert(cursor.to_owned()) {
             return Ok(());
@@ -181,13 +179,11 @@ impl Client {
         P::from_text(raw.get()).map_err(|error| unreadable(&error, &raw))
     }
 
-    /// All pages of a list, as far as a client goes along with it:
-    /// [`limits.client.pages`](crate::limits::ClientLimits::pages),
+    /// Fetches all pages of a list, within the limits [`limits.client.pages`](crate::limits::ClientLimits::pages),
     /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes) and
-    /// [`limits.client.list_items`](crate::limits::ClientLimits::list_items) bound what is kept of
-    /// it.
+    /// [`limits.client.list_items`](crate::limits::ClientLimits::list_items).
     ///
-    /// A server that does not declare such a list is asked once all the same: some forget to.
+    /// If the server does not declare the list, it is still asked once, because some servers forget to declare it.
     pub(super) async fn pages<P: Page>(&self) -> Result<List<P::Item>, ClientError> {
         let mut list = List::default();
         let is_declared = P::is_declared(&self.greeting().capabilities);
@@ -197,7 +193,7 @@ impl Client {
         for _ in 0..self.limits().client.pages {
             let is_first = cursor.is_none();
             let page: P = match self.next_page(cursor, &mut fetched).await {
-                // The list has changed under its cursors.
+                // The list changed, so its cursors are no longer valid.
                 Err(ClientError::Server(error))
                     if error.code == jsonrpc::INVALID_PARAMS && !is_first && !begun_again =>
                 {
@@ -227,7 +223,7 @@ impl Client {
         Err(too_long(self.limits().client.pages, "pages"))
     }
 
-    /// Tells the host of what is odd about a list.
+    /// Sends the host a note about irregularities in a list.
     fn tell_of<T>(&self, list: &List<T>, capability: &str, is_declared: bool) {
         let note = |note: String| drop(self.inner.commands.send(Command::Note(note)));
         if !is_declared && !list.is_empty() {

@@ -1,4 +1,4 @@
-//! The questions of a server that are with the host.
+//! The questions that the host is working on.
 
 use std::{collections::HashMap, future::pending, sync::Arc};
 
@@ -13,7 +13,7 @@ use super::host::Host;
 
 pub(super) type HostAnswer = Result<InputResponse, ErrorObject>;
 
-/// The questions that are with the host, each a task of its own.
+/// The questions that the host is working on, each in its own task.
 #[derive(Default)]
 pub(super) struct Questions {
     tasks: JoinSet<HostAnswer>,
@@ -29,7 +29,7 @@ impl Questions {
         self.by_id.insert(id, task);
     }
 
-    /// The answer of a question no longer counts.
+    /// Withdraws a question, so that its answer no longer counts.
     pub(super) fn withdraw(&mut self, id: QuestionId) {
         if let Some(task) = self.by_id.remove(&id) {
             self.by_task.remove(&task.id());
@@ -37,14 +37,14 @@ impl Questions {
         }
     }
 
-    /// The question a task had; none if it was withdrawn.
+    /// Returns the question of a task; `None` if it was withdrawn.
     pub(super) fn finish(&mut self, task: Id) -> Option<QuestionId> {
         let question = self.by_task.remove(&task)?;
         self.by_id.remove(&question);
         Some(question)
     }
 
-    /// Withdraws all.
+    /// Withdraws all questions.
     pub(super) async fn end(&mut self) {
         self.tasks.shutdown().await;
     }

@@ -1,4 +1,4 @@
-//! Results, with the text they came as.
+//! Results together with their original text.
 
 use std::ops::Deref;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::ClientError;
 
-/// A result and the text it came as.
+/// A result and its original text.
 #[derive(Debug, Clone)]
 pub struct Received<T> {
     /// The result.
@@ -39,7 +39,7 @@ pub(super) fn read<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ClientError
     serde_json::from_str(raw.get()).map_err(|error| unreadable(&error, raw))
 }
 
-/// The error of a result that does not fit its type.
+/// The error for a result that does not fit its type.
 pub(super) fn unreadable(error: &serde_json::Error, raw: &RawValue) -> ClientError {
     ClientError::Unreadable {
         why: reason(error),

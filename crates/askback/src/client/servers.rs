@@ -1,4 +1,4 @@
-//! Files of servers.
+//! Server files (`mcp.json`).
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +14,10 @@ use serde_json::{Number, value::RawValue};
 
 use super::{Client, ClientBuilder};
 
-/// The most bytes of a file of servers.
+/// The maximum size of a server file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// A file of servers in the form that most hosts read, often called `mcp.json`:
+/// A server file in the format that most hosts read, often called `mcp.json`:
 ///
 /// ```json
 /// {
@@ -28,12 +28,10 @@ const MOST: u64 = 1 << 20;
 /// }
 /// ```
 ///
-/// **Such a file runs programs**, with the rights and the environment of this process. Read only one
-/// that the person in front of the program has written or agreed to, and never one that merely lies
-/// in a folder which others can write to.
+/// **Such a file runs programs** with the rights and the environment of this process. Only read a file that the user
+/// has written or approved, and never one that just happens to be in a folder that others can write to.
 ///
-/// Other members, of the file and of a server, are left to those who know them
-/// ([`ServersFile::read_entry`]).
+/// Unknown members of the file and of a server are ignored, and available with [`ServersFile::read_entry`].
 #[derive(Clone)]
 pub struct ServersFile {
     folder: PathBuf,
@@ -43,22 +41,22 @@ pub struct ServersFile {
 /// One server of a [`ServersFile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerEntry {
-    /// A process that is started.
+    /// A server that is started as a process.
     Command(ServerCommand),
-    /// A server that runs elsewhere.
+    /// A server that is reached over HTTP.
     Url(ServerUrl),
 }
 
 /// A command that starts a server.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ServerCommand {
-    /// The program. A path is one from the folder of the file; a plain name is looked up in `PATH`.
+    /// The program. A path is relative to the file's folder, and a plain name is looked up in `PATH`.
     pub program: String,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<String>,
-    /// Variables that are added to the environment. One that is `null` in the file is left as it is.
+    /// Variables to add to the environment. A variable that is `null` in the file is not changed.
     pub env: BTreeMap<String, String>,
-    /// The folder in which it runs: that of the file, unless the file names another.
+    /// The working directory; by default the file's folder.
     pub cwd: Option<PathBuf>,
 }
 
@@ -67,42 +65,42 @@ pub struct ServerCommand {
 pub struct ServerUrl {
     /// The URL.
     pub url: String,
-    /// The headers that are sent with every request.
+    /// The headers to send with every request.
     pub headers: BTreeMap<String, String>,
 }
 
-/// The reason why a file of servers, or a server in it, cannot be used.
+/// Why a server file, or an entry in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServersFileError {
     /// The file cannot be read.
     #[error("{} cannot be read: {why}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The fault.
+        /// The I/O error.
         why: io::Error,
     },
-    /// It is not such a file.
+    /// The file is not valid.
     #[error("it is not a file of servers: {0}")]
     Malformed(String),
-    /// It names no such server.
+    /// The file has no server with this name.
     #[error("no server is called `{name}`; the file names {}", names(known))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names in the file.
         known: Vec<String>,
     },
-    /// The entry of a server cannot be read.
+    /// The entry of a server is not valid.
     #[error("server `{name}` cannot be read: {why}")]
     Entry {
         /// The name of the server.
         name: String,
-        /// The place and what is expected there; what stands there may be a secret.
+        /// The location and what is expected there. The value is not included, because it may be a secret.
         why: String,
     },
-    /// It does not say how the server is reached.
+    /// The entry has neither a command nor a URL.
     #[error("server `{0}` has no `command` and no `url`")]
     Unreachable(String),
 }
@@ -126,7 +124,7 @@ struct EntryMembers {
     headers: BTreeMap<String, String>,
 }
 
-/// A text, which some write as a number or as true or false: `"PORT": 8080`.
+/// A string, or a number or boolean that stands for one, as in `"PORT": 8080`.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a text")]
 enum Text {
@@ -145,7 +143,7 @@ impl From<Text> for String {
     }
 }
 
-/// Reads texts by their names. A name with `null` is left out.
+/// Reads a map of strings. Entries with `null` are left out.
 fn texts_by_name<'de, D: Deserializer<'de>>(json: D) -> Result<BTreeMap<String, String>, D::Error> {
     let texts: BTreeMap<String, Option<Text>> = json::or_default(json)?;
     let texts = texts.into_iter();
@@ -162,11 +160,11 @@ fn names(known: &[String]) -> String {
 }
 
 impl ServersFile {
-    /// Reads the file at a path, for whose content the caller vouches: see [`ServersFile`].
+    /// Reads a file that the caller trusts: see [`ServersFile`].
     ///
     /// # Errors
     ///
-    /// Fails where the file cannot be read, is larger than 1 MiB, or is not such a file.
+    /// If the file cannot be read, is larger than 1 MiB, or is not a server file.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ServersFileError> {
         let path = path.as_ref();
         let unreadable = |why| ServersFileError::Io {
@@ -185,12 +183,11 @@ impl ServersFile {
         Self::parse(&json, whole.parent().unwrap_or(Path::new("")))
     }
 
-    /// Reads the text of such a file, which lies in `folder`: paths in it are seen from there.
+    /// Parses the text of a file in `folder`, which relative paths start from.
     ///
     /// # Errors
     ///
-    /// Fails where the text is not such a file. A server that is described wrongly is an error only
-    /// of that server.
+    /// If the text is not a server file. An invalid entry is an error only for that server.
     pub fn parse(json: &str, folder: impl Into<PathBuf>) -> Result<Self, ServersFileError> {
         let Members { servers } = read(json).map_err(ServersFileError::Malformed)?;
         Ok(Self {
@@ -199,16 +196,16 @@ impl ServersFile {
         })
     }
 
-    /// Returns the names of the servers, in alphabetical order.
+    /// Returns the names of the servers in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Returns how a server is reached.
+    /// Returns how to reach a server.
     ///
     /// # Errors
     ///
-    /// Fails where there is none of that name, or what is said of it cannot be used.
+    /// If the name is unknown or its entry is not valid.
     pub fn server(&self, name: &str) -> Result<ServerEntry, ServersFileError> {
         match self.read_entry(name)? {
             EntryMembers {
@@ -233,12 +230,11 @@ impl ServersFile {
         }
     }
 
-    /// Reads what is said of a server as a type of the caller, for members of which this crate knows
-    /// nothing.
+    /// Deserializes the entry of a server to your own type, for members that this crate does not know.
     ///
     /// # Errors
     ///
-    /// Fails where there is no server of that name, or what is said of it does not fit the type.
+    /// If the name is unknown or its entry does not fit the type.
     pub fn read_entry<T: DeserializeOwned>(&self, name: &str) -> Result<T, ServersFileError> {
         let Some(json) = self.servers.get(name) else {
             return Err(ServersFileError::Unknown {
@@ -254,13 +250,12 @@ impl ServersFile {
 }
 
 impl ServerEntry {
-    /// Connects a client to the server, which is started if it is a command.
+    /// Connects a client to the server, and starts the server if it is a command.
     ///
     /// # Errors
     ///
-    /// Those of [`ClientBuilder::connect`]; [`ClientError::Unreachable`] where the URL or a header is
-    /// none; [`ClientError::Unsupported`] where this crate was built without the transport (features
-    /// `stdio` and `http-client`).
+    /// The errors of [`ClientBuilder::connect`]; [`ClientError::Unreachable`] if the URL or a header is not valid;
+    /// [`ClientError::Unsupported`] if this crate was built without the transport (features `stdio` and `http-client`).
     pub async fn connect(self, client: ClientBuilder) -> Result<Client, ClientError> {
         match self {
             Self::Command(command) => command.connect(client).await,
@@ -313,18 +308,18 @@ fn without(feature: &str) -> ClientError {
     ))
 }
 
-/// A program that a file in `folder` names. Where it is a path, it is one from that folder: what a
-/// person agreed to is not another program in the next folder.
+/// Resolves a program against the file's folder if it is a path, so that an approved file cannot run a different
+/// program in another folder.
 fn in_folder(folder: &Path, program: String) -> String {
     let is_path = program.contains(std::path::is_separator);
     let joined = is_path.then(|| folder.join(&program).into_os_string().into_string());
     joined.and_then(Result::ok).unwrap_or(program)
 }
 
-// Such a file often holds tokens, in headers, variables and arguments, so that none of them is shown.
+// `Debug` hides headers, variables and arguments, because they often contain tokens.
 
-/// Reads a part of a file. An error names the place and what is expected there, and nothing of what
-/// stands there: it may be a secret.
+/// Deserializes a part of a file. Errors have the location and what is expected there, but not the value, which may be
+/// a secret.
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_str(json);
     let read = json::read(&mut json)?;
@@ -354,7 +349,7 @@ impl fmt::Debug for ServerCommand {
 impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.split(['?', '#']).next().unwrap_or_default();
-        // A user and a password stand before the host.
+        // Removes a user and password before the host.
         let shown = match url.split_once("://") {
             Some((scheme, rest)) => {
                 format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or(rest))

@@ -1,4 +1,4 @@
-//! Being told of changes, in every era.
+//! Change notifications, in both eras.
 
 use askback_core::{
     engine::client::{CallId, ClientError, Timeouts},
@@ -12,10 +12,10 @@ use super::{
     command::{CallMode, Command},
 };
 
-/// Changes the server tells of, until this is dropped. They come to the host as events; after a
-/// restart of the server, the subscription is opened again.
+/// A subscription to changes, until it is dropped. Changes arrive as events. If the server restarts, the subscription
+/// is opened again.
 ///
-/// It keeps the connection open, as a [`Client`] does.
+/// Like a [`Client`], it keeps the connection open.
 #[derive(Debug)]
 pub struct Subscription {
     granted: SubscriptionFilter,
@@ -25,22 +25,23 @@ pub struct Subscription {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A `subscriptions/listen` that is open.
+    /// An open `subscriptions/listen`.
     Listening {
         id: CallId,
         ended: oneshot::Receiver<Result<Box<serde_json::value::RawValue>, ClientError>>,
     },
-    /// Changes that a session is notified of anyway, and resources watched under these ids.
+    /// On a session: the session notifies of list changes anyway, and these resources are subscribed to, with their
+    /// ids.
     Watching(Vec<(CallId, String)>),
 }
 
 impl Client {
-    /// Watches a resource until [`Client::unsubscribe`]; changes come to the host as
+    /// Subscribes to a resource until [`Client::unsubscribe`]. Changes arrive as
     /// [`Event::ResourceUpdated`](super::Event::ResourceUpdated).
     ///
     /// # Errors
     ///
-    /// See [`ClientError`]; [`ClientError::Unsupported`] also where the server does not grant it.
+    /// See [`ClientError`]; also [`ClientError::Unsupported`] if the server does not grant it.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
         match self.revision().era() {
             Era::Legacy => self.watch(uri).await.map(|_| ()),
@@ -62,7 +63,7 @@ impl Client {
         }
     }
 
-    /// No longer watches a resource.
+    /// Ends the subscription to a resource.
     ///
     /// # Errors
     ///
@@ -85,8 +86,8 @@ impl Client {
         }
     }
 
-    /// Listens to changes, until the subscription is dropped. On a session the lists are told of
-    /// anyway, and the resources are subscribed to one by one.
+    /// Listens to changes until the subscription is dropped. On a session, list changes are sent anyway, and each
+    /// resource is subscribed to separately.
     ///
     /// # Errors
     ///
@@ -182,24 +183,24 @@ impl Subscription {
         }
     }
 
-    /// Watches one more resource; the id is for no longer watching it.
+    /// Adds a resource subscription; the id is for ending it.
     pub(super) fn watches(&mut self, id: CallId, uri: String) {
         if let Kind::Watching(uris) = &mut self.kind {
             uris.push((id, uri));
         }
     }
 
-    /// The part of the wish the server will tell of.
+    /// Returns the part of the filter that the server granted.
     #[must_use]
     pub fn granted(&self) -> &SubscriptionFilter {
         &self.granted
     }
 
-    /// Waits until the server ends the subscription; on a session it never does.
+    /// Waits until the server ends the subscription. On a session that never happens.
     ///
     /// # Errors
     ///
-    /// Where it ended otherwise than by the server's wish.
+    /// If it ended for another reason.
     pub async fn ended(&mut self) -> Result<(), ClientError> {
         match &mut self.kind {
             Kind::Listening { ended, .. } => match ended.await {
@@ -216,7 +217,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        // A client that is closed has ended it already.
+        // A closed client has already ended it.
         match &mut self.kind {
             Kind::Listening { id, .. } => {
                 let _ = self.commands.send(Command::Cancel(*id));

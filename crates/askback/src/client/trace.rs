@@ -1,4 +1,4 @@
-//! The span of a request, by the conventions of OpenTelemetry for MCP.
+//! Spans of requests, following OpenTelemetry's conventions for MCP.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tracing::{Span, field::Empty};
 use super::{Client, command::CallOutcome};
 use crate::span::{record_failure, record_target};
 
-/// Says where the span of a request stands in its trace.
+/// Returns the trace context for a request's span.
 pub(super) type Propagator = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
 
 pub(super) struct SentSpan {
@@ -59,7 +59,7 @@ fn begin(request: &ClientRequest, revision: impl Fn() -> Revision) -> Span {
     span
 }
 
-/// Names come from lists of the server: they are recorded as far as a log should hold them.
+/// Names come from the server's lists, so they are shortened for the log.
 #[cold]
 fn describe(span: &Span, request: &ClientRequest) {
     record_target(span, request, |request| match request {
@@ -70,7 +70,7 @@ fn describe(span: &Span, request: &ClientRequest) {
 }
 
 fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
-    /// The part of a tool's result that tells of a failure.
+    /// The part of a tool result that says whether it failed.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ToolFailure {
