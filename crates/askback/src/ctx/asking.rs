@@ -20,16 +20,14 @@ use super::{
 };
 use crate::{error::Result, flow::QuestionFuture};
 
-/// The key of a yes or no, and the name of its one field.
+/// The key of a yes-or-no question, and the name of its only field.
 const CONFIRM: &str = "confirm";
 
 impl Ctx {
-    /// Asks the person to fill in a form, or for one value of a type that a field of a form can
-    /// have.
+    /// Asks the user to fill in a form, or to enter one value of a type that a form field can have.
     ///
-    /// The key of the question is the type's name in snake case, and `-2`, `-3`, … for the next of
-    /// the same name; [`Elicit::key`] chooses another. Values of no name of their own have `text`,
-    /// `number`, `yes_or_no`, `date` and `time`.
+    /// The question's key is the type's name in snake case, with `-2`, `-3`, … if it is repeated; [`Elicit::key`] sets
+    /// another one. Plain values have the keys `text`, `number`, `yes_or_no`, `date` and `time`.
     ///
     /// ```
     /// # use askback::{Ctx, Form, Result};
@@ -52,8 +50,8 @@ impl Ctx {
         self.form(T::KEY, message, T::schema(), T::read)
     }
 
-    /// Asks the person for a yes or no. A yes is a ticked box; an unticked one, declining and
-    /// cancelling are a no. [`Ctx::elicit`] with a `bool` tells them apart.
+    /// Asks the user for a yes or no. Only a ticked box is a yes: an unticked box, declining and cancelling are a no.
+    /// To distinguish them, use [`Ctx::elicit`] with a `bool`.
     ///
     /// The key of the question is `confirm`.
     ///
@@ -69,7 +67,7 @@ impl Ctx {
     /// ```
     pub fn confirm(&self, message: impl Into<String>) -> Confirm {
         static FORM: LazyLock<SharedForm> = LazyLock::new(|| {
-            // Clients that leave out a box which was not ticked mean no.
+            // Some clients omit an unticked box.
             let kind = BooleanField::default().with_default(false);
             SharedForm::written(FormSchema::new(
                 [Field::new(CONFIRM, kind).title("Confirm")],
@@ -79,12 +77,10 @@ impl Ctx {
         Confirm(self.form(CONFIRM, message, FORM.clone(), ticked))
     }
 
-    /// Asks the person to choose one of several, which they read as they are displayed; the answer
-    /// is the one chosen. Options that are known when the handler is written can be an enum that
-    /// derives `Form`, asked with [`Ctx::elicit`].
+    /// Asks the user to choose one of several options, shown with their `Display` text, and returns the chosen option.
+    /// If the options are known in advance, derive `Form` for an enum and use [`Ctx::elicit`].
     ///
-    /// The options must be displayed differently, and as the same texts whenever the handler is run
-    /// again. The key of the question is `choice`.
+    /// The texts must differ from each other, and must be the same on each replay. The key of the question is `choice`.
     ///
     /// ```
     /// # use askback::{Ctx, Result};
@@ -117,8 +113,8 @@ impl Ctx {
         self.form("choice", message, schema, chosen)
     }
 
-    /// Asks the person to fill in a form whose fields are known only at run time. The answer has the
-    /// values by the names of the fields.
+    /// Asks the user to fill in a form whose fields are only known at run time. The answer has the values by field
+    /// name.
     ///
     /// The key of the question is `form`.
     ///
@@ -144,12 +140,10 @@ impl Ctx {
         self.form("form", message, form, values)
     }
 
-    /// Asks the person to open a link: for what must not pass through the client, such as
-    /// credentials or a payment.
+    /// Asks the user to open a link, for data that must not pass through the client, such as credentials or a payment.
     ///
-    /// `Accepted` means that the person agreed to open the link, not that they have finished what
-    /// is behind it: read the real state afterwards, and again on each replay. The link must not
-    /// carry credentials or personal data.
+    /// `Accepted` means that the user agreed to open the link, not that they are done with the page. Read the actual
+    /// state afterwards, and again on each replay. The link must not contain credentials or personal data.
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> ElicitUrl {
         let mut link = ElicitParams::url(message, url);
         if let ElicitParams::Url(link) = &mut link {
@@ -159,8 +153,7 @@ impl Ctx {
         ElicitUrl(self.asking("link", request))
     }
 
-    /// The means to tell the client that what was behind a link is done, for whatever finishes it:
-    /// it outlives the call.
+    /// Returns a notice that tells the client that the user is done with a link's page. It can outlive the call.
     #[must_use]
     pub fn completion_notice(&self, elicitation_id: impl Into<String>) -> CompletionNotice {
         CompletionNotice {
@@ -171,17 +164,17 @@ impl Ctx {
 
     /// Asks the client's model for a completion.
     ///
-    /// Requests that carry tools or the context of other servers go only to clients that declared
-    /// support for that; where tools were used, each must be matched by its result
-    /// (2025-11-25, client/sampling, Message Content Constraints).
+    /// Requests with tools or with the context of other servers are only sent to clients that declared support. If
+    /// tools were used, each use must have a matching result (2025-11-25, client/sampling, Message Content
+    /// Constraints).
     pub fn sample(&self, params: CreateMessageParams) -> Sample {
         Sample(self.asking("sample", InputRequest::Sample(Box::new(params))))
     }
 
     /// Asks which folders the server may work in.
     ///
-    /// They are folders of the client's machine: [`Roots::local`](crate::ctx::Roots::local) opens them
-    /// where that is the server's machine too, and nowhere else.
+    /// The folders are on the client's machine. [`Roots::local`](crate::ctx::Roots::local) only opens them if that is
+    /// also the server's machine.
     pub fn roots(&self) -> ListRoots {
         let request = InputRequest::Roots(RequestParams::default());
         ListRoots {
@@ -190,8 +183,7 @@ impl Ctx {
         }
     }
 
-    /// Asks several questions of any kind in one round: a tuple of up to four. The answers come
-    /// together, in the same order.
+    /// Asks up to four questions of any kind in one round, as a tuple. The answers come together, in the same order.
     ///
     /// ```
     /// # use askback::{Ctx, Result};
@@ -204,7 +196,7 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// The first error of any of them.
+    /// The first error of the questions.
     pub async fn elicit_all<Q: Questions>(&self, questions: Q) -> Result<Q::Answers, AskError> {
         questions.ask().await
     }

@@ -1,4 +1,4 @@
-//! The part of a server that a call needs.
+//! The parts of a server that a call needs.
 
 use std::{
     future::Future,
@@ -31,10 +31,10 @@ use crate::{
     store::{Claim, ClaimRequest, Owner, PutRequest, Store},
 };
 
-/// The first and the longest pause of a wait for a commit that another attempt has begun.
+/// The first and the longest pause while waiting for a commit of another attempt.
 const COMMIT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
-/// How often the store is rid of what has expired: once in so many commits and states.
+/// Purge the store once per this many writes.
 const WRITES_TO_PURGE: u32 = 256;
 
 enum Attempt<T> {
@@ -42,16 +42,16 @@ enum Attempt<T> {
     Busy,
 }
 
-/// The part of a server that all its calls share.
+/// The parts of a server that all its calls share.
 pub(crate) struct Backing {
     pub(crate) limits: Arc<Limits>,
     pub(crate) states: States,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Whether clients are sent log lines.
+    /// Whether clients receive log messages.
     pub(crate) logs: bool,
     pub(super) commits: RunningCommits,
     store: Arc<dyn Store>,
-    /// How many commits and states the store was given.
+    /// The number of commits and states written to the store.
     writes: AtomicU32,
 }
 
@@ -75,7 +75,7 @@ impl Backing {
         }
     }
 
-    /// Now and then, removes from the store what no state leads to any more.
+    /// Purges the store from time to time.
     async fn purge_store(&self) {
         let due = self
             .writes
@@ -86,8 +86,8 @@ impl Backing {
         }
     }
 
-    /// Keeps the state of a call that is too large for its client, for as long as it can be answered,
-    /// and says under which name.
+    /// Stores the state of a call that is too large for its client, for as long as the call can be answered. Returns
+    /// the id.
     pub(crate) async fn keep_state(
         &self,
         principal: Option<&Principal>,
@@ -108,13 +108,14 @@ impl Backing {
         Ok(id)
     }
 
-    /// The state that is kept under a name, if it still is.
+    /// Returns a stored state unless it was removed.
     pub(crate) async fn kept_state(&self, id: [u8; 32]) -> Result<Option<Vec<u8>>> {
         Ok(self.store.get(id).await?)
     }
 
-    /// The claim of a commit. It outlives every state that leads to it: they open until the flow is as old as
-    /// [`flow_ttl`](askback_core::limits::AskingLimits::flow_ttl), and it may have begun by a clock ahead of this one.
+    /// Builds the claim of a commit. It must outlive every state that leads to it: states open until the flow is as old
+    /// as [`flow_ttl`](askback_core::limits::AskingLimits::flow_ttl), and another process's clock may be ahead of this
+    /// one.
     pub(super) fn claim_request<'a>(
         &self,
         principal: Option<&Principal>,
@@ -135,8 +136,8 @@ impl Backing {
         }
     }
 
-    /// Does something at most once in a flow, in a task of its own. Without a flow, no state has left the server that
-    /// could lead here again.
+    /// Runs an effect at most once per flow, in its own task. If no flow has started yet, no client has a state that
+    /// could repeat it, so no claim is needed.
     pub(crate) async fn commit<T, F, Fut>(
         self: Arc<Self>,
         (cell, course): (Arc<Cell>, Course),
@@ -183,7 +184,7 @@ impl Backing {
         }
     }
 
-    /// Claims a commit, and does it if that is granted.
+    /// Claims a commit, and runs the effect if the claim is granted.
     async fn attempt<T: Serialize + DeserializeOwned>(
         &self,
         of: &Target,
@@ -210,8 +211,7 @@ impl Backing {
         let value = self.within_bounds(of, name, value)?;
         let kept = self.store.finish(flow, name, value.as_str().as_bytes());
         if let Err(error) = kept.await {
-            // It has happened all the same. Who claims it later is told that its
-            // outcome is unknown.
+            // The effect has happened. Later attempts get the error that its outcome is unknown.
             tracing::error!(target = ?of, name, %error, "the value of a commit could not be kept");
         }
         if let Some(panic) = panic {
@@ -220,7 +220,7 @@ impl Backing {
         Ok(Attempt::Over(value.decode::<StepResult<T>>()?.into()))
     }
 
-    /// Waits for the value of a commit that another attempt has begun. It takes no slot, and ends with its call.
+    /// Waits for the value of a commit of another attempt. Takes no slot, and ends with its call.
     async fn value_of_another<T: Serialize + DeserializeOwned>(
         &self,
         mut claim: ClaimRequest<'_>,
@@ -234,7 +234,7 @@ impl Backing {
             match self.store.claim(claim).await? {
                 Claim::Done(value) => return read_commit(claim.name, &value, CommitPlace::Store),
                 Claim::Busy if Instant::now() <= end + longest => {}
-                // The lease is over, or the claim was removed from the store: what came of it is unknown.
+                // The lease ended or the claim was purged, so the outcome is unknown.
                 Claim::Busy | Claim::Abandoned | Claim::Granted => {
                     return Err(Error::commit_not_finished(claim.name));
                 }
@@ -242,9 +242,9 @@ impl Backing {
         }
     }
 
-    /// The value of a commit as it is kept. The effect has happened, and must not happen again
-    /// because its value is too large: then that is what everybody is told, the first one too, so
-    /// that its author sees it at once.
+    /// Returns the value of a commit as it is stored. If the value is too large, it is replaced by an error for all
+    /// attempts, because the effect must not happen again. The first attempt gets the error, too, so that the author
+    /// notices it.
     fn within_bounds(&self, of: &Target, name: &str, value: RawJson) -> Result<RawJson> {
         let (bytes, most) = (value.as_str().len(), self.limits.asking.commit_bytes);
         if bytes <= most {

@@ -1,4 +1,4 @@
-//! The clients that are notified of a change.
+//! Notifies clients of changes.
 
 use std::{
     any::Any,
@@ -18,52 +18,51 @@ use tokio::{
 #[cfg(feature = "http-server")]
 use crate::store::Owner;
 
-/// To how many clients a change is told at once. Where more watch the same, changes gather, and they are
-/// told in slices of so many.
+/// The number of clients to notify at once. If more clients watch the same thing, changes are collected and sent in
+/// slices of this size.
 const SLICE: usize = 64;
 
-/// The shortest pause between two slices, in which calls are answered, and the longest.
+/// The shortest and the longest pause between two slices, which leave time for calls.
 const PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// How many times as long as a slice took the pause after it is: the server has so much time for its
-/// calls, however slow it is to write what is told.
+/// The pause as a multiple of the time that the last slice took, so that the server has most of its time for calls even
+/// if notifications are slow to write.
 const REST: u32 = 15;
 
-/// How many audiences of one change are kept apart while changes gather. With more, the change is told
-/// at once, where it was made.
+/// The number of different audiences to collect per change. Beyond it, a change is sent at once.
 const AUDIENCES: usize = 64;
 
-/// How many names gather at a time. A change of one more is told at once, where it was made.
+/// The number of changed names to collect. Beyond it, a change is sent at once.
 const NAMES: usize = 1024;
 
-/// The memory of a watched name beside its text, in bytes.
+/// The memory for a watched name in addition to its text, in bytes.
 const WATCHED_BYTES: usize = 512;
 
-/// Somebody with clients to tell.
+/// A subscriber to change notifications.
 pub(crate) trait Observer: Send + Sync {
-    /// Something has changed for these. This must not wait: it may run where the change was made.
+    /// Called for a change that concerns this audience. Must not block, because it may run where the change was made.
     fn changed(&self, changed: &Change, to: &Audience);
 }
 
-/// Whom a change concerns.
+/// The clients that a change concerns.
 #[derive(Clone)]
 pub(crate) enum Audience {
     /// Every subscriber.
     All,
-    /// One principal, whichever client acts for it; or all who are not known.
+    /// The clients of one principal, or all unauthenticated clients.
     Only(Option<Arc<Principal>>),
-    /// The same principal, as another process says who it is.
+    /// The clients of one principal, as identified by another process.
     #[cfg(feature = "http-server")]
     Owner(Owner),
-    /// The callers for whom this is true.
+    /// The callers that this filter accepts.
     Those(Arc<PrincipalFilter>),
 }
 
 type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Audience {
-    /// One principal, or all who are not known.
+    /// Creates the audience of one principal, or of all unauthenticated clients.
     pub(crate) fn only(principal: Option<&Principal>) -> Self {
         Self::Only(principal.cloned().map(Arc::new))
     }
@@ -82,7 +81,7 @@ impl Audience {
         }
     }
 
-    /// Whether all of the other are surely of this one.
+    /// Whether this audience certainly includes all of the other.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, _) => true,
@@ -96,25 +95,25 @@ impl Audience {
 }
 
 pub(crate) trait CallServer: Any + Send + Sync {
-    /// Tells of a change of what it offers.
+    /// Announces a change of what the server offers.
     fn changed(&self, changed: &Change, to: Audience);
 }
 
-/// All who are told of changes, by what they watch. Clones tell the same.
+/// All subscribers to changes. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Changes(Arc<Notifier>);
 
 struct Notifier {
     observers: Mutex<Observers>,
-    /// How long changes gather that many are told of.
+    /// How long to collect changes for many clients.
     gather: Duration,
 }
 
 #[derive(Default)]
 struct Observers {
-    /// Those who are told of everything, and choose themselves.
+    /// Subscribers to everything, which filter for themselves.
     of_all: ObserverMap,
-    /// Those who are told of every list.
+    /// Subscribers to every list.
     of_lists: ObserverMap,
     by_name: HashMap<Change, ObserverMap>,
     last: u64,
@@ -125,19 +124,18 @@ struct Observers {
 
 type ObserverMap = BTreeMap<u64, Weak<dyn Observer>>;
 
-/// The changes an observer is told of beside what it [watches](ObserverGuard::watch).
+/// The changes that an observer receives in addition to those it [watches](ObserverGuard::watch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Everything: it chooses itself.
+    /// Everything: the observer filters for itself.
     All,
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     Lists,
-    /// Nothing.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     None,
 }
 
-/// An observer is told until this is dropped.
+/// Unsubscribes an observer on drop.
 pub(crate) struct ObserverGuard {
     among: Changes,
     number: u64,
@@ -146,7 +144,7 @@ pub(crate) struct ObserverGuard {
 }
 
 impl Changes {
-    /// Nobody yet. Changes that many are told of gather for so long.
+    /// Creates an empty list of subscribers. `gather` is how long to collect changes for many clients.
     pub(crate) fn new(gather: Duration) -> Self {
         Self(Arc::new(Notifier {
             observers: Mutex::default(),
@@ -154,7 +152,7 @@ impl Changes {
         }))
     }
 
-    /// Tells everybody whom it concerns: at once where these are few, else soon.
+    /// Notifies all clients that the change concerns: at once if they are few, otherwise soon.
     pub(crate) fn tell(&self, changed: &Change, to: Audience) {
         let mut observers = self.lock();
         if observers.count(changed) <= SLICE || !observers.gather(changed, &to) {
@@ -164,7 +162,7 @@ impl Changes {
         }
         let begins = !mem::replace(&mut observers.telling, true);
         let runtime = observers.runtime.clone();
-        // A runtime that is shutting down drops what it is given while it takes it.
+        // Dropped first, because a runtime that is shutting down drops the task in `spawn`, which takes this lock.
         drop(observers);
         if !begins {
             return;
@@ -179,7 +177,7 @@ impl Changes {
         }
     }
 
-    /// Tells everybody that all they watch may have changed, if `tells` says that they are told of it at all.
+    /// Tells all clients that everything they watch may have changed, if `tells` returns true for it.
     #[cfg(feature = "http-server")]
     pub(crate) fn tell_all(&self, tells: impl Fn(&Change) -> bool) {
         let watched: Vec<_> = self.lock().by_name.keys().cloned().collect();
@@ -189,7 +187,7 @@ impl Changes {
         }
     }
 
-    /// The changes that have gathered; none where nobody is to tell any more.
+    /// Takes the collected changes; `None` if there are none.
     fn take_gathered(&self) -> Option<BTreeMap<Change, Vec<Audience>>> {
         let mut observers = self.lock();
         let gathered = mem::take(&mut observers.gathered);
@@ -211,7 +209,7 @@ fn tell_each(observers: &[Weak<dyn Observer>], changed: &Change, audiences: &[Au
     }
 }
 
-/// Tells what has gathered, until nothing more has.
+/// Sends the collected changes until there are no more.
 async fn tell_gathered(gathered: GatherTask) {
     let GatherTask(changes) = &gathered;
     let mut told = 0;
@@ -239,15 +237,15 @@ async fn tell_gathered(gathered: GatherTask) {
     }
 }
 
-/// Returns the pause after the slice that was begun then. What is told is written by tasks of those who
-/// are told, so that a slice ends when these have had their turn.
+/// Returns the pause after a slice that began at `begun`. The observers' own tasks write the notifications, so these
+/// run first and count as part of the slice.
 async fn pause_after(begun: Instant) -> Duration {
     yield_now().await;
     (begun.elapsed() * REST).clamp(PAUSE, LONGEST_PAUSE)
 }
 
-/// The task that tells what has gathered. Where its runtime ends before, so do those whom that serves, and
-/// the next change is told by another task.
+/// The task that sends collected changes. If its runtime shuts down early, so do the clients that it serves, and the
+/// next change spawns another task.
 struct GatherTask(Changes);
 
 impl Drop for GatherTask {
@@ -257,7 +255,7 @@ impl Drop for GatherTask {
 }
 
 impl Observers {
-    /// All who may be concerned.
+    /// Returns the subscribers that may be concerned.
     fn groups(&self, changed: &Change) -> impl Iterator<Item = &ObserverMap> {
         let is_list = matches!(changed, Change::Tools | Change::Prompts | Change::Resources);
         let of_lists = is_list.then_some(&self.of_lists);
@@ -274,7 +272,7 @@ impl Observers {
         groups.flat_map(BTreeMap::values).cloned().collect()
     }
 
-    /// Lets a change gather with others; says whether it could.
+    /// Collects a change; returns false if the limits do not allow it.
     fn gather(&mut self, changed: &Change, to: &Audience) -> bool {
         if self.gathered.len() >= NAMES && !self.gathered.contains_key(changed) {
             return false;
@@ -291,7 +289,7 @@ impl Observers {
         has_room
     }
 
-    /// One of those who watch this does so no longer.
+    /// Removes an observer from the watchers of this.
     fn forget(&mut self, number: u64, changed: &Change) {
         if let Some(watchers) = self.by_name.get_mut(changed) {
             watchers.remove(&number);
@@ -322,7 +320,7 @@ impl ObserverGuard {
         }
     }
 
-    /// Tells it of these changes, and no longer of others that it watched.
+    /// Sets the changes that the observer watches, replacing the previous ones.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Change>) {
         let watched: BTreeSet<_> = watched.into_iter().collect();
@@ -338,14 +336,14 @@ impl ObserverGuard {
         self.watched = watched;
     }
 
-    /// About how many bytes it takes that names are watched.
+    /// Returns the approximate memory for the watched names.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) fn kept_bytes(&self) -> usize {
         self.watched.iter().map(bytes_of).sum()
     }
 }
 
-/// How many bytes it takes to watch a name, which is kept twice.
+/// Returns the memory for a watched name, which is stored twice.
 pub(crate) fn bytes_of(changed: &Change) -> usize {
     match changed {
         Change::Resource(name) | Change::Task(name) => WATCHED_BYTES + 2 * name.len(),
@@ -373,7 +371,7 @@ mod tests {
 
     use super::*;
 
-    /// How often it was told of something.
+    /// Records the notifications it receives.
     #[derive(Default)]
     struct ChangeRecorder(Mutex<Vec<Change>>);
 
@@ -452,13 +450,13 @@ mod tests {
         assert_eq!([told(0), told(1), told(2)], [0, 1, 0]);
         sleep(PAUSE).await;
         assert_eq!([told(0), told(1), told(2)], [0, 0, 1]);
-        // The prompts concern somebody else.
+        // The change of prompts has another audience.
         sleep(4 * PAUSE + GATHER).await;
         assert_eq!([told(0), told(1), told(2)], [0; 3]);
         assert!(!changes.lock().telling);
     }
 
-    /// Takes a while to be told of something.
+    /// An observer that takes a while per notification.
     struct SlowObserver(ChangeRecorder, Duration);
 
     impl Observer for SlowObserver {
@@ -491,7 +489,7 @@ mod tests {
                 Instant::now()
             };
             let (first, second) = (told(0).await, told(1).await);
-            // The second slice takes its time, too.
+            // The second slice takes time, too.
             let slice = Duration::from_micros(micros * SLICE as u64);
             let paused = (second - first - slice).as_millis();
             assert!(pause.contains(&paused), "{micros}: {paused}");
@@ -524,14 +522,14 @@ mod tests {
         }
         assert_eq!(take(&many[0].0), [page(&NAMES.to_string())]);
         assert_eq!(changes.lock().gathered.len(), NAMES);
-        // A slice is of those who are told, whatever they are told of.
+        // A slice counts notifications, regardless of the change.
         sleep(GATHER + PAUSE / 2).await;
         assert_eq!(take(&many[0].0).len(), 1);
         sleep(63 * PAUSE).await;
         assert_eq!(take(&many[0].0).len(), 63);
     }
 
-    /// Tells of a change when it is dropped.
+    /// Announces a change on drop.
     struct LastChange(Changes);
 
     impl Drop for LastChange {

@@ -1,5 +1,5 @@
-//! Commits that are running. Each is a task of its own: it ends by itself also if its client goes away,
-//! the call is cancelled or the response is dropped, and a retry gets its value.
+//! Running commits. Each has its own task, so it finishes even if its client goes away, the call is cancelled or the
+//! response is dropped. A retry gets its value.
 
 use std::{
     any::Any,
@@ -20,15 +20,15 @@ use crate::{
     flow::{BoxFuture, Cell, Course, Scope},
 };
 
-/// The commits of a server that are running: so many.
+/// Counts a server's running commits.
 #[derive(Clone, Default)]
 pub(crate) struct RunningCommits(watch::Sender<usize>);
 
-/// The place of one that is running.
+/// The slot of a running commit.
 pub(super) struct CommitSlot(watch::Sender<usize>);
 
 impl RunningCommits {
-    /// Takes a slot, unless `most` are taken.
+    /// Takes a slot unless `most` are taken.
     pub(super) fn take_slot(&self, most: usize) -> Option<CommitSlot> {
         let has_room = self.0.send_if_modified(|running| {
             let has_room = *running < most;
@@ -43,7 +43,7 @@ impl RunningCommits {
         *self.0.borrow() > 0
     }
 
-    /// Waits until none is running, but not longer than until then.
+    /// Waits until no commit is running, at most until `end`.
     pub(crate) async fn wait_until(&self, end: Instant) {
         let mut running = self.0.subscribe();
         if timeout_at(end, running.wait_for(|running| *running == 0))
@@ -59,8 +59,8 @@ impl RunningCommits {
 }
 
 impl CommitSlot {
-    /// Starts a commit in a task of its own, in the course of its step, and waits for its end. Dropping the future
-    /// does not end the commit.
+    /// Starts a commit in its own task, in the course of its step, and waits for it. Dropping the future does not stop
+    /// the commit.
     pub(super) fn start<T: Send + 'static>(
         self,
         (cell, course): (Arc<Cell>, Course),
@@ -78,7 +78,7 @@ impl CommitSlot {
         let task = tokio::spawn(task.instrument(Span::current()));
         async move {
             task.await.map_err(|error| match error.try_into_panic() {
-                // As in any other part of the handler.
+                // Handle the panic like a panic of the handler.
                 Ok(panic) => resume_unwind(panic),
                 Err(_) => Error::new("the server has stopped: the outcome is unknown"),
             })
@@ -98,7 +98,7 @@ pub(super) enum Effect<T> {
     TookTooLong,
 }
 
-/// Waits for an effect to end, but not longer than until then.
+/// Waits for an effect to finish, at most until `end`.
 pub(super) async fn ended<T>(end: Instant, effect: impl Future<Output = Result<T>>) -> Effect<T> {
     let mut effect = pin!(effect);
     let caught = poll_fn(

@@ -1,4 +1,4 @@
-//! A request, as a handler may look at it.
+//! The request, as visible to handlers.
 
 use std::{
     fmt,
@@ -28,10 +28,10 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The memory of a map's member beside its texts, in bytes.
+/// The memory for a map entry in addition to its texts, in bytes.
 const MEMBER_BYTES: usize = 128;
 
-/// A request, as its handler may look at it.
+/// The request, as visible to its handler.
 #[derive(Debug, Clone)]
 pub struct Incoming {
     pub(crate) origin: Arc<Origin>,
@@ -41,20 +41,20 @@ pub struct Incoming {
     pub(crate) meta: RequestMeta,
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
-    /// Whether a handler has looked at who asks.
+    /// Whether the handler has read the principal.
     pub(crate) principal_read: ReadFlag,
-    /// The bounds of the server whose handler this is for.
+    /// The limits of the handler's server.
     pub(crate) limits: Arc<Limits>,
 }
 
-/// The client's `_meta` of a request, and about how many bytes it takes.
+/// The `_meta` of a request, and its approximate size in bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestMeta {
     pub(crate) said: JsonObject,
     pub(crate) bytes: usize,
 }
 
-/// Whether something was looked at.
+/// Whether something was read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadFlag(AtomicBool);
 
@@ -75,55 +75,53 @@ impl Clone for ReadFlag {
 }
 
 impl Incoming {
-    /// The method: `tools/call`, `prompts/get` or `resources/read`, and `completion/complete` for
+    /// Returns the method: `tools/call`, `prompts/get` or `resources/read`, and `completion/complete` for
     /// [middleware](crate::middleware).
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The name of the tool or prompt, or the URI of the resource or template.
+    /// Returns the name of the tool or prompt, or the URI of the resource or template.
     #[must_use]
     pub fn target(&self) -> &str {
         self.target.as_str()
     }
 
-    /// The arguments, as they came. In a completion, what was typed is the last of them.
+    /// Returns the unparsed arguments. In a completion, the last one is the text typed so far.
     #[must_use]
     pub fn arguments(&self) -> &Arguments {
         &self.arguments
     }
 
-    /// Returns what the client says in `_meta` beside the protocol, such as `traceparent`, in this
-    /// round of the call: the next may say something else.
+    /// Returns the client's own entries in `_meta`, such as `traceparent`, of this round. Other rounds may have others.
     #[must_use]
     pub fn meta(&self) -> &JsonObject {
         &self.meta.said
     }
 
-    /// The revision the request came in. Handlers rarely need it: what a client can be asked is
-    /// told by [`Ctx::can_elicit`](crate::Ctx::can_elicit) and its like.
+    /// Returns the revision of the request. Handlers rarely need it: [`Ctx::can_elicit`](crate::Ctx::can_elicit) and
+    /// similar methods tell what the client can be asked.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.origin.revision
     }
 
-    /// Returns the client's own name and version, unverified.
+    /// Returns the client's name and version, as it claims them.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.origin.client.as_ref()
     }
 
-    /// Returns the principal, where the server's authentication identified one. The client's own
-    /// word does not count.
+    /// Returns the principal that the server's authentication identified. It never comes from the client's own claims.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.principal_read.set();
         self.origin.principal.as_deref()
     }
 
-    /// Whether the client started this process, as over standard streams, or lives in it. Nobody else reaches the server
-    /// that way. Over HTTP a client may be anybody on this machine or elsewhere.
+    /// Whether the client started this process, as over stdio, or runs in it. No other client can reach such a server.
+    /// Over HTTP, the client may be any program on this machine or elsewhere.
     #[must_use]
     pub fn is_from_here(&self) -> bool {
         self.origin.place == ClientLocation::Here
@@ -135,26 +133,24 @@ impl Incoming {
         &self.origin.capabilities
     }
 
-    /// The state a hand-written
-    /// [`InputRequiredResult`](crate::protocol::InputRequiredResult) gave in the round before.
+    /// Returns the state that a hand-written [`InputRequiredResult`](crate::protocol::InputRequiredResult) set in the
+    /// previous round.
     #[must_use]
     pub fn request_state(&self) -> Option<&str> {
         self.request_state.as_deref()
     }
 
-    /// An answer to a hand-written question, as it came. Clients may send answers with their very
-    /// first call.
+    /// Returns the unparsed answer to a hand-written question. Clients may send answers with their first request.
     #[must_use]
     pub fn input_response(&self, key: &str) -> Option<&RawJson> {
         self.input_responses.get(key)
     }
 
-    /// An answer to a hand-written form, read and checked; `None` where there is none under this
-    /// key.
+    /// Returns the answer to a hand-written form, parsed and checked; `None` if this key has no answer.
     ///
     /// # Errors
     ///
-    /// Fails where the answer does not fit the form.
+    /// If the answer does not fit the form.
     pub fn answer<T: Elicitable>(&self, key: &str) -> Result<Option<Answer<T>>> {
         let Some(response) = self.input_response(key) else {
             return Ok(None);
@@ -171,8 +167,8 @@ impl Incoming {
         Ok(Some(answer))
     }
 
-    /// About how many bytes of the client's it holds; arguments count twice, since the handler has
-    /// read them into something of its own.
+    /// Returns the approximate memory for the client's data. Arguments count twice, because the handler has parsed them
+    /// into its own types.
     pub(crate) fn kept_bytes(&self) -> usize {
         let arguments = match &self.arguments {
             Arguments::Object(object) => object.as_str().len(),
@@ -199,11 +195,11 @@ impl Incoming {
         self.origin.progress_token.as_ref()
     }
 
-    /// Checks the questions of a hand-written round, as questions that are asked with futures are checked.
+    /// Checks the questions of a hand-written round by the same rules as other questions.
     ///
     /// # Errors
     ///
-    /// Fails with the fault of the first question that may not be asked, or of their number.
+    /// The reason why the first invalid question is refused, or why there are too many.
     pub(crate) fn check_by_hand(
         &self,
         requests: InputRequests,
@@ -219,24 +215,22 @@ impl Incoming {
         requests.into_iter().map(check).collect()
     }
 
-    /// Returns the capability that this question needs and the client lacks: down to the mode of an
-    /// elicitation and the features of sampling.
+    /// Returns the capability that this question needs and the client lacks, including elicitation modes and sampling
+    /// features.
     pub(crate) fn missing_for(&self, request: &InputRequest) -> Option<Capability> {
         missing_for(&self.origin, request)
     }
 
-    /// Whether the client can be asked to fill in a form.
     pub(crate) fn takes_forms(&self) -> bool {
         takes_forms(&self.origin)
     }
 
-    /// Whether the client can be asked to open a link.
     pub(crate) fn takes_links(&self) -> bool {
         takes_links(&self.origin)
     }
 }
 
-/// Returns the capability that this question needs and its client lacks.
+/// Returns the capability that this question needs and the client lacks.
 pub(crate) fn missing_for(client: &Origin, request: &InputRequest) -> Option<Capability> {
     let missing = |supported: bool, capability| (!supported).then_some(capability);
     match request {
@@ -255,8 +249,8 @@ fn takes_forms(client: &Origin) -> bool {
     client.revision.facts().elicitation_form && client.capabilities.elicits_form()
 }
 
-/// A client that declares links is believed in each revision with elicitation: Codex declares them in 2025-06-18,
-/// and takes them.
+/// If a client declares links, that holds for every revision with elicitation: Codex declares them in 2025-06-18, and
+/// supports them.
 fn takes_links(client: &Origin) -> bool {
     client.revision.facts().elicitation_form && client.capabilities.elicits_url()
 }
@@ -269,7 +263,7 @@ fn missing_for_sampling(client: &Origin, params: &CreateMessageParams) -> Option
         params.include_context,
         Some(IncludeContext::ThisServer | IncludeContext::AllServers)
     );
-    // Context was free to ask for before there was a capability to declare.
+    // Before the capability existed, any server could ask for context.
     let context = context && facts.sampling_tools;
     if !client.samples() {
         Some(Capability::Sampling)
@@ -282,7 +276,7 @@ fn missing_for_sampling(client: &Origin, params: &CreateMessageParams) -> Option
     }
 }
 
-/// About how many bytes answers take.
+/// Returns the approximate memory for answers.
 pub(crate) fn responses_bytes(responses: &InputResponses) -> usize {
     let responses = responses.iter();
     responses
@@ -290,8 +284,7 @@ pub(crate) fn responses_bytes(responses: &InputResponses) -> usize {
         .sum()
 }
 
-/// The name or URI that a request asks for, as its client wrote it. It may be as long as a message and hold
-/// anything; what is written of it, into a log, is an excerpt.
+/// The name or URI of a request, as the client sent it. It may be long and contain any text, so logs get an excerpt.
 #[derive(Clone)]
 pub(crate) struct Target(String);
 

@@ -1,4 +1,4 @@
-//! The context of a handler: the way back to the client.
+//! The context of a handler, for questions to the client.
 
 mod asking;
 mod backing;
@@ -61,17 +61,16 @@ pub use crate::{
     roots::{RemoteRoots, Roots},
 };
 
-/// The context of a handler: questions to the person, the model and the client behind a call, and
-/// the means to do things once although the handler may run several times.
+/// The context of a handler: it asks questions to the user, the model and the client of a call, and makes effects
+/// happen only once although the handler may run several times.
 ///
 /// # The one thing to know
 ///
-/// In 2026-07-28 a handler that asks is **run again from the top** when the answer arrives, on
-/// whichever process the retry reaches. Answers are recorded, so the code looks and behaves as if
-/// it had simply waited; but everything else between two questions may happen again. Code that must not
-/// run twice belongs in [`Ctx::run`] (recorded, not repeated on a retry) or [`Ctx::commit`] (at most once,
-/// even if a retry is sent twice). A step before the first question is repeated when the first
-/// response is lost, since nothing has been recorded yet.
+/// In 2026-07-28 a handler that asks is **run again from the top** when the answer arrives, in whichever process
+/// receives the retry. Answers are recorded, so the code looks and behaves as if it had simply waited, but everything
+/// else between two questions may happen again. Code that must not run twice belongs in [`Ctx::run`] (recorded, not
+/// repeated on a retry) or [`Ctx::commit`] (at most once, even if a retry is sent twice). A step before the first
+/// question is repeated if the first response is lost, because nothing has been recorded yet.
 ///
 /// ```
 /// use askback::{Ctx, Form, Result};
@@ -94,18 +93,18 @@ pub use crate::{
 #[derive(Clone)]
 pub struct Ctx(Arc<Call>);
 
-/// One call, as its handler sees it.
+/// A call, as its handler sees it.
 pub(crate) struct Call {
     pub(crate) cell: Arc<Cell>,
     pub(crate) incoming: Arc<Incoming>,
     pub(crate) peer: Arc<dyn Peer>,
     pub(crate) server: Arc<dyn CallServer>,
     pub(crate) backing: Arc<Backing>,
-    /// The needs of the handler's parameters.
+    /// What the handler's parameters need.
     pub(crate) parameters: Arc<Parameters>,
 }
 
-/// How far the work of a call has come: see [`Ctx::progress`].
+/// The progress of a call: see [`Ctx::progress`].
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "pass it to `Ctx::progress`"]
 pub struct Progress {
@@ -115,7 +114,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So much is done, and it is not known of how much. Numbers grow from one to the next.
+    /// Progress without a known total. The numbers must grow.
     pub fn at(done: impl Into<f64>) -> Self {
         Self {
             done: done.into(),
@@ -124,7 +123,7 @@ impl Progress {
         }
     }
 
-    /// So much of a total is done.
+    /// Progress out of a total.
     pub fn of(done: impl Into<f64>, total: impl Into<f64>) -> Self {
         Self {
             total: Some(total.into()),
@@ -132,14 +131,14 @@ impl Progress {
         }
     }
 
-    /// Sets the words that a person reads.
+    /// Sets the message for the user.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 }
 
-/// The error of [`Ctx::timeout`] when the time is over.
+/// The error of [`Ctx::timeout`] if the time has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the time is over")]
 pub struct Elapsed;
@@ -149,16 +148,17 @@ impl Ctx {
         Self(Arc::new(call))
     }
 
-    /// Does something whose result is recorded: it is not done again when the handler is run again
-    /// after a question.
+    /// Runs an effect and records its result, so that it is not repeated when the handler is run again after a
+    /// question.
     ///
-    /// The closure may borrow from the handler: `async || Ok(path.len())`. Its result is recorded, whether Ok or Err. It may not ask, and may take
-    /// [`limits.asking.run`](crate::limits::AskingLimits::run) unless [`Step::limit`] says otherwise; a question of a concurrent branch waits for it.
-    /// Before the first question it is done at least once: there is nothing yet that remembers it.
+    /// The closure may borrow from the handler: `async || Ok(path.len())`. Its result is recorded, whether `Ok` or
+    /// `Err`. It must not ask questions. Its time limit is [`limits.asking.run`](crate::limits::AskingLimits::run)
+    /// unless set with [`Step::limit`]. A question of a concurrent branch waits for it. Before the first question
+    /// nothing is recorded yet, so the effect may be repeated.
     ///
     /// # Errors
     ///
-    /// The closure's error, and a step that takes too long or was started outside the handler.
+    /// The closure's error, or an error if the step takes too long or was started outside the handler.
     pub fn run<'a, T, F, Fut>(&self, name: impl Into<Cow<'static, str>>, effect: F) -> Step<'a, T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -182,31 +182,31 @@ impl Ctx {
         )
     }
 
-    /// Does something at most once in this flow, even if the retry that reaches it is sent twice,
-    /// to two processes, or forked from an older round: the first claims it in the server's
-    /// [store](crate::store), and every other gets the same result.
+    /// Runs an effect at most once per flow, even if the retry is sent twice, reaches two processes, or starts from an
+    /// older round: the first attempt claims the commit in the server's [store](crate::store), and all others get the
+    /// same result.
     ///
-    /// A server that was given no store promises this for one machine, across restarts and crashes. Servers
-    /// on several machines need a store that they share ([`ServerBuilder::store`](crate::ServerBuilder::store)).
-    /// A commit before the first question is done like a [run](Ctx::run): there is no flow yet to
-    /// return to.
+    /// The default store guarantees this on one machine, across restarts and crashes. Servers on several machines need
+    /// a shared store ([`ServerBuilder::store`](crate::ServerBuilder::store)). A commit before the first question acts
+    /// like a [run](Ctx::run), because there is no flow yet to return to.
     ///
-    /// The closure owns what it uses: `async move || ..`, with clones of what is needed afterwards. A commit
-    /// that has begun runs to its end in a task of its own, also if the client goes away or cancels
-    /// the call. A retry waits for it and gets its value.
+    /// The closure owns what it uses: write `async move || ..`, and clone what you need afterwards. A commit runs in
+    /// its own task, and finishes even if the client goes away or cancels the call. A retry waits for it and gets its
+    /// value.
     ///
-    /// The name is claimed, so each commit of a call needs its own name. The value is kept
-    /// for two days: return a reference, not a document.
+    /// The name is claimed, so it must be unique in the call. The value is stored for two days: return a reference, not
+    /// a document.
     ///
     /// # Errors
     ///
-    /// As [`Ctx::run`]. If the process ended after the commit was begun and before it had its value, every
-    /// later attempt gets an error that says that its outcome is unknown. A name that was used before, also in
-    /// a transaction, is refused. A value that is larger than
-    /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not kept: the
-    /// effect has happened and does not happen again, and every attempt is told that its value was
-    /// too large. If the store has no room, or
-    /// [`limits.asking.commits`](crate::limits::AskingLimits::commits) are running, nothing happens.
+    /// As for [`Ctx::run`]. In addition:
+    ///
+    /// - If the process ended during the effect, every later attempt gets an error that the outcome is unknown.
+    /// - A name that was already used, also in a transaction, is refused.
+    /// - A value larger than [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes) is not stored.
+    ///   The effect has happened and is not repeated; every attempt gets an error that its value was too large.
+    /// - If the store has no room, or [`limits.asking.commits`](crate::limits::AskingLimits::commits) are running, the
+    ///   effect does not run.
     pub fn commit<T, F, Fut>(
         &self,
         name: impl Into<Cow<'static, str>>,
@@ -231,23 +231,23 @@ impl Ctx {
         )
     }
 
-    /// Returns the name of this flow: the same for every execution of it, and no other flow's. It is
-    /// what claims are kept under in a [store](crate::store).
+    /// Returns the id of this flow: the same in every execution of it, and different from all other flows. Claims in a
+    /// [store](crate::store) use it.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random bytes to give, as [`Ctx::random`].
+    /// If the operating system provides no random bytes, as for [`Ctx::random`].
     #[must_use]
     pub fn flow_id(&self) -> FlowId {
         self.identity().flow
     }
 
-    /// A text that is the same for every execution of this flow and differs between flows and
-    /// names: what to send to a service that accepts an idempotency key.
+    /// Returns an idempotency key for other services: the same in every execution of this flow, and different for each
+    /// flow and name.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random bytes to give, as [`Ctx::random`].
+    /// If the operating system provides no random bytes, as for [`Ctx::random`].
     #[must_use]
     pub fn idempotency_key(&self, name: &str) -> String {
         let digest = Sha256::new()
@@ -257,8 +257,8 @@ impl Ctx {
         hex(&digest[..16])
     }
 
-    /// Runs a future concurrently with the handler, polled with it and dropped with it. It may ask; a
-    /// task of the runtime may not.
+    /// Runs a future concurrently with the handler. It is polled and dropped with the handler. Unlike a task of the
+    /// runtime, it may ask questions.
     pub fn spawn<T, Fut>(&self, future: Fut) -> impl Future<Output = T> + Send + use<T, Fut>
     where
         T: Send + 'static,
@@ -266,29 +266,29 @@ impl Ctx {
     {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.0.cell.spawn(Box::pin(async move {
-            // Nobody waits for a child whose handle was dropped.
+            // If this fails, the handle was dropped.
             let _ = sender.send(future.await);
         }));
         async move {
             match receiver.await {
                 Ok(value) => value,
-                // The child is dropped only together with the handler that waits here.
+                // The child is only dropped together with the handler that waits here.
                 Err(_) => std::future::pending().await,
             }
         }
     }
 
-    /// Waits. The only wait that may race a question: its end is kept while the handler is not.
+    /// Sleeps. Unlike the runtime's timers, it may race with a question, because its end is recorded.
     pub fn sleep(&self, span: Duration) -> impl Future<Output = ()> + Send + use<> {
         Timer::new(&self.0.cell, "sleep", span)
     }
 
-    /// Gives a future, such as a question, a limited time. On a retry that comes later, the time
-    /// is over before its answers are looked at.
+    /// Limits the time of a future, such as a question. If a retry comes later than that, the timeout wins over its
+    /// answers.
     ///
     /// # Errors
     ///
-    /// [`Elapsed`] when the time is over first.
+    /// [`Elapsed`] if the time has passed first.
     pub async fn timeout<Fut: Future>(
         &self,
         span: Duration,
@@ -297,7 +297,7 @@ impl Ctx {
         let mut timer = Timer::new(&self.0.cell, "timeout", span);
         let mut future = std::pin::pin!(future);
         std::future::poll_fn(|cx| {
-            // Polled in any case, so that it counts also where the future is ready at once.
+            // Polled even if the future is ready, so that the timer always counts.
             let over = Pin::new(&mut timer).poll(cx);
             match future.as_mut().poll(cx) {
                 Poll::Ready(output) => Poll::Ready(Ok(output)),
@@ -307,28 +307,28 @@ impl Ctx {
         .await
     }
 
-    /// The time, in milliseconds since the Unix epoch, as this flow sees it: the time of the last
-    /// answer or step, so that a handler that is run again sees the same.
+    /// Returns the time of the flow in milliseconds since the Unix epoch: the time of the last answer or step, so that
+    /// a replay sees the same value.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.0.cell.flow().now()
     }
 
-    /// A random number that is the same whenever the handler is run again.
+    /// Returns a random number that is the same on each replay.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random bytes to give: nothing can be kept safe there.
+    /// If the operating system provides no random bytes, because nothing would be secure.
     #[must_use]
     pub fn random(&self) -> u64 {
         u64::from_le_bytes(self.random_bytes())
     }
 
-    /// Random bytes (at most 32) that are the same whenever the handler is run again.
+    /// Returns up to 32 random bytes that are the same on each replay.
     ///
     /// # Panics
     ///
-    /// As [`Ctx::random`].
+    /// As for [`Ctx::random`].
     #[must_use]
     pub fn random_bytes<const N: usize>(&self) -> [u8; N] {
         const { assert!(N <= 32, "at most 32 bytes at a time") };
@@ -343,26 +343,25 @@ impl Ctx {
         std::array::from_fn(|at| digest[at])
     }
 
-    /// Whether the handler is being dropped because its questions went out, to be run again when
-    /// the answers come. For guards that must not undo anything then.
+    /// Whether the handler is being dropped because its questions were sent, and will run again when the answers
+    /// arrive. Drop guards check it to undo nothing in this case.
     #[must_use]
     pub fn is_suspending(&self) -> bool {
         self.0.cell.is_suspending()
     }
 
-    /// Makes this call a task: the client is given a handle in place of a result, and what comes
-    /// after goes on without the request (the extension `io.modelcontextprotocol/tasks`, SEP-2663).
+    /// Makes this call a task: the client gets a handle instead of a result, and the call continues without the request
+    /// (the extension `io.modelcontextprotocol/tasks`, SEP-2663).
     ///
-    /// The handler is not run again from here on. Earlier questions were asked in ordinary rounds; the client finds later
-    /// questions, and those that are still open, in the task. The [progress](Ctx::progress) becomes the message of the task.
+    /// From here on the handler is not run again. The client finds open and later questions in the task. The
+    /// [progress](Ctx::progress) becomes the status message of the task.
     ///
-    /// Where the call is a task already, or the client takes none, nothing happens and the call
-    /// goes on.
+    /// If the call is already a task or the client does not support tasks, this does nothing.
     ///
     /// # Errors
     ///
-    /// Only tools that were declared so ([`Tool::may_become_task`](crate::Tool::may_become_task))
-    /// become tasks, and only in the handler's own future.
+    /// If the tool was not declared with [`Tool::may_become_task`](crate::Tool::may_become_task), or this is not called
+    /// in the handler's own future.
     pub async fn become_task(&self) -> Result<()> {
         let cell = &self.0.cell;
         std::future::poll_fn(|cx| {
@@ -374,19 +373,19 @@ impl Ctx {
         .await
     }
 
-    /// Whether this call is a task: the client does not wait for its response.
+    /// Whether this call is a task, so that the client does not wait for its response.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.0.cell.is_task()
     }
 
-    /// Whether the client takes forms.
+    /// Whether the client supports forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
         self.incoming().takes_forms()
     }
 
-    /// Whether the client takes links.
+    /// Whether the client supports links.
     #[must_use]
     pub fn can_elicit_url(&self) -> bool {
         self.incoming().takes_links()
@@ -398,20 +397,19 @@ impl Ctx {
         self.incoming().capabilities().samples()
     }
 
-    /// Whether the client says which folders the server may work in.
+    /// Whether the client can list the folders in which the server may work.
     #[must_use]
     pub fn has_roots(&self) -> bool {
         self.incoming().capabilities().roots()
     }
 
-    /// Returns the client's own name and version: for display and logs only, because they are
-    /// unverified.
+    /// Returns the client's name and version as it claims them: use them for display and logs only.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.incoming().client_info()
     }
 
-    /// The bounds this server keeps.
+    /// Returns the server's limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.backing.limits
@@ -423,9 +421,9 @@ impl Ctx {
         self.incoming().capabilities()
     }
 
-    /// Returns the settings of an extension that the client declares, which may be empty; `None`
-    /// if the client, or its revision, does not have the extension (2026-07-28, basic/versioning,
-    /// Extension Negotiation). Then do without it, or refuse the call with [`Ctx::require_extension`].
+    /// Returns the settings of an extension that the client declares, which may be empty; `None` if the client or its
+    /// revision does not have the extension (2026-07-28, basic/versioning, Extension Negotiation). In that case, work
+    /// without the extension or refuse the call with [`Ctx::require_extension`].
     #[must_use]
     pub fn extension(&self, name: &str) -> Option<&JsonObject> {
         let incoming = self.incoming();
@@ -437,15 +435,15 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Where the client does not have it: in 2026-07-28 the error -32021 with the extension that is
-    /// required, before that an error in words.
+    /// If the client does not have the extension: in 2026-07-28 the error -32021 with the required extension, before
+    /// that an error message.
     pub fn require_extension(&self, name: &str) -> Result<&JsonObject> {
         let settings = self.extension(name);
         settings.ok_or_else(|| Error::extension_required(name))
     }
 
-    /// Returns a value that the client says in `_meta` under a key of its own, such as
-    /// `com.example/tenant`. Nobody vouches for it, and each round of a call may say another.
+    /// Returns the client's value in `_meta` for a custom key such as `com.example/tenant`. It is not verified, and
+    /// each round of a call may have another one.
     #[must_use]
     pub fn meta(&self, key: &str) -> Option<&Value> {
         self.incoming().meta().get(key)
@@ -464,30 +462,30 @@ impl Ctx {
         &self.0.backing.states
     }
 
-    /// Returns a clone of a state of the server, for those who extend the context. A handler takes it as a parameter
-    /// ([`State`](crate::State)), so that a server without it is not built.
+    /// Returns a clone of a server state, for extensions of the context. Handlers should take a [`State`](crate::State)
+    /// parameter instead, because a missing state is then found when the server is built.
     ///
     /// # Errors
     ///
-    /// Where [`ServerBuilder::state`](crate::ServerBuilder::state) was not given one of this type.
+    /// If [`ServerBuilder::state`](crate::ServerBuilder::state) was not called with this type.
     pub fn state<T: Clone + Send + Sync + 'static>(&self) -> Result<T> {
         self.states().require()
     }
 
-    /// The request as it came.
+    /// Returns the request.
     #[must_use]
     pub fn incoming(&self) -> &Incoming {
         &self.0.incoming
     }
 
-    /// Tells the client how far the work has come, if it asked to be told. Values that do not
-    /// grow, and repeats of what a client was told before a question, are left out.
+    /// Reports progress to the client, if it asked for reports. Values that do not grow, and values from a replay, are
+    /// not sent.
     ///
-    /// The message of a task's progress is the status of the task; without one, its numbers are.
+    /// For a task, the message becomes the task's status; without a message, the numbers do.
     ///
-    /// While a question waits for its answer, the client of a handshake revision is told so every
-    /// [`limits.asking.progress_interval`](crate::limits::AskingLimits::progress_interval), with
-    /// values that grow by less than a thousandth.
+    /// While a question waits for its answer, a client of a handshake revision gets a report every
+    /// [`limits.asking.progress_interval`](crate::limits::AskingLimits::progress_interval), with values that grow by
+    /// less than a thousandth.
     ///
     /// ```
     /// use askback::{Ctx, ctx::Progress};
@@ -527,8 +525,8 @@ impl Ctx {
             }));
     }
 
-    /// Sends a log line to the client, if it wants lines of this level, and the server was built to
-    /// send them ([`ServerBuilder::logging`](crate::ServerBuilder::logging)).
+    /// Sends a log message to the client, if the client wants this level and the server enabled
+    /// [`ServerBuilder::logging`](crate::ServerBuilder::logging).
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) {
         if !self.0.backing.logs || !self.0.peer.wants_log(level) || !self.0.cell.flow().is_live() {
             return;
@@ -549,35 +547,34 @@ impl Ctx {
         self.0.peer.notify(ServerNotification::Message(params));
     }
 
-    /// Returns the principal, where the server's own authentication identified one; the client's
-    /// own word does not count. A state sealed for one principal opens for no other.
+    /// Returns the principal that the server's authentication identified. It never comes from the client's own claims.
+    /// A state sealed for one principal cannot be opened for another.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.incoming().principal()
     }
 
-    /// Returns the trace of the request and its baggage, if the client sent them. They are not checked.
+    /// Returns the request's trace context and baggage, if the client sent them. They are not verified.
     #[must_use]
     pub fn trace_context(&self) -> Option<&TraceContext> {
         self.incoming().origin.trace.as_deref()
     }
 
-    /// Lets go of the connection over which the response would come, so that none is held open
-    /// through long work: the client comes back for the rest (2025-11-25, basic/transports,
-    /// Sending Messages to the Server). Does nothing on other transports and in other revisions.
+    /// Closes the connection of the response, so that it is not held open during long work. The client reconnects for
+    /// the rest (2025-11-25, basic/transports, Sending Messages to the Server). Does nothing with other transports and
+    /// revisions.
     pub fn close_stream(&self) {
         self.0.peer.close_stream();
     }
 
-    /// Tells the clients that care that something the server offers has changed, those of every
-    /// principal; not again when the handler is run again.
+    /// Notifies subscribed clients of all principals that something the server offers has changed. A replay does not
+    /// repeat it.
     pub fn changed(&self, changed: Change) {
         self.tell_changed(&changed, Audience::All);
     }
 
-    /// Tells of a change that concerns this caller alone: the clients of the same
-    /// [principal](Ctx::principal) are told, and no others. Unknown callers count as one principal:
-    /// on a server of one machine, without a sign-in, all are told.
+    /// Notifies only the clients of the caller's [principal](Ctx::principal). Unauthenticated callers count as one
+    /// principal, so on a local server without a sign-in, all clients are notified.
     pub fn changed_for_caller(&self, changed: Change) {
         self.tell_changed(&changed, Audience::only(self.principal()));
     }
@@ -598,7 +595,7 @@ impl Ctx {
     }
 }
 
-/// How far a task has come, in words.
+/// Formats the progress of a task.
 fn standing(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     match (message, total) {
         (Some(message), _) => message.to_owned(),

@@ -1,11 +1,11 @@
-//! Notices that what was behind a link is done.
+//! Notices that the user is done with a link's page.
 
 use std::sync::Arc;
 
 use super::{Peer, hex};
 use crate::entropy::entropy;
 
-/// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion
+/// Notifies the client that the user is done with a link's page (2025-11-25, client/elicitation, Completion
 /// Notifications): see [`Ctx::completion_notice`](super::Ctx::completion_notice).
 #[derive(Clone)]
 pub struct CompletionNotice {
@@ -14,15 +14,14 @@ pub struct CompletionNotice {
 }
 
 impl CompletionNotice {
-    /// Tells it, on the session of the call that asked. Revisions without such a notice hear
-    /// nothing: there the client finds out when it tries again.
+    /// Sends the notice on the session of the call that asked. In revisions without this notice it does nothing, and
+    /// the client finds out when it tries again.
     pub fn send(self) {
         self.peer.complete_elicitation(self.elicitation_id);
     }
 }
 
-/// A name for an elicitation that no other has; `None` where the system has no random bytes to
-/// give.
+/// Returns a unique elicitation id; `None` if the system provides no random bytes.
 pub(crate) fn elicitation_id() -> Option<String> {
     entropy::<16>().ok().map(|bytes| hex(&bytes))
 }

@@ -1,4 +1,4 @@
-//! The needs of a handler's parameters.
+//! What a handler's parameters need.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -12,32 +12,31 @@ use askback_core::{
 
 use crate::error::{Error, Result};
 
-/// The arguments of a call, as they came.
+/// The unparsed arguments of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Arguments {
     /// The arguments of a tool: a JSON object.
     Object(RawObject),
-    /// The arguments of a prompt, or what a resource template's variables matched: texts.
+    /// The arguments of a prompt, or the matched variables of a resource template: strings.
     Texts(BTreeMap<String, String>),
 }
 
 /// The arguments and state that a handler's parameters need.
 #[derive(Debug, Clone, Default)]
 pub struct Parameters {
-    /// The form that describes the arguments, where a parameter has one.
+    /// The form of the arguments, if a parameter has one.
     pub form: Option<SharedForm>,
-    /// The schema of the arguments, where a parameter has one and no form.
+    /// The schema of the arguments, if a parameter has one but no form.
     pub schema: Option<Schema>,
     pub(crate) form_of: Option<TypeId>,
-    /// A parameter reads the arguments and does not describe them.
+    /// Whether a parameter reads the arguments without describing them.
     pub(crate) undescribed: bool,
-    /// The forms that are asked before the handler runs, with their messages.
+    /// The forms to ask before the handler runs, with their messages.
     pub(crate) asks: Vec<(SharedForm, &'static str)>,
     pub(crate) described_twice: bool,
-    /// A parameter takes something of the HTTP request.
+    /// Whether a parameter reads the extensions of the HTTP request.
     pub(crate) extensions: bool,
-    /// The states of the server that they take.
     pub(crate) states: Vec<StateType>,
 }
 
@@ -57,7 +56,7 @@ impl Parameters {
         self.form_of = Some(TypeId::of::<T>());
     }
 
-    /// Asks a form before the handler runs.
+    /// Adds a form to ask before the handler runs.
     pub(crate) fn ask(&mut self, form: SharedForm, message: &'static str) {
         self.asks.push((form, message));
     }
@@ -79,7 +78,7 @@ impl StateType {
 }
 
 impl States {
-    /// Adds a state; false where there is one of this type already.
+    /// Adds a state; returns false if there already is one of this type.
     pub(crate) fn add<T: Send + Sync + 'static>(&mut self, state: T) -> bool {
         self.0.insert(TypeId::of::<T>(), Box::new(state)).is_none()
     }

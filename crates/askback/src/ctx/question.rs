@@ -1,4 +1,4 @@
-//! Questions on their way to whoever is asked.
+//! Questions, as futures that wait for their answers.
 
 use std::{
     borrow::Cow,
@@ -26,35 +26,35 @@ use crate::{
 #[cfg(doc)]
 use askback_core::forms::Elicitable;
 
-/// A form for the person, on its way: see [`Ctx::elicit`], [`Ctx::choose`] and [`Ctx::elicit_form`].
+/// A pending question with a form: see [`Ctx::elicit`], [`Ctx::choose`] and [`Ctx::elicit_form`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Elicit<T> {
     asking: QuestionFuture,
-    /// Reads the answer; taken when it has come.
+    /// Reads the answer; taken when the answer arrives.
     read: Option<Read<T>>,
     fault: Option<AskError>,
 }
 
-/// Reads an answer that was checked by its form.
+/// Reads an answer that was checked against its form.
 type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
 
-/// A yes or no, on its way: see [`Ctx::confirm`].
+/// A pending yes-or-no question: see [`Ctx::confirm`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Confirm(pub(super) Elicit<bool>);
 
-/// A link for the person, on its way: see [`Ctx::elicit_url`].
+/// A pending question with a link: see [`Ctx::elicit_url`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ElicitUrl(pub(super) QuestionFuture);
 
-/// A link for the person and what is behind it, on its way: see [`ElicitUrl::until`].
+/// A pending question with a link that completes when the user is done with the page: see [`ElicitUrl::until`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct LinkCompletion(Page);
 
-/// A completion by the client's model, on its way: see [`Ctx::sample`].
+/// A pending completion by the client's model: see [`Ctx::sample`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Sample(pub(super) QuestionFuture);
 
-/// The client's roots, on their way: see [`Ctx::roots`].
+/// A pending request for the client's roots: see [`Ctx::roots`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct ListRoots {
     pub(super) asking: QuestionFuture,
@@ -63,19 +63,17 @@ pub struct ListRoots {
 
 /// Several questions of one round: a tuple of [`Elicit`]s, [`Confirm`]s and the like.
 pub trait Questions: Send {
-    /// Their answers.
+    /// A tuple of the answers.
     type Answers;
 
-    /// Asks all, and is ready when all are answered.
+    /// Asks all questions, and waits until all are answered.
     fn ask(self) -> impl Future<Output = Result<Self::Answers, AskError>> + Send;
 }
 
-/// A parameter that is asked for before the handler's body runs: the declarative form of
-/// [`Ctx::elicit`].
+/// A parameter that the user is asked for before the handler's body runs: the declarative form of [`Ctx::elicit`].
 ///
-/// All parameters of this kind are asked in one round. The message is the form's own
-/// ([`Elicitable::MESSAGE`]). Where the person declines or cancels, the call ends as with
-/// [`Answer::accepted`]; `Ask<Answer<T>>` hands that decision to the body.
+/// All such parameters are asked in one round, with the message of the form ([`Elicitable::MESSAGE`]). If the user
+/// declines or cancels, the call ends as with [`Answer::accepted`]. With `Ask<Answer<T>>`, the body decides instead.
 #[derive(Debug, Clone)]
 pub struct Ask<T>(pub T);
 
@@ -91,18 +89,17 @@ impl<T> Elicit<T> {
         }
     }
 
-    /// Chooses the key of the question, under which clients and answer files know it.
+    /// Sets the key of the question, which clients and answer files use.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.asking.rename(key.into());
         self
     }
 
-    /// Sets the options of a field that are known only now: the person chooses one of them, instead of writing a
-    /// text. The field is a `String` of the form; its default, if it has one and it is among the options, is
-    /// chosen beforehand.
+    /// Sets the options of a field at run time: the user chooses one of them instead of typing a text. The field must
+    /// be a `String`. If its default is one of the options, it is preselected.
     ///
-    /// The options belong to the question: an answer to a question with other options is not accepted, and the
-    /// handler must give the same when it is run again. So read them in [`Ctx::run`].
+    /// The options are part of the question: an answer to a question with other options is not accepted, and a replay
+    /// must use the same options. So read them in [`Ctx::run`].
     ///
     /// ```
     /// use askback::{Ctx, Form, Result};
@@ -124,8 +121,7 @@ impl<T> Elicit<T> {
     /// }
     /// ```
     ///
-    /// The question ends with an error if the form has no such field, if the field is no text, or if there are no
-    /// options.
+    /// The question fails if the form has no such field, if the field is not a text, or if there are no options.
     pub fn options(
         mut self,
         field: &str,
@@ -136,11 +132,11 @@ impl<T> Elicit<T> {
         self
     }
 
-    /// Asks, or takes the answer that `otherwise` gives if this client cannot be asked.
+    /// Asks, or uses the answer from `otherwise` if the client cannot be asked.
     ///
     /// # Errors
     ///
-    /// Every other reason for which there is no answer.
+    /// Any other reason why there is no answer.
     pub async fn or_if_unsupported(
         self,
         otherwise: impl FnOnce() -> T,
@@ -168,16 +164,16 @@ impl<T> Future for Elicit<T> {
 }
 
 impl Confirm {
-    /// Chooses the key of the question, under which clients and answer files know it.
+    /// Sets the key of the question, which clients and answer files use.
     pub fn key(self, key: impl Into<Cow<'static, str>>) -> Self {
         Self(self.0.key(key))
     }
 
-    /// Asks, or takes what `otherwise` gives if this client cannot be asked.
+    /// Asks, or uses the value from `otherwise` if the client cannot be asked.
     ///
     /// # Errors
     ///
-    /// Every other reason for which there is no answer.
+    /// Any other reason why there is no answer.
     pub async fn or_if_unsupported(
         self,
         otherwise: impl FnOnce() -> bool,
@@ -196,32 +192,30 @@ impl Future for Confirm {
 }
 
 impl ElicitUrl {
-    /// Names this elicitation, so that its end can be told with a
-    /// [`CompletionNotice`](super::CompletionNotice). One is made
-    /// up where a revision needs it.
+    /// Sets the elicitation id, for a [`CompletionNotice`](super::CompletionNotice). If a revision requires an id, the
+    /// default is a random one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.0.name_link(id.into());
         self
     }
 
-    /// Chooses the key of the question, under which clients and answer files know it.
+    /// Sets the key of the question, which clients and answer files use.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.rename(key.into());
         self
     }
 
-    /// Goes on once what is behind the link is done, and not when the person agrees to open it.
+    /// Continues when the user is done with the link's page, instead of when they agree to open it.
     ///
-    /// After that, `wait` is given the time it may take, and says whether it is done. In 2026-07-28
-    /// it runs in each retry, for up to [`limits.asking.page`](crate::limits::AskingLimits::page); if
-    /// it is not done by then, the link is the answer again, under the same key, up to
-    /// [`limits.asking.link_rounds`](crate::limits::AskingLimits::link_rounds) times. In the revisions before, and
-    /// in a task, it runs once, for up to
-    /// [`limits.asking.answer`](crate::limits::AskingLimits::answer).
+    /// After the user agrees, `wait` is called with its time limit, and returns whether the user is done. In 2026-07-28
+    /// it runs in each retry, for up to [`limits.asking.page`](crate::limits::AskingLimits::page). If the user is not
+    /// done by then, the client gets the link again, under the same key, up to
+    /// [`limits.asking.link_rounds`](crate::limits::AskingLimits::link_rounds) times. In earlier revisions, and in a
+    /// task, it runs once, for up to [`limits.asking.answer`](crate::limits::AskingLimits::answer).
     ///
-    /// `wait` reads the real state, such as a row of a database, and changes nothing: it may run
-    /// again, and may be dropped at any time. It may not ask. Once it said that all is done, it does
-    /// not run again for this question.
+    /// `wait` reads the actual state, such as a row of a database, and changes nothing: it may run again, and may be
+    /// dropped at any time. It must not ask questions. After it has returned true, it does not run again for this
+    /// question.
     ///
     /// ```
     /// use std::time::Duration;
@@ -267,7 +261,7 @@ impl Future for ElicitUrl {
 }
 
 impl Sample {
-    /// Chooses the key of the question, under which clients and answer files know it.
+    /// Sets the key of the question, which clients and answer files use.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.0.rename(key.into());
         self
@@ -286,7 +280,7 @@ impl Future for Sample {
 }
 
 impl ListRoots {
-    /// Chooses the key of the question, under which clients and answer files know it.
+    /// Sets the key of the question, which clients and answer files use.
     pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.asking.rename(key.into());
         self
@@ -353,7 +347,7 @@ questions!(
     (D, AnswerD, d, answer_d)
 );
 
-/// Whether a box was ticked: not answering is a no.
+/// Whether the box is ticked; no answer is a no.
 fn is_yes(answer: Answer<bool>) -> bool {
     answer.ok().unwrap_or(false)
 }
@@ -387,8 +381,7 @@ fn elicited(checked: CheckedAnswer) -> Result<ElicitResult, AskError> {
     }
 }
 
-/// A question's answer is checked against that question before it is delivered, so its kind is the
-/// question's.
+/// An answer is checked against its question before it is delivered, so it has the question's kind.
 fn wrong_kind() -> AskError {
     AskError::BadRequest("an answer of another kind".to_owned())
 }

@@ -1,4 +1,4 @@
-//! An effect, its claim and its value in one transaction of the author's own database.
+//! Commits in a transaction of the author's own database.
 
 use askback_core::protocol::RawJson;
 use askback_sql::rusqlite::Transaction;
@@ -11,18 +11,16 @@ use crate::{
 };
 
 impl Ctx {
-    /// Does something at most once in this flow, within a transaction of an SQLite database: the claim,
-    /// the effect and the value are committed together, or none of them is. No outcome is ever unknown,
-    /// whenever the process ends.
+    /// Runs an effect at most once per flow, in a transaction of an SQLite database. The claim, the effect and the
+    /// value are committed together or not at all, so the outcome is always known, whenever the process ends.
     ///
-    /// The claims are kept in the author's database, where [`SqliteStore::create_tables`] has made
-    /// their tables. The closure runs where nobody in this flow has committed under this name; everybody
-    /// else gets the value that was kept. Where it fails, what it did in the transaction is undone, and
-    /// its claim with it: the next attempt runs it again.
+    /// The claims are in your database, in the tables that [`SqliteStore::create_tables`] creates. The closure runs if
+    /// the flow has no commit with this name; otherwise the stored value is returned. If the closure fails, its changes
+    /// and its claim are undone, and the next attempt runs it again.
     ///
-    /// Begin the transaction as immediate, and commit it afterwards. SQLite waits for the disk: on a
-    /// server with more than one client, call this on a thread that may block, in a [run](Ctx::run),
-    /// so that no question interrupts it.
+    /// Begin the transaction as immediate, and commit it afterwards. SQLite blocks on disk access: on a server with
+    /// more than one client, call this on a thread that may block, in a [run](Ctx::run), so that no question interrupts
+    /// it.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -56,15 +54,15 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Those of the closure, of SQLite and of [`SqliteStore::claim_in`]. A closure that ends the
-    /// transaction is refused, too late to undo it. A name that was used before in this call, also by
-    /// [`Ctx::commit`], is refused, as is a value that is longer than
-    /// [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes): both undo what
-    /// was done.
+    /// The errors of the closure, of SQLite and of [`SqliteStore::claim_in`]. In addition:
+    ///
+    /// - A closure that ends the transaction is an error, but its changes cannot be undone.
+    /// - A name that was already used in this call, also by [`Ctx::commit`], is refused, and so is a value that is
+    ///   longer than [`limits.asking.commit_bytes`](crate::limits::AskingLimits::commit_bytes). Both undo all changes.
     ///
     /// # Panics
     ///
-    /// If the operating system has no random bytes to give, as [`Ctx::random`].
+    /// If the operating system provides no random bytes, as for [`Ctx::random`].
     pub fn commit_in<T: Serialize + DeserializeOwned>(
         &self,
         transaction: &Transaction<'_>,
@@ -74,7 +72,7 @@ impl Ctx {
         transaction.execute_batch("SAVEPOINT askback_commit")?;
         let committed = self.commit_within(transaction, name, effect);
         if transaction.is_autocommit() {
-            // Nothing is left to be undone or kept.
+            // Nothing to undo or store.
             return committed;
         }
         if committed.is_err() {
@@ -122,7 +120,7 @@ impl Ctx {
                 self.0.cell.note_commit(name, CommitPlace::Transaction);
                 recorded.decode::<StepResult<T>>()?.into()
             }
-            // What was dropped with its transaction may be done again, what was kept is another commit.
+            // A commit that was rolled back may run again. A stored one is a different commit with the same name.
             Claim::Done(_) if before.is_some() => Err(Error::commit_name_used(name)),
             Claim::Done(value) => read_commit(name, &value, CommitPlace::Transaction),
             Claim::Busy | Claim::Abandoned => Err(Error::new(format!(
