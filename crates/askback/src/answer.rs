@@ -1,40 +1,38 @@
-//! A person's answer to a question.
+//! The user's answer to a question.
 
 use std::convert::Infallible;
 
 use crate::error::Error;
 
-/// A person's answer to a question.
+/// The user's answer to a question.
 ///
-/// A no is an answer like any other: declining ("I will not"), cancelling ("not now") and a client
-/// that declines by itself are kept apart, and none is an error until the author says so with
-/// [`Answer::accepted`].
+/// A refusal is an ordinary answer: declining ("I will not"), cancelling ("not now") and a client that declines by
+/// itself are different variants, and are only errors if the author calls [`Answer::accepted`].
 #[must_use = "the person may have said no: add `.accepted()?` to end the call then"]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// The person answered.
+    /// The user answered.
     Accepted(T),
-    /// The person said no, perhaps with a reason.
+    /// The user declined, possibly with a reason.
     Declined {
-        /// The person's own words, where the client carries them.
+        /// The user's own words, if the client sends them.
         reason: Option<String>,
     },
-    /// The person left without choosing.
+    /// The user dismissed the question without choosing.
     Cancelled,
-    /// The client declined or cancelled by itself, and no person has seen the question: the client
-    /// says so, or it took less than
-    /// [`limits.asking.person_reaction`](crate::limits::AskingLimits::person_reaction). Clients that
-    /// declare elicitation do this when no person is at them, such as `claude -p`.
+    /// The client declined or cancelled by itself, without showing the question to a user: the client says so, or it
+    /// took less than [`limits.asking.person_reaction`](crate::limits::AskingLimits::person_reaction). Clients that
+    /// declare elicitation do this if no user is present, for example `claude -p`.
     DeclinedByClient,
 }
 
 impl<T> Answer<T> {
-    /// The answer, or an error that ends the call with a clear result: nothing was done, because
-    /// the person declined or cancelled, or the client did by itself.
+    /// Returns the value, or an error that ends the call with a clear result: nothing was done, because the user or the
+    /// client declined or cancelled.
     ///
     /// # Errors
     ///
-    /// Fails unless the person answered.
+    /// If the user did not answer.
     pub fn accepted(self) -> Result<T, Error> {
         match self {
             Self::Accepted(value) => Ok(value),
@@ -54,7 +52,7 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The answer, if the person gave one.
+    /// Returns the value if the user answered.
     pub fn ok(self) -> Option<T> {
         match self {
             Self::Accepted(value) => Some(value),
@@ -62,7 +60,7 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The same answer with its value changed.
+    /// Converts the value.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
         match self.try_map(|value| Ok::<_, Infallible>(change(value))) {
             Ok(answer) => answer,
@@ -70,7 +68,7 @@ impl<T> Answer<T> {
         }
     }
 
-    /// The same answer with its value changed, unless that fails.
+    /// Converts the value, unless that fails.
     pub(crate) fn try_map<U, E>(
         self,
         change: impl FnOnce(T) -> Result<U, E>,

@@ -1,4 +1,4 @@
-//! Where the time comes from.
+//! The clock.
 
 #[cfg(feature = "server")]
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A span of time in whole milliseconds, as it is written into records.
+/// Converts to whole milliseconds, as stored in records.
 #[cfg(feature = "server")]
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

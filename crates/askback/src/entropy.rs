@@ -1,36 +1,36 @@
-//! The one place where random bytes come from.
+//! The only source of random bytes.
 
 use std::io;
 
-/// Random bytes from the operating system, of cryptographic quality.
+/// Returns cryptographically secure random bytes from the operating system.
 ///
 /// # Errors
 ///
-/// When the operating system has none to give; the environment is broken then.
+/// If the operating system provides none.
 pub(crate) fn entropy<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Random bytes of one draw, which are handed out piece by piece.
+/// Random bytes that are drawn once and then taken piece by piece.
 pub(crate) struct RandomBytes<const N: usize> {
     bytes: [u8; N],
     taken: usize,
 }
 
 impl<const N: usize> RandomBytes<N> {
-    /// Draws.
+    /// Draws the bytes.
     ///
     /// # Errors
     ///
-    /// As [`entropy`].
+    /// As for [`entropy`].
     pub(crate) fn new() -> io::Result<Self> {
         let (bytes, taken) = (entropy()?, 0);
         Ok(Self { bytes, taken })
     }
 
-    /// The next bytes. No more are taken than were drawn.
+    /// Takes the next bytes. At most `N` bytes can be taken in total.
     pub(crate) fn take<const M: usize>(&mut self) -> [u8; M] {
         let (_, left) = self.bytes.split_at(self.taken);
         self.taken += M;

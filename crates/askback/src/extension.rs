@@ -1,14 +1,14 @@
-//! The settings of extensions.
+//! Settings of extensions.
 
 use askback_core::protocol::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The settings of an extension: an object, or none.
+/// Serializes the settings of an extension: an object, or `()` for an empty one.
 ///
 /// # Errors
 ///
-/// Says what is wrong with them.
+/// What is wrong with the settings.
 pub(crate) fn settings(settings: &impl Serialize) -> Result<JsonObject, String> {
     match serde_json::to_value(settings) {
         Ok(Value::Object(settings)) => Ok(settings),

@@ -1,9 +1,8 @@
-//! Where the keys come from that seal a flow's state.
+//! The keys that seal a flow's state.
 //!
-//! An operator configures a key ring or a file of keys. Where nothing is configured, as on a
-//! person's own machine, a key file is made on first use, so that a restarted server still opens
-//! what it has sealed. A server that cannot keep such a file works with a key of its own process
-//! and says so.
+//! The operator can configure a key ring or a key file. By default, as on a user's own machine, a key file is created
+//! on first use, so that a restarted server can still open its states. If the file cannot be written, the server uses a
+//! key that lasts as long as its process, and logs a warning.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -18,60 +17,60 @@ use crate::entropy::entropy;
 use crate::private_file::{self, Creation};
 use crate::store::StoreError;
 
-/// Where a server's keys come from.
+/// The source of a server's keys.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub enum KeySource {
-    /// This ring.
+    /// This key ring.
     Ring(KeyRing),
-    /// A file the operator has made, which must be there: one key a line, the active one first.
+    /// An existing file with one key per line, the active key first.
     File(PathBuf),
-    /// A file that is made on first use, in the directory for the state of applications.
+    /// A file in the directory for application state, created on first use.
     #[default]
     StateFile,
 }
 
-/// Keys ready for use.
+/// Loaded keys.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Keys {
     /// The keys.
     pub ring: KeyRing,
-    /// Where they came from.
+    /// Their origin.
     pub origin: KeyOrigin,
 }
 
-/// Where keys came from, which decides how far they can be relied on.
+/// The origin of keys, which determines how long and where they are valid.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum KeyOrigin {
-    /// Somebody configured them. Only such keys are shared by the processes of a fleet.
+    /// The operator configured the keys. Only these can be shared by the processes of a fleet.
     Configured,
-    /// From the file that askback keeps for the service.
+    /// The keys are from the file that askback maintains for the service.
     StateFile(PathBuf),
-    /// Made up by this process, for the reason given, which is worth a warning in the log.
+    /// The keys are only valid in this process, for this reason, which should be logged as a warning.
     Process(KeyWarning),
 }
 
-/// Why a server's key ends with its process.
+/// Why a server's key is only valid in its process.
 #[doc(hidden)]
 #[derive(Debug, thiserror::Error)]
 pub enum KeyWarning {
-    /// The environment names no directory for the state of applications.
+    /// The environment names no directory for application state.
     #[error("no key is kept, as there is no home directory: {PROCESS_KEY}")]
     NoStateDirectory,
-    /// Claims of commits cannot be kept, so an old state must not open in another process.
+    /// Claims of commits cannot be stored, so another process must not open this one's states.
     #[error("no claims are kept in {}, which cannot be used ({error}): {PROCESS_KEY}", path.display())]
     NoClaims {
         /// The folder of the claims.
         path: PathBuf,
-        /// Why it cannot be used.
+        /// Why the folder cannot be used.
         error: StoreError,
     },
-    /// The key file can be neither read nor made.
+    /// The key file can neither be read nor created.
     #[error("no key is kept in {}, which cannot be used ({error}): {PROCESS_KEY}", path.display())]
     Unusable {
-        /// The key file.
+        /// The path of the key file.
         path: PathBuf,
         /// The error of the operating system.
         error: io::Error,
@@ -81,52 +80,52 @@ pub enum KeyWarning {
 const PROCESS_KEY: &str =
     "calls that wait for an answer end when this process does; configure a key to keep them";
 
-/// Why there are no keys. Whoever runs the server can mend it.
+/// Why keys cannot be loaded. The operator can fix it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key file cannot be read.
+    /// The key file cannot be read.
     #[error("the key file {} cannot be read: {error}", path.display())]
     Unreadable {
-        /// The key file.
+        /// The path of the key file.
         path: PathBuf,
         /// The error of the operating system.
         error: io::Error,
     },
-    /// Others than its owner may read or write a key file.
+    /// Other users can read or write the key file.
     #[error(
         "the key file {path} is open to other users (mode {mode:03o}): run `chmod 600 {path}`, \
          and put a new key in it if somebody may have seen this one",
         path = path.display()
     )]
     Exposed {
-        /// The key file.
+        /// The path of the key file.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
     },
-    /// A key file does not hold keys.
+    /// The key file has invalid content.
     #[error("the key file {} holds no key ring: {error}", path.display())]
     Invalid {
-        /// The key file.
+        /// The path of the key file.
         path: PathBuf,
-        /// The fault.
+        /// What is invalid.
         error: KeyRingError,
     },
-    /// The operating system has no random bytes for a new key.
+    /// The operating system provides no random bytes for a new key.
     #[error("no new key can be made: {0}")]
     NoEntropy(io::Error),
 }
 
 impl KeySource {
-    /// Reads the keys, or makes them where this source says so.
+    /// Loads the keys, or creates them if the source is [`StateFile`](Self::StateFile).
     ///
-    /// `service` is the configured name of the service and names its state file; `state_dir` is
-    /// what [`state_dir`] found. Files are read and written here: not for an async task to call.
+    /// `service` is the configured name of the service and determines the name of its state file; `state_dir` is the
+    /// result of [`state_dir`]. Blocks on disk access, so do not call it in an async task.
     ///
     /// # Errors
     ///
-    /// When keys are there and must not be used, or a file that was configured cannot be read.
+    /// If existing keys must not be used, or a configured file cannot be read.
     #[doc(hidden)]
     pub fn load(self, service: &str, state_dir: Option<&Path>) -> Result<Keys, KeyError> {
         match self {
@@ -149,10 +148,10 @@ impl KeySource {
     }
 }
 
-/// The directory for the state of this user's applications, if the environment tells.
+/// Returns the user's directory for application state, if the environment has one.
 ///
-/// `$XDG_STATE_HOME` or `~/.local/state`; on macOS `~/Library/Application Support`; on Windows
-/// `%LOCALAPPDATA%`. Nothing else here reads the environment.
+/// It is `$XDG_STATE_HOME` or `~/.local/state`; on macOS `~/Library/Application Support`; on Windows `%LOCALAPPDATA%`.
+/// Nothing else in this module reads the environment.
 #[doc(hidden)]
 pub fn state_dir() -> Option<PathBuf> {
     state_dir_on(Platform::CURRENT, |name| std::env::var_os(name))
@@ -179,8 +178,8 @@ fn state_dir_on(
     platform: Platform,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Option<PathBuf> {
-    // A relative path would mean another directory wherever the server is started; the XDG base
-    // directory specification has it ignored.
+    // Relative paths are ignored, as the XDG base directory specification requires, because they depend on the working
+    // directory.
     let directory = |name| {
         variable(name)
             .map(PathBuf::from)
@@ -204,10 +203,9 @@ fn state_path(directory: &Path, service: &str, extension: &str) -> PathBuf {
     directory.join("askback").join(name)
 }
 
-/// A service's name as a file name on every system.
+/// Returns a file name for a service that is valid on every system.
 ///
-/// A name that has to be changed for that gets a digest of the original, so that two services
-/// never share a file.
+/// If the name has to be changed for that, a digest of the original is added, so that two services never share a file.
 fn file_stem(service: &str) -> String {
     const LONGEST: usize = 64;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
@@ -228,7 +226,7 @@ fn file_stem(service: &str) -> String {
     format!("service-{stem}-{digest}")
 }
 
-/// Whether Windows takes a lower-case name for a device, whatever follows its first dot.
+/// Whether Windows treats a lower-case name as a device, whatever follows the first dot.
 fn is_device(stem: &str) -> bool {
     let name = stem.split('.').next().unwrap_or_default();
     let numbered = name.strip_prefix("com").or(name.strip_prefix("lpt"));
@@ -259,7 +257,7 @@ fn make_state_file(path: PathBuf) -> Result<Keys, KeyError> {
             ring: KeyRing::new(key),
             origin: KeyOrigin::StateFile(path),
         }),
-        // Another process was quicker, and its key counts.
+        // Another process created it first, and its key is used.
         Ok(Creation::Existed) => match File::open(&path) {
             Ok(file) => kept(file, path),
             Err(error) => process_key(KeyWarning::Unusable { path, error }),
@@ -278,9 +276,9 @@ fn kept(file: File, path: PathBuf) -> Result<Keys, KeyError> {
     })
 }
 
-/// Checks that the state file belongs to the user that runs this process: another owner knows the key.
+/// Checks that the state file belongs to the user of this process, because any other owner knows the key.
 fn check_owner(file: &File, path: &Path) -> io::Result<()> {
-    // In a read-only folder there is nothing to compare with. Only root can read the private file of another user.
+    // In a read-only folder the check is impossible, but only root can read another user's private file.
     let Ok(draft) = private_file::create_draft(path) else {
         return Ok(());
     };
@@ -304,7 +302,7 @@ fn process_key(warning: KeyWarning) -> Result<Keys, KeyError> {
 }
 
 fn read_ring(file: File, path: PathBuf) -> Result<KeyRing, KeyError> {
-    /// Room for hundreds of keys; what is longer is no key file.
+    /// The maximum size of a key file: enough for hundreds of keys.
     const LONGEST: u64 = 64 << 10;
     let mut text = Zeroizing::new(String::new());
     let read = file
@@ -329,7 +327,7 @@ fn new_key() -> Result<(Key, Zeroizing<[u8; 32]>), KeyError> {
     Ok((Key::new(&secret), secret))
 }
 
-/// The text of the key file at `path`, which is named after its service.
+/// Returns the text of a new key file at `path`, which is named after its service.
 fn file_text(path: &Path, secret: &[u8; 32]) -> Zeroizing<String> {
     let service = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut text = Zeroizing::new(String::with_capacity(512));

@@ -1,7 +1,7 @@
-//! Model Context Protocol servers and clients in which a plain `async fn` asks a person in the
-//! middle, unchanged in every protocol revision.
+//! Model Context Protocol servers and clients in which a plain `async fn` asks the user in the middle of a call,
+//! unchanged in every protocol revision.
 //!
-//! A whole server that asks before it acts:
+//! A complete server that asks before it acts:
 //!
 //! ```no_run
 //! use askback::{Ctx, Result, RunError, Server, tool};
@@ -30,49 +30,49 @@
 //! ```
 //!
 //! - A parameter of a plain type is an argument, which the model fills in: see [`tool`].
-//! - [`Ctx::confirm`] asks for a yes or no, [`Ctx::elicit`] for a form or one value. The line goes on
-//!   with the answer.
-//! - [`Ctx::commit`] does something at most once after the answer, whatever the client repeats.
-//!   **A handler may run more than once**: [`Ctx`] says when, and what to do about it.
-//! - [`ServerBuilder::run_stdio`] serves the client that started the program; so logs go to standard
-//!   error: `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature
-//!   `http-server`, `run_http` serves over HTTP.
+//! - [`Ctx::confirm`] asks for a yes or no, [`Ctx::elicit`] for a form or one value. The code continues with the
+//!   answer.
+//! - [`Ctx::commit`] runs an effect at most once after the answer, even if the client repeats a request.
+//!   **A handler may run more than once**: [`Ctx`] explains when, and what to do about it.
+//! - [`ServerBuilder::run_stdio`] serves the client that started the program. Stdout is for the protocol, so log to
+//!   stderr: `tracing_subscriber::fmt().with_writer(std::io::stderr).init()`. With the feature `http-server`,
+//!   `run_http` serves over HTTP.
 //!
-//! Try it with the `askback` command, `askback -- target/debug/files`, or name it in the `mcp.json`
-//! of a host: `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
+//! Try it with the `askback` command, `askback -- target/debug/files`, or add it to the `mcp.json` of a host:
+//! `{"mcpServers": {"files": {"command": "/path/to/files"}}}`.
 //!
-//! The guide is in `docs/guide` of the repository. Begin with `tutorial.md`, which takes ten minutes, and read `asking.md`
-//! and `effects.md` before a server acts.
+//! The guide is in `docs/guide` of the repository. Start with `tutorial.md`, which takes ten minutes. Read `asking.md`
+//! and `effects.md` before your server has effects.
 //!
-//! # Where to find what
+//! # Modules
 //!
-//! | module | what it is for |
+//! | module | content |
 //! |---|---|
-//! | [`server`] | what a server offers, and how it is built and served |
+//! | [`server`] | building and serving a server |
 //! | [`ctx`] | the context of a handler: questions, steps, progress |
-//! | [`forms`](mod@forms) | what a person can be asked to fill in |
+//! | [`forms`](mod@forms) | forms for the user |
 //! | [`handler`] | parameters and results of handlers |
-//! | [`client`] | the other side: calling servers, and answering what they ask |
+//! | [`client`] | calling servers, and answering their questions |
 //! | [`http`] | serving over HTTP (feature `http-server`) |
-//! | [`transport`] | standard streams, child processes, HTTP for clients, and your own |
-//! | [`authorization`] | who asks (feature `oauth-server`), and signing in (feature `oauth-client`) |
-//! | [`store`] | claims of commits: in files, in SQLite, in memory |
-//! | [`testing`] | a scripted person in front of a handler (feature `testing`) |
-//! | [`protocol`] | the messages of the protocol as types |
+//! | [`transport`] | stdio, child processes, HTTP for clients, and your own |
+//! | [`authorization`] | token checks (feature `oauth-server`), and signing in (feature `oauth-client`) |
+//! | [`store`] | storage for claims of commits: in files, in SQLite, in memory |
+//! | [`testing`] | a scripted user for tests of handlers (feature `testing`) |
+//! | [`protocol`] | the protocol's messages as types |
 //!
 //! # Features
 //!
-//! | feature | what it brings |
+//! | feature | content |
 //! |---|---|
-//! | `macros`, `server`, `stdio` | the default features: `#[tool]` and its like, servers, standard streams |
-//! | `client` | clients; with `stdio`, of servers that they start |
-//! | `bridge` | [`bridge`]: servers whose requests are answered by another server |
+//! | `macros`, `server`, `stdio` | the default features: `#[tool]` and similar macros, servers, stdio |
+//! | `client` | clients; with `stdio`, for servers that they start |
+//! | `bridge` | [`bridge`]: servers that forward their requests to another server |
 //! | `anyhow` | handlers may fail with `anyhow::Error` |
-//! | `dates`, `pattern` | forms with dates and times, and with patterns of text |
+//! | `dates`, `pattern` | forms with dates and times, and with text patterns |
 //! | `http-server`, `http-client` | HTTP, for each side |
 //! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |
-//! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks by the schemas of tools |
-//! | `sqlite`, `sqlite-bundled` | commits in SQLite: that of the system, or one that is compiled in |
+//! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks against the schemas of tools |
+//! | `sqlite`, `sqlite-bundled` | commits in SQLite: the system's, or one that is compiled in |
 //! | `testing` | [`testing`], for dev-dependencies |
 
 #[cfg(feature = "server")]
@@ -167,7 +167,7 @@ pub use server::{
     Change, Prompt, Resource, ResourceTemplate, RunError, Server, ServerBuilder, Tool,
 };
 
-/// The core, for the crates above this one. Not public interface.
+/// For the crates that build on this one. Not public API.
 #[doc(hidden)]
 pub use askback_core as internal;
 
@@ -184,7 +184,7 @@ pub mod __private {
     };
     pub use askback_core::forms;
 
-    /// Hands on the code of a tool that has a list, a map, a path or a struct as an argument.
+    /// Inserts the code of a tool that has a list, map, path or struct as an argument.
     #[cfg(feature = "schemars")]
     #[macro_export]
     #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Files that only their owner may read, made whole or not at all.
+//! Private files, written completely or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 
 use crate::entropy::entropy;
 
-/// Whether [`create`] made the file.
+/// Whether [`create`] created the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Creation {
-    /// The file is new and is as it was to be filled.
+    /// The file is new and has the content from `fill`.
     Created,
-    /// There was one already, perhaps made by another process just now. It is untouched.
+    /// The file exists, possibly created by another process in the meantime. It is unchanged.
     Existed,
 }
 
-/// Creates the file `path`, readable and writable by its owner alone, as `fill` makes it.
+/// Creates the file `path`, readable and writable only by its owner, with the content that `fill` writes.
 ///
-/// `fill` is given the path of an empty file next to it. Of several processes that do this at
-/// once exactly one creates the file, and nobody ever sees it half made: it is filled under
-/// another name, and a hard link, which fails where its name is taken, gives it its own.
+/// `fill` gets the path of an empty file in the same folder. The file is filled under a temporary name and then
+/// hard-linked to `path`, which fails if the name exists. So exactly one of several concurrent processes creates the
+/// file, and no process ever sees it incomplete.
 ///
 /// # Errors
 ///
-/// Those of `fill` and of the file system, also when it has no hard links.
+/// The errors of `fill` and of the file system, also if it does not support hard links.
 pub(crate) fn create<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), E>,
@@ -35,7 +35,7 @@ pub(crate) fn create<E: From<io::Error>>(
     let draft = create_draft(path)?;
     let filled = fill(&draft);
     let linked = filled.map(|()| fs::hard_link(&draft, path));
-    // A draft that stays behind is as private as the file itself.
+    // If this fails, the leftover draft is as private as the file itself.
     let _ = fs::remove_file(&draft);
     match linked? {
         Ok(()) => Ok(Creation::Created),
@@ -44,12 +44,12 @@ pub(crate) fn create<E: From<io::Error>>(
     }
 }
 
-/// Gives the file `path`, which exists, the content that `fill` writes: readers see the old content or the
-/// new one.
+/// Replaces the content of the existing file `path` with what `fill` writes. Readers see either the old content or the
+/// new.
 ///
 /// # Errors
 ///
-/// Those of `fill` and of the file system. The file is as it was.
+/// The errors of `fill` and of the file system. The file is then unchanged.
 pub(crate) fn replace<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&Path) -> Result<(), E>,
@@ -69,7 +69,7 @@ pub(crate) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Creates a folder, with those above it, that only its owner may use.
+/// Creates a private folder and its missing parents.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -78,8 +78,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Waits until the names of a folder's files are on the disk. Other systems than Unix do that by
-/// themselves.
+/// Waits until the folder's entries are on the disk. Only needed on Unix.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     File::open(path)?.sync_all()?;
@@ -88,15 +87,15 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The permissions of a file, if others than its owner have any. Those of a folder are nobody's fault: whoever takes it
-/// for a file is told so when they open it.
+/// Returns the permissions of a file if other users have any. A folder is not checked: opening it as a file gives a
+/// better error.
 ///
-/// On systems without permission bits, where the directory protects the file, none are reported.
+/// On systems without permission bits, where the directory protects the file, returns `None`.
 pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
     open_to_others(metadata).filter(|_| metadata.is_file())
 }
 
-/// The permissions of a file or folder, if others than its owner have any.
+/// Returns the permissions of a file or folder if other users have any.
 pub(crate) fn open_to_others(metadata: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     {
@@ -111,10 +110,10 @@ pub(crate) fn open_to_others(metadata: &fs::Metadata) -> Option<u32> {
     }
 }
 
-/// Checks that the file or folder at `path` belongs to the user that runs this process. This user owns `own`, a file
+/// Checks that the file or folder at `path` belongs to the user of this process, by comparing it with `own`, a file
 /// that this process has just created.
 ///
-/// On systems without user ids, where the directory protects the file, every owner passes.
+/// On systems without user ids, where the directory protects the file, any owner is accepted.
 pub(crate) fn check_owner(path: &Path, metadata: &fs::Metadata, own: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -133,7 +132,7 @@ pub(crate) fn check_owner(path: &Path, metadata: &fs::Metadata, own: &Path) -> i
     Ok(())
 }
 
-/// Creates an empty file next to `path`: `.<its name>.<16 hex digits>`.
+/// Creates an empty file next to `path`, named `.<its name>.<16 hex digits>`.
 pub(crate) fn create_draft(path: &Path) -> io::Result<PathBuf> {
     let mut name = OsString::from(".");
     name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);

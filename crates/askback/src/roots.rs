@@ -1,16 +1,15 @@
-//! The folders a client lets the server work in.
+//! The folders in which a client lets the server work.
 
 use std::path::{Path, PathBuf};
 
 use askback_core::{engine::server::ClientLocation, protocol::Root};
 use percent_encoding::percent_decode_str;
 
-/// The roots of a client, which have to be opened deliberately: see [`Ctx::roots`](crate::Ctx::roots).
+/// The roots of a client, which must be opened explicitly: see [`Ctx::roots`](crate::Ctx::roots).
 ///
-/// A root is a `file://` URI of a folder on the *client's* machine. The same path means the same
-/// folder to the server only where the two share a machine: where the client started the server's
-/// process (stdio), or lives in it (memory). Anywhere else, such as over HTTP, it names whatever
-/// stands at that path on the *server*, and a client that lists `file:///` would be given all of it.
+/// A root is a `file://` URI of a folder on the *client's* machine. Its path is only valid for the server if both share
+/// a machine: if the client started the server's process (stdio) or lives in it (memory). Otherwise, such as over HTTP,
+/// the path would name a folder of the *server*, and a client that lists `file:///` would get access to everything.
 ///
 /// ```
 /// use askback::{Ctx, Result};
@@ -27,7 +26,7 @@ pub struct Roots {
     place: ClientLocation,
 }
 
-/// The roots of a client are folders of another machine than the server's.
+/// The client's roots are on another machine than the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the client's roots are folders of its own machine, which this server does not share; to use \
@@ -40,16 +39,15 @@ impl Roots {
         Self { listed, place }
     }
 
-    /// Returns the folders as absolute paths of this machine, in the order of the client. A root
-    /// that is no such path, for instance because its URI names another host, is left out.
+    /// Returns the folders as absolute paths on this machine, in the client's order. Roots without such a path, for
+    /// example because the URI names another host, are left out.
     ///
-    /// They are what the client wishes, not a wall: resolve links and `..` before anything is
-    /// written, and see that the result is still within (2025-11-25, client/roots, Security
-    /// Considerations). A folder need not exist.
+    /// Roots are not an access check: before you write, resolve links and `..`, and check that the result is still
+    /// inside a root (2025-11-25, client/roots, Security Considerations). A folder need not exist.
     ///
     /// # Errors
     ///
-    /// [`RemoteRoots`] where the client did not start this process and does not live in it.
+    /// [`RemoteRoots`] if the client did not start this process and does not live in it.
     pub fn local(&self) -> Result<Vec<PathBuf>, RemoteRoots> {
         match self.place {
             ClientLocation::Here => Ok(self.listed.iter().filter_map(folder).collect()),
@@ -57,16 +55,15 @@ impl Roots {
         }
     }
 
-    /// Returns the roots as the client lists them, whatever machine they are on: to be shown, or
-    /// handed to something that runs where the client does. Never open them as files of this
-    /// machine; [`local`](Self::local) gives those that may be.
+    /// Returns the roots as the client lists them, on any machine, to display them or to pass them to a program on the
+    /// client's machine. Do not open them as files on this machine; use [`local`](Self::local) for that.
     #[must_use]
     pub fn as_client_says(&self) -> &[Root] {
         &self.listed
     }
 }
 
-/// The folder a root names, if that is one of this machine.
+/// Returns the folder of a root if it is on this machine.
 fn folder(root: &Root) -> Option<PathBuf> {
     let path = root.uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);

@@ -1,10 +1,10 @@
-//! The fields that the spans of both sides have in common, by the conventions of OpenTelemetry for MCP.
+//! Span fields of both sides, following OpenTelemetry's conventions for MCP.
 
 use askback_core::{protocol::ClientRequest, quote::excerpt};
 use tracing::Span;
 
-/// Records the target of a request, and the name of the span. A tool or prompt is named as `name` says, if at all:
-/// names of the other side are not for a log as they are.
+/// Records the target of a request and the name of the span. `name` converts the name of a tool or prompt, or drops it,
+/// because the peer's names must not get into a log unchanged.
 pub(crate) fn record_target(
     span: &Span,
     request: &ClientRequest,
