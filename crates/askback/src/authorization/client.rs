@@ -1,10 +1,10 @@
-//! A client that becomes authorized by itself (2026-07-28, basic/authorization).
+//! Client-side authorization (2026-07-28, basic/authorization).
 //!
-//! An [`Authorization`] is given to [`Http`](crate::transport::Http::authorize). When the server
-//! refuses a request, the client finds out who gives tokens for it, becomes known there, lets the
-//! person sign in, and sends the request again. What it learned is kept in a [`CredentialStore`].
+//! Pass an [`Authorization`] to [`Http`](crate::transport::Http::authorize). If the server refuses a request, the
+//! client discovers the authorization server, registers with it, lets the user sign in, and repeats the request.
+//! Registrations and tokens are stored in a [`CredentialStore`].
 //!
-//! All of it comes from the crate `askback-oauth`.
+//! The types come from the crate `askback-oauth`.
 
 #[doc(inline)]
 pub use askback_oauth::{

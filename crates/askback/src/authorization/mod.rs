@@ -1,5 +1,4 @@
-//! Authorization over HTTP: who asks, and what they may do
-//! (2026-07-28, basic/authorization).
+//! Authorization over HTTP (2026-07-28, basic/authorization).
 
 #[cfg(feature = "oauth-client")]
 pub mod client;
