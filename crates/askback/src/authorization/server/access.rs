@@ -1,4 +1,4 @@
-//! The rights of a token, and the verifiers that know them.
+//! Tokens, their rights and their verifiers.
 
 use std::{fmt, sync::Arc};
 
@@ -8,30 +8,29 @@ use askback_core::{
     future::BoxFuture,
 };
 
-/// Finds out what a token is worth.
+/// Verifies tokens.
 ///
-/// A verifier accepts a token only if it was issued for [`PresentedToken::resource`]: a token for
-/// another server is worth nothing here, however good it is there (2026-07-28,
-/// basic/authorization, Token Handling).
+/// A verifier must only accept tokens that were issued for [`PresentedToken::resource`]: a valid token for another
+/// server is not valid here (2026-07-28, basic/authorization, Token Handling).
 pub trait TokenVerifier: Send + Sync + 'static {
-    /// The issuers whose tokens it accepts, as clients are told of them. There must be one, except
-    /// while a server is developed.
+    /// Returns the accepted issuers, which clients are told about. There must be at least one, except during
+    /// development.
     fn issuers(&self) -> Vec<String>;
 
     /// Verifies a token and returns its rights.
     ///
-    /// The future may be dropped when the client goes away.
+    /// The future may be dropped if the client goes away.
     fn verify<'a>(&'a self, token: PresentedToken<'a>)
     -> BoxFuture<'a, Result<Access, TokenError>>;
 
-    /// Gets ready what verifying needs, such as keys, so that the first request need not wait. It
-    /// is called when the server begins, or a service of it is made within a tokio runtime.
+    /// Prepares for verification, for example by fetching keys, so that the first request need not wait. Called when
+    /// the server starts, or when a service is created within a tokio runtime.
     fn prepare(&self, _now: Millis) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// A token as it came with a request. It cannot be printed, kept or sent on:
+/// A token that came with a request. It cannot be printed, stored or sent on:
 ///
 /// ```compile_fail
 /// # use askback::authorization::server::PresentedToken;
@@ -52,39 +51,39 @@ pub struct PresentedToken<'a> {
 pub struct Access {
     /// The principal. Sessions, sealed states, subscriptions and tasks belong to it.
     pub principal: Principal,
-    /// The scopes of the token, without those they imply.
+    /// The scopes of the token, without implied ones.
     pub scopes: Scopes,
-    /// When the token ends, where that is known.
+    /// When the token expires, if known.
     pub expires: Option<Millis>,
-    /// The thumbprint of the key that whoever sends the token must prove to hold (`cnf.jkt`, RFC
-    /// 9449, 6). The proof is checked by the [`Protection`](super::Protection).
+    /// The thumbprint of the key that the token's sender must prove to hold (`cnf.jkt`, RFC 9449, 6). The
+    /// [`Protection`](super::Protection) checks the proof.
     pub key: Option<String>,
 }
 
-/// Why a token is worth nothing, or cannot be judged. What is said here goes to the log; a client
-/// is told no more than which of these it is.
+/// Why a token is invalid or cannot be verified. The details go to the log; the client is only told which variant it
+/// is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It was good once: the client should get another.
+    /// The token has expired: the client should get a new one.
     #[error("the token has expired")]
     Expired,
-    /// It is not good here, and never was.
+    /// The token is not valid here.
     #[error("the token is not valid here: {0}")]
     Invalid(String),
-    /// It is bound to a key that whoever sent it did not prove to hold (RFC 9449).
+    /// The token is bound to a key that the sender did not prove to hold (RFC 9449).
     #[error("nobody proves to hold the key of the token: {0}")]
     Proof(String),
-    /// The proof that came with it lacks a nonce of this server (RFC 9449, 9).
+    /// The proof of the token lacks a nonce of this server (RFC 9449, 9).
     #[error("the proof holds no nonce of this server, or an old one")]
     Nonce,
-    /// It cannot be judged now; the client is to blame for nothing.
+    /// The token cannot be verified at the moment. The client is not at fault.
     #[error("the token cannot be verified now: {0}")]
     Unavailable(String),
 }
 
 impl<'a> PresentedToken<'a> {
-    /// A token that came to this server at this time. The resource is the server's URL.
+    /// Creates a token received at this time. The resource is the server's URL.
     #[must_use]
     pub fn new(token: &'a str, resource: &'a str, now: Millis) -> Self {
         Self {
@@ -94,21 +93,21 @@ impl<'a> PresentedToken<'a> {
         }
     }
 
-    /// The token itself: for its verification and for nothing else. Whoever sends it to another
-    /// server than its issuer gives away what the client trusted this server with (2026-07-28,
-    /// basic/authorization/security-considerations, Access Token Privilege Restriction).
+    /// Returns the token, for verification only. Never send it to another server than its issuer, because the client
+    /// trusted only this server with it (2026-07-28, basic/authorization/security-considerations, Access Token
+    /// Privilege Restriction).
     #[must_use]
     pub fn reveal(&self) -> &'a str {
         self.token
     }
 
-    /// The URL of this server: the audience the token must have been issued for.
+    /// Returns the URL of this server, which the token's audience must contain.
     #[must_use]
     pub fn resource(&self) -> &'a str {
         self.resource
     }
 
-    /// When it came.
+    /// Returns when the token was received.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
@@ -122,7 +121,7 @@ impl fmt::Debug for PresentedToken<'_> {
 }
 
 impl Access {
-    /// The rights of a token that does not expire.
+    /// Creates the rights of a token that does not expire.
     #[must_use]
     pub fn new(principal: Principal, scopes: Scopes) -> Self {
         Self {
@@ -133,7 +132,7 @@ impl Access {
         }
     }
 
-    /// Sets the expiry.
+    /// Sets when the token expires.
     #[must_use]
     pub fn until(mut self, expires: Millis) -> Self {
         self.expires = Some(expires);
@@ -148,7 +147,7 @@ impl Access {
     }
 }
 
-/// The rights of a token without scopes that does not expire.
+/// The rights of a token that has no scopes and does not expire.
 impl From<Principal> for Access {
     fn from(principal: Principal) -> Self {
         Self::new(principal, Scopes::new())

@@ -1,5 +1,5 @@
-//! Admission of a request by its token, and the answers to those refused (2026-07-28,
-//! basic/authorization, Access Token Usage and Error Handling; RFC 6750, 2.1 and 3).
+//! Admits requests by their tokens, and answers refused ones (2026-07-28, basic/authorization, Access Token Usage and
+//! Error Handling; RFC 6750, 2.1 and 3).
 
 use std::{
     sync::{Arc, PoisonError},
@@ -25,27 +25,27 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// How often the log says that tokens cannot be verified: it would be full of it otherwise.
+/// The minimum pause between log messages that tokens cannot be verified.
 const COMPLAINTS: Duration = Duration::from_secs(10);
 
 const TOKEN_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RequestRights {
-    /// With all that those of the token imply.
+    /// The scopes of the token, and those they imply.
     scopes: Scopes,
     scheme: Scheme,
     expires: Option<Millis>,
 }
 
 impl RequestRights {
-    /// When the token ends, where that is known.
+    /// When the token expires, if known.
     pub(crate) fn expires(&self) -> Option<Millis> {
         self.expires
     }
 }
 
-/// Why a request is turned away, and what its client is told.
+/// Why a request is refused, and what its client is told.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -56,11 +56,10 @@ pub(crate) struct Refusal {
     pub(crate) why: String,
 }
 
-/// How a token is sent.
+/// The scheme of the `Authorization` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     Bearer,
-    /// With a proof.
     DPoP,
 }
 
@@ -76,7 +75,7 @@ impl Scheme {
 }
 
 impl Protection {
-    /// Lets a request in: it is its principal's from here on, and the token is gone.
+    /// Admits a request: adds its principal and removes the token.
     pub(crate) async fn admit(&self, parts: &mut Parts, clock: &dyn Clock) -> Result<(), Refusal> {
         if parts.uri.query().is_some_and(holds_token) {
             let why = "send the access token in the Authorization header, never in the URL";
@@ -86,7 +85,7 @@ impl Protection {
         let (scheme, token) = self.token(header)?;
         let presented = PresentedToken::new(token, &self.document.resource, clock.now());
         let verified = self.verifier.verify(presented).await;
-        // That may have taken its time, and the token may have ended meanwhile.
+        // Verification may have taken a while, and the token may have expired.
         let now = clock.now();
         let access = verified.map_err(|rejected| self.rejected(scheme, &rejected))?;
         if access.expires.is_some_and(|expires| expires <= now) {
@@ -107,17 +106,16 @@ impl Protection {
             expires: access.expires,
         };
         self.check(Some(&granted), &[])?;
-        // What follows has no use for it, and nobody whom it could send it to.
+        // The code after this needs no token, and must not be able to pass it on.
         parts.headers.remove(AUTHORIZATION);
-        // Whoever stands in front has no say in who asks: this takes the place of theirs.
+        // Replaces a principal set by a layer in front, which must not decide it.
         parts.extensions.insert(access.principal);
         parts.extensions.insert(granted);
         Ok(())
     }
 
-    /// Checks that a token covers what a request needs beside what every request does. All of it
-    /// is named at once where it does not (2026-07-28, basic/authorization, Runtime Insufficient
-    /// Scope Errors).
+    /// Checks that a token has the additional scopes of a request. If not, the challenge names all missing scopes at
+    /// once (2026-07-28, basic/authorization, Runtime Insufficient Scope Errors).
     pub(crate) fn check(
         &self,
         granted: Option<&RequestRights>,
@@ -129,7 +127,7 @@ impl Protection {
         }
         let mut all = self.required.clone();
         for scope in needed.iter().flat_map(|scopes| scopes.iter()) {
-            // Of more than a challenge can name, it names the first.
+            // A challenge has a maximum length, and names the first ones.
             let _ = all.insert(scope);
         }
         let scheme = granted.map_or_else(|| self.scheme(), |granted| granted.scheme);
@@ -142,7 +140,7 @@ impl Protection {
         })
     }
 
-    /// The one `Authorization` header there may be.
+    /// Returns the value of the only `Authorization` header; more than one is an error.
     fn only_header<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let Some(value) = values.next() else {
@@ -155,7 +153,7 @@ impl Protection {
         value.to_str().map_err(unreadable)
     }
 
-    /// The token in the header. Another scheme is as good as none.
+    /// Returns the token of the header. Other schemes count as no token.
     fn token<'a>(&self, header: &'a str) -> Result<(Scheme, &'a str), Refusal> {
         let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
         let scheme = Scheme::named(scheme).ok_or_else(|| self.nameless())?;
@@ -169,8 +167,8 @@ impl Protection {
         Ok((scheme, token))
     }
 
-    /// A token that is bound to a key is no bearer token, whoever sends it (RFC 9449, 7.2); and one
-    /// that is not bound proves nothing.
+    /// A token that is bound to a key must not be sent as a bearer token (RFC 9449, 7.2), and a proof for an unbound
+    /// token proves nothing.
     fn check_binding(
         &self,
         parts: &Parts,
@@ -188,7 +186,7 @@ impl Protection {
         }
     }
 
-    /// Nobody has said who they are, so nothing is wrong yet (RFC 6750, 3.1).
+    /// The request has no credentials, so the response has no error code (RFC 6750, 3.1).
     fn nameless(&self) -> Refusal {
         Refusal {
             status: StatusCode::UNAUTHORIZED,
@@ -211,7 +209,7 @@ impl Protection {
         }
     }
 
-    /// A client is told no more than it needs to do better; the log says more.
+    /// The client is only told what it needs to try again; the log has more.
     fn rejected(&self, scheme: Scheme, rejected: &TokenError) -> Refusal {
         let (error, why) = match rejected {
             TokenError::Expired => ("invalid_token", "the access token has expired"),
@@ -256,7 +254,7 @@ impl Protection {
         may
     }
 
-    /// The scheme a client should use where it has not said which it would.
+    /// The scheme that a client should use if it has not chosen one.
     fn scheme(&self) -> Scheme {
         if self.bound_only {
             Scheme::DPoP
@@ -300,7 +298,7 @@ impl Protection {
     }
 }
 
-/// Whether a query holds a token, under the name that RFC 6750 (2.3) has for it.
+/// Whether a query contains a token, under its name in RFC 6750 (2.3).
 fn holds_token(query: &str) -> bool {
     let mut names = query.split('&').filter_map(|pair| pair.split('=').next());
     names.any(|name| {

@@ -1,5 +1,4 @@
-//! Tokens for development: they stand in the program or on its command line, never expire, and
-//! cannot be taken back.
+//! Tokens for development. They are in the program or its arguments, never expire, and cannot be revoked.
 
 use askback_core::{ask::Principal, auth::Scopes, future::BoxFuture};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -8,11 +7,11 @@ use sha2::{Digest, Sha256};
 use super::access::{Access, PresentedToken, TokenError, TokenVerifier};
 use crate::entropy::entropy;
 
-/// A few fixed tokens, for trying a server out while there is no authorization server.
+/// A few fixed tokens, to try out a server without an authorization server.
 ///
-/// They are for development only: they have no issuer, no audience and no end, and whoever reads
-/// the program or its arguments has them. A server that uses them says so in its log. Kept are
-/// their digests, which are compared without regard to where they differ.
+/// Use them for development only: they have no issuer, audience or expiry, and anyone who can read the program or its
+/// arguments has them. A server that uses them logs a warning. Only digests of the tokens are stored, and compared in
+/// constant time.
 ///
 /// ```
 /// use askback::{Principal, authorization::server::DevelopmentTokens};
@@ -29,36 +28,36 @@ struct KnownToken {
     access: Access,
 }
 
-/// A development token that cannot be one; the caller is to blame.
+/// An invalid development token. This is a bug in the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadToken {
-    /// It is empty, or holds characters that no token has.
+    /// The token is empty, or has characters that tokens cannot have.
     #[error("a token is written in letters, digits and the characters -._~+/, with = at its end")]
     Written,
-    /// Two principals would have it.
+    /// Two principals have the same token.
     #[error("two development tokens are the same")]
     Twice,
-    /// A token could not be drawn: the environment is broken.
+    /// The system provided no random bytes.
     #[error("there is no entropy for a token: {0}")]
     Entropy(String),
-    /// The scopes of the token are not scopes.
+    /// The scopes are invalid.
     #[error(transparent)]
     Scopes(#[from] askback_core::auth::BadScopes),
 }
 
 impl DevelopmentTokens {
-    /// No tokens.
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a token of this principal, for these scopes.
+    /// Adds a token for this principal with these scopes.
     ///
     /// # Errors
     ///
-    /// [`BadToken`].
+    /// See [`BadToken`].
     pub fn allow<T: AsRef<str>>(
         mut self,
         principal: Principal,
@@ -80,12 +79,11 @@ impl DevelopmentTokens {
         Ok(self)
     }
 
-    /// Adds a token of this principal that nobody can guess, and says which it is, to be shown to
-    /// whoever tries the server out.
+    /// Adds a random token for this principal, and returns it, to show it to the developer.
     ///
     /// # Errors
     ///
-    /// [`BadToken`].
+    /// See [`BadToken`].
     pub fn draw<T: AsRef<str>>(
         self,
         principal: Principal,
@@ -99,7 +97,7 @@ impl DevelopmentTokens {
 }
 
 impl TokenVerifier for DevelopmentTokens {
-    /// None: these tokens come from nowhere.
+    /// Empty, because these tokens have no issuer.
     fn issuers(&self) -> Vec<String> {
         Vec::new()
     }
@@ -121,14 +119,14 @@ impl TokenVerifier for DevelopmentTokens {
     }
 }
 
-/// Whether two digests are equal, in a time that does not depend on where they differ.
+/// Compares two digests in constant time.
 fn are_equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let pairs = one.iter().zip(other);
     let differ = pairs.fold(0, |differ, (a, b)| differ | (a ^ b));
     std::hint::black_box(differ) == 0
 }
 
-/// `b64token` (RFC 6750, 2.1).
+/// Whether the text is a `b64token` (RFC 6750, 2.1).
 pub(super) fn is_token(text: &[u8]) -> bool {
     let end = text.iter().rposition(|byte| *byte != b'=');
     let known = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(byte);

@@ -1,4 +1,4 @@
-//! Proofs that whoever sends a token holds the key it is bound to (RFC 9449).
+//! Proofs of possession of a token's key (RFC 9449).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,20 +26,19 @@ const TYPE: &str = "dpop+jwt";
 
 const PROOF_BYTES: usize = 8 << 10;
 
-/// How far the time of a proof may be from this machine's.
+/// The maximum difference between the time of a proof and this machine's clock.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// The most proofs that are remembered for one span of time in which they could come again; more
-/// are not accepted.
+/// The maximum number of remembered proofs per time span. When it is reached, new proofs are not accepted.
 const PROOFS: usize = 1 << 18;
 
-/// The most of one key: its holder must not use up what is for all.
+/// The maximum per key, so that one client cannot use up the total.
 const PROOFS_OF_KEY: usize = 1 << 14;
 
-/// For how long one nonce is given out; it is good for as long again.
+/// How long the server gives out a nonce. The nonce is accepted for twice that time.
 const NONCE: Duration = Duration::from_secs(5 * 60);
 
-/// Checks proofs, and remembers each for as long as it could come again.
+/// Checks proofs, and remembers each one for as long as it could be replayed.
 #[derive(Debug)]
 pub(super) struct Proofs {
     url: Url,
@@ -47,10 +46,10 @@ pub(super) struct Proofs {
     nonces: Option<Nonces>,
 }
 
-/// The nonces of this process, each made from a key and the time, so that none has to be kept.
+/// The nonces of this process, computed from a key and the time, so none are stored.
 struct Nonces([u8; 32]);
 
-/// The proofs of the last two spans of time, by their digests.
+/// Digests of the proofs of the last two time spans.
 #[derive(Debug)]
 struct ProofHistory {
     most: usize,
@@ -58,7 +57,7 @@ struct ProofHistory {
     since: Millis,
     now: HashSet<[u8; 32]>,
     before: HashSet<[u8; 32]>,
-    /// How many there are of each key, by its thumbprint, in the span of now.
+    /// The number of proofs of each key in the current span, by thumbprint.
     of_keys: HashMap<String, usize>,
 }
 
@@ -71,7 +70,7 @@ impl Proofs {
         }
     }
 
-    /// The same, but a proof must hold a nonce of this server.
+    /// Returns the same with nonces required in proofs.
     pub(super) fn with_nonces(&self) -> io::Result<Self> {
         Ok(Self {
             nonces: Some(Nonces(entropy()?)),
@@ -79,20 +78,20 @@ impl Proofs {
         })
     }
 
-    /// The nonce that a proof must hold, if it must hold one.
+    /// Returns the nonce for new proofs, if one is required.
     pub(super) fn nonce(&self, now: Millis) -> Option<String> {
         let nonces = self.nonces.as_ref()?;
         Some(nonces.of(now / millis(NONCE)))
     }
 
-    /// The algorithms by which a proof may be signed, as a header lists them.
+    /// Returns the algorithms for proofs, as a header lists them.
     pub(super) fn algorithms() -> impl Iterator<Item = &'static str> {
         SigningAlgorithm::ALL
             .into_iter()
             .map(SigningAlgorithm::as_str)
     }
 
-    /// Checks that a request proves who holds the key with this thumbprint (RFC 9449, 4.3).
+    /// Checks that a request proves possession of the key with this thumbprint (RFC 9449, 4.3).
     pub(super) fn check(
         &self,
         parts: &Parts,
@@ -102,7 +101,7 @@ impl Proofs {
     ) -> Result<(), TokenError> {
         let checked = self.judge(parts, token, thumbprint, now);
         checked.map_err(|rejected| match rejected {
-            // What is wrong with it is wrong with the proof, not with the token.
+            // The error is in the proof, not in the token.
             TokenError::Invalid(why) => TokenError::Proof(why),
             other => other,
         })
@@ -158,7 +157,7 @@ impl Proofs {
         self.remember(thumbprint, claims.text("jti")?, now)
     }
 
-    /// Whether a URL is this server's, whatever its query.
+    /// Whether a URL is this server's, regardless of its query.
     fn is_here(&self, url: &str) -> bool {
         let Ok(mut url) = Url::parse(url) else {
             return false;
@@ -187,7 +186,7 @@ impl ProofHistory {
     }
 
     fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
-        // Thumbprints are all of one length.
+        // Thumbprints have a fixed length, so no separator is needed.
         let digest = Sha256::new().chain_update(thumbprint).chain_update(id);
         let digest = digest.finalize().into();
         if now >= self.since.saturating_add(2 * millis(WINDOW)) {
@@ -214,14 +213,14 @@ impl ProofHistory {
 
 impl Nonces {
     fn of(&self, span: u64) -> String {
-        // What is hashed is always of one length.
+        // The inputs have a fixed length, so no separator is needed.
         let digest = Sha256::new()
             .chain_update(self.0)
             .chain_update(span.to_be_bytes());
         URL_SAFE_NO_PAD.encode(digest.finalize())
     }
 
-    /// Whether a nonce is one of now, or of just before.
+    /// Whether a nonce belongs to the current time span or the previous one.
     fn has(&self, nonce: &str, now: Millis) -> bool {
         let span = now / millis(NONCE);
         [span, span.saturating_sub(1)]
@@ -232,7 +231,7 @@ impl Nonces {
 
 askback_core::debug_only!(Nonces {});
 
-/// The algorithm of a proof and the key it brings along.
+/// Returns the algorithm of a proof and the key in its header.
 fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), TokenError> {
     if header.typ.as_deref() != Some(TYPE) || header.has_extensions() {
         return Err(invalid(
@@ -252,7 +251,7 @@ fn is_private(jwk: &Map<String, Value>) -> bool {
     private.iter().any(|name| jwk.contains_key(*name))
 }
 
-/// The thumbprint of a key (RFC 7638); none of one that is not written as keys are.
+/// Returns the thumbprint of a key (RFC 7638); `None` if the key is malformed.
 fn thumbprint_of(jwk: &Map<String, Value>) -> Option<String> {
     let member = |name: &str| {
         let text = jwk.get(name)?.as_str()?;
@@ -260,7 +259,7 @@ fn thumbprint_of(jwk: &Map<String, Value>) -> Option<String> {
         text.bytes().all(plain).then_some(text)
     };
     let kind = member("kty")?;
-    // In the order of their names.
+    // In lexicographic order.
     let names: &[&str] = match kind {
         "EC" => &["crv", "kty", "x", "y"],
         "OKP" => &["crv", "kty", "x"],
@@ -288,7 +287,7 @@ mod tests {
 
     const SECOND: Millis = 1000;
 
-    /// Checks what becomes of each proof, by a key, with an id, at a time in seconds.
+    /// Checks the result of each proof, given as key, id, time in seconds and expected error.
     #[track_caller]
     fn check(seen: &mut ProofHistory, proofs: &[(&str, &str, Millis, &str)]) {
         for (key, id, at, expected) in proofs {
@@ -301,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_remembered_for_as_long_as_it_could_come() {
-        // One made a minute ahead could come for two.
+        // A proof from a clock one minute ahead is valid for two minutes.
         let mut seen = ProofHistory::new(100, 100);
         check(
             &mut seen,

@@ -1,7 +1,7 @@
-//! Requests to an authorization server: for keys, documents, and the rights of a token.
+//! Requests to an authorization server, for keys, metadata and introspection.
 //!
-//! The URLs come from whoever runs the server, or from the document of the issuer they named, so
-//! that they may lead anywhere. A redirection is not followed.
+//! The URLs come from the operator, or from the metadata of the issuer they configured, so they can point anywhere.
+//! Redirects are not followed.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Reach, Redirects, Route}
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use url::Url;
 
-/// A URL that this server does not use; whoever configured it is to blame.
+/// A URL that this server does not use, because the operator has to correct it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} cannot be used: write an https:// URL as browsers show it, with no user name and no \
@@ -26,7 +26,7 @@ pub(super) enum FetchFailure {
     Status(u16),
 }
 
-/// The fetcher for issuers, with the default limits.
+/// Creates a fetcher for issuers with the default limits.
 pub(super) fn fetcher() -> io::Result<Fetcher> {
     Fetcher::new(Reach::anywhere(), &Route::Environment, &Limits::default())
 }
@@ -35,7 +35,7 @@ pub(super) async fn get(fetcher: &Fetcher, url: &Url) -> Result<Vec<u8>, FetchFa
     body(fetcher.get(url, Redirects::None).await?)
 }
 
-/// Posts a form, as the client these credentials belong to.
+/// Posts a form with these client credentials.
 pub(super) async fn post_form(
     fetcher: &Fetcher,
     url: &Url,
@@ -53,8 +53,7 @@ fn body(fetched: FetchedAnswer) -> Result<Vec<u8>, FetchFailure> {
     }
 }
 
-/// Reads a URL that may be used. It is refused, and not repaired, where it is written otherwise
-/// than a browser would write it.
+/// Parses a URL for requests. It is rejected, not repaired, if a browser would write it differently.
 pub(super) fn usable(text: &str) -> Result<Url, UnusableUrl> {
     let is_as_shown = |url: &Url| {
         url.as_str() == text || url.path() == "/" && url.as_str().strip_suffix('/') == Some(text)

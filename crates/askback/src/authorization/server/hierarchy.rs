@@ -1,25 +1,24 @@
-//! Which scopes come with others.
+//! Scopes that imply other scopes.
 
 use std::collections::BTreeMap;
 
 use askback_core::auth::{BadScopes, Scopes};
 
-/// The scopes that broader scopes imply (2026-07-28, basic/authorization, Step-Up Authorization
-/// Flow).
+/// The scopes that broader scopes imply (2026-07-28, basic/authorization, Step-Up Authorization Flow).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hierarchy(BTreeMap<String, Scopes>);
 
 impl Hierarchy {
     pub(super) fn add(&mut self, broad: &str, narrow: &Scopes) -> Result<(), BadScopes> {
-        // Checks the broad one, too.
+        // This also validates the broader scope.
         Scopes::of([broad])?;
         let implied = self.0.entry(broad.to_owned()).or_default();
         *implied = implied.union(narrow)?;
         Ok(())
     }
 
-    /// These scopes with all that they imply, and what that implies. What one set cannot hold is
-    /// left out: whoever has that much is asked for it again.
+    /// Returns these scopes with all scopes that they imply, transitively. Scopes beyond the maximum of a set are
+    /// dropped, and the client is asked for them again.
     pub(super) fn widen(&self, granted: &Scopes) -> Scopes {
         let mut all = granted.clone();
         let mut fresh: Vec<String> = granted.iter().map(str::to_owned).collect();

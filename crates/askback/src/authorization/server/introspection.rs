@@ -1,4 +1,4 @@
-//! Tokens that only their issuer can read (RFC 7662).
+//! Token introspection (RFC 7662).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,39 +25,36 @@ use super::{
 };
 use crate::clock::millis;
 
-/// How long an answer is kept about a good token.
+/// How long the answer about a valid token is cached.
 const KEEP: Duration = Duration::from_secs(30);
 
-/// How long one is kept about another.
+/// How long the answer about an invalid token is cached.
 const KEEP_REFUSED: Duration = Duration::from_secs(5);
 
-/// The most answers that are kept about good tokens, and again about others.
+/// The maximum number of cached answers about valid tokens, and again about invalid ones.
 const KEPT: usize = 4096;
 
-/// The most questions at a time; more wait.
+/// The maximum number of concurrent requests to the issuer.
 const ASKED: usize = 32;
 
-/// How long a question waits for its turn: a flood of tokens must not hold up everybody else
-/// without end.
+/// How long a request waits for its turn, so that a flood of tokens does not block other clients for long.
 const TURN: Duration = Duration::from_secs(2);
 
-/// The characters that a form does not encode (the URL standard,
-/// application/x-www-form-urlencoded).
+/// The characters that form encoding leaves unchanged (the URL standard, application/x-www-form-urlencoded).
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
-/// Asks the issuer what each token is worth.
+/// Asks the issuer about each token.
 ///
-/// A token is good if its issuer says so (`active`), for this server (`aud`), about somebody
-/// (`sub`), at this time (`exp`, and `nbf` if it is there). An issuer that leaves any of these out
-/// lets nobody in: what it does not say cannot be known.
+/// A token is valid if the issuer says that it is active (`active`), for this server (`aud`), has a subject (`sub`),
+/// and is valid at this time (`exp`, and `nbf` if present). If an issuer leaves out any of these, its tokens are
+/// refused.
 ///
-/// Its answer about a valid token is cached for half a minute, so a revoked token may stay valid
-/// that long; an answer about another is cached for a few seconds. The cache holds digests, never
-/// tokens.
+/// Answers about valid tokens are cached for half a minute, so a revoked token may stay valid that long. Answers about
+/// invalid tokens are cached for a few seconds. The cache contains digests, not tokens.
 pub struct Introspection {
     issuer: String,
     endpoint: Url,
-    /// The credentials of this server at the issuer, as a header.
+    /// This server's credentials at the issuer, as a header value.
     credentials: Zeroizing<String>,
     audiences: Vec<String>,
     tenant_claim: Option<String>,
@@ -65,24 +62,24 @@ pub struct Introspection {
     fetcher: Fetcher,
     room: Semaphore,
     good: Mutex<AnswerCache<Access>>,
-    /// Apart from the good ones: whoever sends others must not have those forgotten.
+    /// Separate from the valid ones, so that a flood of invalid tokens cannot evict them.
     refused: Mutex<AnswerCache<TokenError>>,
 }
 
-/// The cached answers about tokens, by their digests.
+/// The cached answers by the digests of the tokens.
 struct AnswerCache<T> {
     answers: HashMap<[u8; 32], (T, Millis)>,
-    /// The first to go stands first.
+    /// In the order of expiry.
     order: VecDeque<[u8; 32]>,
 }
 
 impl Introspection {
-    /// Asks the issuer of this name at this URL (`introspection_endpoint`), as the client that this
-    /// server is to it (`client_secret_basic`).
+    /// Asks this issuer at this URL (`introspection_endpoint`), with this server's client credentials there
+    /// (`client_secret_basic`).
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where a URL cannot be used, or this machine cannot make requests.
+    /// [`BadKeys`] if a URL cannot be used, or this machine cannot make requests.
     pub fn new(
         issuer: impl Into<String>,
         endpoint: &str,
@@ -105,24 +102,23 @@ impl Introspection {
         })
     }
 
-    /// Adds a name under which the issuer knows this server, for issuers that cannot write its URL
-    /// into `aud`. A name that other servers share lets their tokens in here.
+    /// Adds a name of this server at the issuer, for issuers that cannot put its URL in `aud`. If other servers share
+    /// the name, their tokens are valid here, too.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// Sets the member of the answer that holds the tenant, a text. A token without it is then
-    /// refused.
+    /// Sets the member of the answer that contains the tenant, a string. Tokens without it are then refused.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
         self
     }
 
-    /// Sets how long an answer about a valid token is cached; by default 30 s. One about another is
-    /// kept for 5 s, and no longer than this. With zero, each request asks.
+    /// Sets how long the answer about a valid token is cached; the default is 30 s. Answers about invalid tokens are
+    /// cached for 5 s, or for this time if it is shorter. With zero, every request asks.
     #[must_use]
     pub fn keep(mut self, time: Duration) -> Self {
         self.keep = time;
@@ -167,7 +163,7 @@ impl Introspection {
         let json = post_form(&self.fetcher, &self.endpoint, credentials, form);
         let json = json.await.map_err(|why| unavailable(&why))?;
         let claims = json::parse(&json).and_then(json::document);
-        // What it says is not repeated: it may hold what is nobody's business.
+        // The response is not logged, because it may contain confidential data.
         claims.map_err(|_| unavailable(&"the issuer does not answer with a JSON object"))
     }
 
@@ -188,7 +184,7 @@ impl Introspection {
             resource: token.resource(),
             audiences: &self.audiences,
             now: token.now(),
-            // The issuer has just said that it is time.
+            // The issuer has already checked the time.
             leeway: Duration::ZERO,
         };
         claims.check_audience(&expected)?;
@@ -242,8 +238,8 @@ impl<T: Clone> AnswerCache<T> {
     }
 }
 
-/// Refresh tokens are known to the issuer as well, and may name this server; they are no access
-/// tokens, where it says so (2026-07-28, basic/authorization, Token Handling).
+/// An issuer also knows refresh tokens, which may name this server. They are rejected if the issuer says what they are
+/// (2026-07-28, basic/authorization, Token Handling).
 fn check_kind(claims: &Claims) -> Result<(), TokenError> {
     for (name, kinds) in [
         ("token_use", &["access_token", "access"][..]),
@@ -266,11 +262,11 @@ fn lock<T>(kept: &Mutex<AnswerCache<T>>) -> MutexGuard<'_, AnswerCache<T>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The cache key of an answer: the same token may be valid at one of two servers that share the
-/// cache, and not at the other.
+/// Returns the cache key of a token. It includes the server, because a token may be valid for only one of two servers
+/// that share the cache.
 fn digest_of(token: PresentedToken<'_>) -> [u8; 32] {
     let resource = token.resource();
-    // With its length, so that nothing of the one can pass for the other.
+    // The length prefix separates the two.
     let digest = Sha256::new()
         .chain_update((resource.len() as u64).to_be_bytes())
         .chain_update(resource)
@@ -278,7 +274,7 @@ fn digest_of(token: PresentedToken<'_>) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// `client_secret_basic` (RFC 6749, 2.3.1): both are encoded as in a form before they are joined.
+/// Builds `client_secret_basic` (RFC 6749, 2.3.1): both parts are form-encoded, then joined.
 fn basic(client_id: &str, client_secret: &str) -> Zeroizing<String> {
     let id = utf8_percent_encode(client_id, FORM);
     let secret = utf8_percent_encode(client_secret, FORM);
@@ -296,7 +292,7 @@ mod tests {
         let mut kept = AnswerCache::default();
         for number in 0..=KEPT {
             kept.put(digest(number), number, 1);
-            // What is kept already takes no more room.
+            // An existing entry takes no additional room.
             kept.put(digest(number), number, 1);
         }
         assert_eq!((kept.answers.len(), kept.order.len()), (KEPT, KEPT));

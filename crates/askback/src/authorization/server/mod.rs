@@ -1,5 +1,5 @@
-//! The server's side: every request must carry an access token that was issued for this server,
-//! and what the token says is who asks.
+//! Server-side authorization: every request needs an access token that was issued for this server and identifies the
+//! caller.
 //!
 //! ```no_run
 //! use askback::{
@@ -22,17 +22,16 @@
 //! # }
 //! ```
 //!
-//! A [`TokenVerifier`] tells the rights of a token: [`JwtVerifier`] for signed tokens (RFC 9068),
-//! [`Introspection`] for those only their issuer can read (RFC 7662), [`DevelopmentTokens`] while
-//! there is no authorization server yet, or one of your own; [`Protection::verify_with`] takes a function. A [`Protection`] puts it in front of
-//! an [`Endpoint`](crate::http::Endpoint), tells clients where tokens come from, and which scopes
-//! they need.
+//! A [`TokenVerifier`] returns the rights of a token. Use [`JwtVerifier`] for signed tokens (RFC 9068),
+//! [`Introspection`] for opaque tokens (RFC 7662), [`DevelopmentTokens`] as long as there is no authorization server,
+//! your own implementation, or a function with [`Protection::verify_with`]. A [`Protection`] applies the verifier to an
+//! [`Endpoint`](crate::http::Endpoint), and tells clients where to get tokens and which scopes they need.
 //!
-//! An [`IdTokenVerifier`] is for pages beside the endpoint, at which a person signs in with OpenID
-//! Connect: it tells that they are the same person as the one whom access tokens name.
+//! An [`IdTokenVerifier`] is for web pages next to the endpoint, where a user signs in with OpenID Connect. It shows
+//! that this user is the one whom the access tokens name.
 //!
-//! Handlers see the [`Principal`](crate::Principal) and never the token: it is taken out of the
-//! request before anybody else sees it, so that it cannot be passed on to another server.
+//! Handlers get the [`Principal`](crate::Principal) but not the token. The token is removed from the request first, so
+//! that it cannot be passed on to another server.
 
 mod access;
 mod admission;

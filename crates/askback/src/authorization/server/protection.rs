@@ -1,4 +1,4 @@
-//! The protection of an endpoint by tokens.
+//! Token protection of an endpoint.
 
 use std::{
     future::Future,
@@ -19,15 +19,15 @@ use super::{
     hierarchy::Hierarchy,
 };
 
-/// Lets only those in who have a token for this server.
+/// Only admits requests with a token for this server.
 ///
-/// Its document (RFC 9728) stands at `/.well-known/oauth-protected-resource`, followed by the path
-/// of the server's URL, and every refusal leads there.
+/// The server's metadata (RFC 9728) is at `/.well-known/oauth-protected-resource`, followed by the path of the server's
+/// URL. Every refusal links to it.
 #[derive(Clone)]
 #[must_use = "a protection protects the endpoint it is given to"]
 pub struct Protection {
     pub(super) document: ProtectedResource,
-    /// Where the document stands.
+    /// The URL of the metadata.
     pub(super) metadata_url: String,
     pub(super) metadata_path: String,
     /// The scopes that every request needs.
@@ -35,32 +35,30 @@ pub struct Protection {
     pub(super) hierarchy: Hierarchy,
     pub(super) verifier: Arc<dyn TokenVerifier>,
     pub(super) proofs: Arc<Proofs>,
-    /// Whether only tokens that are bound to a key are good.
+    /// Whether tokens must be bound to a key.
     pub(super) bound_only: bool,
     /// When the log last said that tokens cannot be verified.
     pub(super) complained: Arc<Mutex<Option<Instant>>>,
 }
 
-/// A protection that cannot be; whoever configured it is to blame.
+/// A protection with an invalid configuration, which the operator has to correct.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadProtection {
-    /// The server, or an issuer, has a URL that cannot be used.
+    /// The URL of the server or of an issuer cannot be used.
     #[error(transparent)]
     Url(#[from] UnusableUrl),
-    /// The URL of the server ends with a slash, or holds a query: clients would name it in
-    /// different ways.
+    /// The URL of the server ends with a slash or has a query, so clients would spell it in different ways.
     #[error("{0:?} cannot name a server: leave out the slash at its end, and any query")]
     Resource(String),
-    /// The scopes are not scopes.
+    /// The scopes are invalid.
     #[error(transparent)]
     Scopes(#[from] BadScopes),
-    /// A key for nonces could not be drawn: the environment is broken.
+    /// The system provided no random bytes for the nonces' key.
     #[error("there is no entropy for nonces: {0}")]
     Entropy(String),
 }
 
-/// A verifier that is a function.
 struct VerifyFn<F>(F);
 
 impl<F, Fut> TokenVerifier for VerifyFn<F>
@@ -81,16 +79,15 @@ where
 }
 
 impl Protection {
-    /// The protection of the server that clients reach by this URL, such as
-    /// `https://mcp.example.com/mcp`. Tokens must have been issued for exactly this URL.
+    /// Protects the server at this URL, such as `https://mcp.example.com/mcp`. Tokens must have been issued for exactly
+    /// this URL.
     ///
-    /// The issuers of the verifier are those clients are told of.
+    /// Clients are told about the verifier's issuers.
     ///
     /// # Errors
     ///
-    /// [`BadProtection`] where the URL cannot name a server. It is compared as it stands:
-    /// `https://`, or `http://` on this machine; no user name, query or fragment; no slash at its
-    /// end.
+    /// [`BadProtection`] if the URL cannot identify a server. It must be `https://`, or `http://` on this machine,
+    /// without user name, query, fragment and trailing slash, because it is compared as a string.
     pub fn new(
         resource: impl Into<String>,
         verifier: impl TokenVerifier,
@@ -102,7 +99,7 @@ impl Protection {
         Self::build(resource.into(), issuers, Arc::new(verifier))
     }
 
-    /// The protection of the server at this URL by tokens that the function knows, such as keys in a database.
+    /// Protects the server at this URL with tokens that the function knows, such as keys in a database.
     ///
     /// ```
     /// use std::{collections::HashMap, sync::Arc};
@@ -129,14 +126,14 @@ impl Protection {
     /// # protect(Server::new("a", "1").build().unwrap()).unwrap();
     /// ```
     ///
-    /// Clients are told of no issuer: their users paste a token into their configuration. The function must know
-    /// only tokens that are for this server. It must not keep the token or send it to another server. If it
-    /// compares texts itself, it should compare their hashes: how long a comparison takes tells an attacker how
-    /// much of a guess is right.
+    /// Clients are not told about any issuer: their users paste a token into the configuration. The function must only
+    /// accept tokens for this server. It must not store the token or send it to another server. If it compares strings
+    /// itself, it should compare their hashes, because the duration of a comparison reveals how much of a guess is
+    /// right.
     ///
     /// # Errors
     ///
-    /// As [`Protection::new`].
+    /// As for [`Protection::new`].
     pub fn verify_with<F, Fut>(
         resource: impl Into<String>,
         verify: F,
@@ -180,31 +177,30 @@ impl Protection {
         })
     }
 
-    /// Sets the scopes that every request needs. Clients are told of them before they sign in, so
-    /// name no more than that: what single tools need besides says
-    /// [`Tool::scopes`](crate::Tool::scopes) (2026-07-28, basic/authorization, Scope Selection
-    /// Strategy).
+    /// Sets the scopes that every request needs. Clients learn them before they sign in, so only set what all requests
+    /// need. For the additional scopes of single tools, use [`Tool::scopes`](crate::Tool::scopes) (2026-07-28,
+    /// basic/authorization, Scope Selection Strategy).
     ///
     /// # Errors
     ///
-    /// [`BadProtection`] for what is no scope of a server.
+    /// [`BadProtection`] if a scope is invalid.
     pub fn scopes<T: AsRef<str>>(
         mut self,
         scopes: impl IntoIterator<Item = T>,
     ) -> Result<Self, BadProtection> {
         self.required = Scopes::of_server(scopes)?;
-        // A list of none would say that nothing is ever needed.
+        // An empty list would mean that no scopes are ever needed.
         let listed: Vec<_> = self.required.iter().map(str::to_owned).collect();
         self.document.scopes_supported = (!listed.is_empty()).then_some(listed);
         Ok(self)
     }
 
-    /// Says that a scope comes with others: `implies("notes:write", ["notes:read"])`. A token that
-    /// has the one is as good as one that has all of them.
+    /// Makes a scope imply others: `implies("notes:write", ["notes:read"])`. A token with the first scope then counts
+    /// as having the others.
     ///
     /// # Errors
     ///
-    /// [`BadProtection`] for what is no scope of a server.
+    /// [`BadProtection`] if a scope is invalid.
     pub fn implies<T: AsRef<str>>(
         mut self,
         broad: &str,
@@ -214,26 +210,24 @@ impl Protection {
         Ok(self)
     }
 
-    /// Takes only tokens that are bound to a key (DPoP, RFC 9449), so that one that was stolen is
-    /// worth nothing. Whoever sends a bound token always has to prove that they hold its key, with a
-    /// proof for this request that is a minute old at the most and comes once; without this, other
-    /// tokens are good as well.
+    /// Only accepts tokens that are bound to a key (DPoP, RFC 9449), so that a stolen token is useless. The sender of a
+    /// bound token must always prove possession of the key, with a proof for this request that is at most a minute old
+    /// and used only once. By default, unbound tokens are accepted, too.
     ///
-    /// Proofs are remembered in this process: another one would take them again.
+    /// Used proofs are remembered per process, so another process would accept them again.
     pub fn require_dpop(mut self) -> Self {
         self.bound_only = true;
         self.document.dpop_bound_access_tokens_required = true;
         self
     }
 
-    /// Wants a nonce of this server in every proof, so that a proof cannot be made long before it is
-    /// sent (RFC 9449, 9). A client learns it from the refusal of its first request, and a new one
-    /// every five minutes. Another process has other nonces: where several serve one URL, send each
-    /// client to the same.
+    /// Requires a nonce of this server in every proof, so that a proof cannot be made long in advance (RFC 9449, 9).
+    /// The client gets it with the refusal of its first request, and a new one every five minutes. Each process has its
+    /// own nonces: if several processes serve one URL, always route a client to the same process.
     ///
     /// # Errors
     ///
-    /// [`BadProtection::Entropy`] where the environment is broken.
+    /// [`BadProtection::Entropy`] if the system provides no random bytes.
     pub fn require_dpop_nonce(mut self) -> Result<Self, BadProtection> {
         let proofs = self.proofs.with_nonces();
         let proofs = proofs.map_err(|error| BadProtection::Entropy(error.to_string()))?;
@@ -241,7 +235,7 @@ impl Protection {
         Ok(self)
     }
 
-    /// Sets the server's display name for the person who signs in.
+    /// Sets the server's display name for the sign-in.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.document.resource_name = Some(name.into());
         self
@@ -253,26 +247,26 @@ impl Protection {
         self
     }
 
-    /// The URL of the server, for which tokens must be issued.
+    /// Returns the URL of the server, which tokens must be issued for.
     #[must_use]
     pub fn resource(&self) -> &str {
         &self.document.resource
     }
 
-    /// Returns the server's metadata, as JSON.
+    /// Returns the server's metadata as JSON.
     pub(crate) fn document(&self) -> Vec<u8> {
-        // Texts and lists of them can always be written.
+        // Strings and lists of them always serialize.
         serde_json::to_vec(&self.document).unwrap_or_default()
     }
 
-    /// Gets ready what the first request would wait for.
+    /// Prepares the verifier before the first request.
     pub(crate) async fn prepare(&self, now: Millis) {
         self.verifier.prepare(now).await;
     }
 
-    /// The path at which the document of the server must be reached by `GET`, such as
-    /// `/.well-known/oauth-protected-resource/mcp`. An endpoint that serves by itself answers
-    /// there; in a router, route it to the same [`Service`](crate::http::Service).
+    /// Returns the path of the server's metadata, such as `/.well-known/oauth-protected-resource/mcp`. A standalone
+    /// endpoint serves it. In a router, route `GET` requests for this path to the same
+    /// [`Service`](crate::http::Service).
     #[must_use]
     pub fn metadata_path(&self) -> &str {
         &self.metadata_path
