@@ -1,7 +1,7 @@
-//! The algorithms by which tokens may be signed.
+//! Signature algorithms of tokens.
 
-/// An algorithm with a public key (RFC 7518, 3.1; RFC 8037). There is no other kind: whoever could
-/// check a token by a shared secret could also make one, and `none` is no signature at all.
+/// A public-key algorithm (RFC 7518, 3.1; RFC 8037). There is no symmetric one, because a server that can check a token
+/// with a shared secret can also forge one, and no `none`, which is not a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(clippy::upper_case_acronyms)]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum SigningAlgorithm {
 }
 
 impl SigningAlgorithm {
-    /// All there are.
+    /// All algorithms.
     pub const ALL: [Self; 9] = [
         Self::RS256,
         Self::RS384,
@@ -40,7 +40,7 @@ impl SigningAlgorithm {
         Self::EdDSA,
     ];
 
-    /// Its name, as it stands in a token.
+    /// Returns the algorithm's name in tokens.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The claims of a token, and the rules for them (RFC 9068, 2.2 and 4).
+//! The claims of a token, and their rules (RFC 9068, 2.2 and 4).
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) struct ExpectedClaims<'a> {
 }
 
 impl Claims {
-    /// Checks where a token comes from, for whom it is and whether it is time; says when it ends.
+    /// Checks the issuer, audience and time of a token, and returns when it expires.
     pub(crate) fn check(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         if self.text("iss")? != expected.issuer {
             return Err(invalid("another issuer has issued it (`iss`)"));
@@ -35,8 +35,7 @@ impl Claims {
         self.check_time(expected)
     }
 
-    /// Whether it is for this server, among others or alone
-    /// (2026-07-28, basic/authorization, Token Handling).
+    /// Checks that this server is in the audience (2026-07-28, basic/authorization, Token Handling).
     pub(crate) fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
         let is_us = |name: &Value| {
             let name = name.as_str();
@@ -56,7 +55,7 @@ impl Claims {
         }
     }
 
-    /// Whether its time has come, and not gone; says when it ends.
+    /// Checks that the token is valid at this time, and returns when it expires.
     pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
@@ -83,8 +82,7 @@ impl Claims {
         }
     }
 
-    /// Returns the principal that this issuer names. The tenant must be there where a claim is to
-    /// hold it.
+    /// Returns the token's principal. If a tenant claim is configured, it must be present.
     pub(crate) fn principal(
         &self,
         issuer: &str,
@@ -96,7 +94,7 @@ impl Claims {
         })
     }
 
-    /// The same without a client, by the claim that holds the subject.
+    /// Returns the principal without its client, from the given subject claim.
     pub(super) fn person(
         &self,
         issuer: &str,
@@ -112,15 +110,15 @@ impl Claims {
         })
     }
 
-    /// The client it was given to, where it says so.
+    /// Returns the client that the token was issued to, if it says so.
     fn client(&self) -> Result<Option<&str>, TokenError> {
         let name = ["client_id", "azp"];
         let name = name.into_iter().find(|name| self.0.contains_key(*name));
         name.map(|name| self.text(name)).transpose()
     }
 
-    /// The thumbprint of the key it is bound to, if it is bound to one (RFC 9449, 6). A token that
-    /// is bound in a way that cannot be checked here is not taken for one that is not bound.
+    /// Returns the thumbprint of the key that the token is bound to, if any (RFC 9449, 6). An unsupported kind of
+    /// binding is an error, so that the token is not accepted as unbound.
     pub(crate) fn bound_to(&self) -> Result<Option<String>, TokenError> {
         let Some(confirmation) = self.0.get("cnf") else {
             return Ok(None);
@@ -133,13 +131,13 @@ impl Claims {
         Ok(Some(thumbprint.to_owned()))
     }
 
-    /// Returns the scopes; none where the token names none.
+    /// Returns the scopes, which may be empty.
     pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, TokenError> {
         let scopes = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(Scopes::new()),
             Some(Value::String(text)) => Scopes::parse(text),
             Some(Value::Array(names)) => {
-                // What is no text is no scope, and refused as one.
+                // An entry that is not a string becomes an invalid scope, and is refused.
                 Scopes::of(names.iter().map(|name| name.as_str().unwrap_or_default()))
             }
             Some(_) => return Err(TokenError::Invalid(format!("`{name}` holds no scopes"))),
@@ -147,7 +145,7 @@ impl Claims {
         scopes.map_err(|bad| TokenError::Invalid(bad.to_string()))
     }
 
-    /// A moment in seconds since the Unix epoch, perhaps with a fraction (RFC 7519, 2).
+    /// Returns a time in seconds since the Unix epoch, possibly with a fraction (RFC 7519, 2).
     pub(crate) fn moment(&self, name: &str) -> Result<Option<Millis>, TokenError> {
         let Some(value) = self.0.get(name) else {
             return Ok(None);
@@ -155,7 +153,7 @@ impl Claims {
         let whole = value.as_u64().map(|seconds| seconds.saturating_mul(1000));
         let broken = || {
             let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0)?;
-            // Larger ones are the largest there is.
+            // Larger values saturate.
             Some((seconds * 1000.0) as Millis)
         };
         let moment = whole.or_else(broken);

@@ -1,4 +1,4 @@
-//! Signed tokens in their compact form (RFC 7515, 3.1).
+//! Signed tokens in compact serialization (RFC 7515, 3.1).
 
 use askback_core::json;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -11,36 +11,36 @@ use serde_json::Value;
 use super::{Claims, Key, SigningAlgorithm};
 use crate::authorization::server::access::TokenError;
 
-/// The members of a header that are read (RFC 7515, 4.1).
+/// The header members that are read (RFC 7515, 4.1).
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     alg: String,
     pub(crate) typ: Option<String>,
     pub(crate) kid: Option<String>,
-    /// A key that it brings along: no reason to trust it, and read of proofs alone.
+    /// A key in the header. It is not trusted, and only read from proofs.
     pub(crate) jwk: Option<Value>,
-    /// Whether it is there, whatever it holds: an empty list or null are no reason to overlook it.
+    /// Whether `crit` is present with any value: an empty list or null still counts.
     #[serde(default, rename = "crit", deserialize_with = "is_there")]
     has_crit: bool,
 }
 
-/// A token in its three parts. Nothing of it is to be believed yet.
+/// A token split into its three parts, not yet verified.
 #[derive(Debug)]
 pub(crate) struct Compact<'a> {
     pub(crate) header: Header,
-    /// The text that is signed: the header and the claims, as they came.
+    /// The signed text: the header and the claims, as received.
     signed: &'a str,
     claims: &'a str,
     signature: Vec<u8>,
 }
 
 impl Header {
-    /// The algorithm, if it is one with a public key.
+    /// Returns the algorithm if it is a supported one.
     pub(crate) fn algorithm(&self) -> Option<SigningAlgorithm> {
         SigningAlgorithm::named(&self.alg)
     }
 
-    /// The algorithm, if it is one of these and the header wants nothing else.
+    /// Returns the algorithm if it is one of these and the header requires nothing else.
     pub(super) fn accepted(
         &self,
         algorithms: &[SigningAlgorithm],
@@ -57,7 +57,7 @@ impl Header {
         Ok(algorithm)
     }
 
-    /// Whether it wants extensions understood (`crit`): none is.
+    /// Whether the token requires extensions (`crit`). No extensions are supported.
     pub(crate) fn has_extensions(&self) -> bool {
         self.has_crit
     }
@@ -77,7 +77,7 @@ impl<'a> Compact<'a> {
         })
     }
 
-    /// The claims, once this key is found to have signed them.
+    /// Returns the claims after checking their signature with this key.
     pub(crate) fn verify(
         &self,
         key: &Key,
@@ -92,12 +92,12 @@ impl<'a> Compact<'a> {
     }
 }
 
-/// Whether a member is there, for which a default of none is not enough: null is a value, too.
+/// Whether a member is present. `Option` is not enough, because null also counts as present.
 fn is_there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(member).map(|_| true)
 }
 
-/// The JSON in a part of a token. A dot in it is no letter of the alphabet.
+/// Decodes the JSON of a token part. A dot is not in the alphabet, so it is an error.
 fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     serde_json::from_slice(&bytes).ok()

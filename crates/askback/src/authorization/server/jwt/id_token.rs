@@ -1,5 +1,5 @@
-//! Identity tokens: the word of an issuer that a person has signed in at a client
-//! (OpenID Connect Core 1.0, 2 and 3.1.3.7).
+//! Identity tokens, with which an issuer states that a user has signed in at a client (OpenID Connect Core 1.0, 2 and
+//! 3.1.3.7).
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,15 +16,14 @@ use crate::{
     clock::millis,
 };
 
-/// Checks the identity tokens of one issuer for one client.
+/// Verifies the identity tokens of one issuer for one client.
 ///
-/// A token is good if it is signed with a key of the issuer by an algorithm that is not symmetric,
-/// if it is from that issuer (`iss`, compared as text), for this client (`aud`, `azp`), an answer to
-/// this very sign-in (`nonce`), about somebody (`sub`), if it has not ended (`exp`), and if the
-/// person signed in as lately as is wanted (`auth_time`). Keys are fetched and kept as by a
+/// A token is valid if it is signed with a key of the issuer by an asymmetric algorithm, comes from this issuer (`iss`,
+/// compared as a string), is for this client (`aud`, `azp`) and this sign-in (`nonce`), has a subject (`sub`), has not
+/// expired (`exp`), and if the sign-in is recent enough (`auth_time`). Keys are fetched and cached as by a
 /// [`JwtVerifier`](super::JwtVerifier).
 ///
-/// It knows nothing of access tokens, and takes none.
+/// It does not accept access tokens.
 #[derive(Debug, Clone)]
 pub struct IdTokenVerifier {
     issuer: String,
@@ -33,20 +32,20 @@ pub struct IdTokenVerifier {
     leeway: Duration,
 }
 
-/// The sign-in that an identity token must be of.
+/// The sign-in that an identity token must belong to.
 #[derive(Debug, Clone, Copy)]
 pub struct SignInCheck<'a> {
-    /// The nonce that was sent with it.
+    /// The nonce that was sent with the sign-in.
     pub nonce: &'a str,
-    /// How long ago the person may have signed in, where that was asked for (`max_age`).
+    /// How long ago the user may have signed in, if the request limited that (`max_age`).
     pub max_age: Option<Duration>,
-    /// The time.
+    /// The current time.
     pub now: Millis,
 }
 
-/// An identity token that was found good.
+/// A verified identity token.
 ///
-/// `Debug` does not print who it is.
+/// `Debug` does not print the user.
 #[derive(Clone)]
 pub struct IdToken {
     issuer: String,
@@ -55,12 +54,12 @@ pub struct IdToken {
 }
 
 impl IdTokenVerifier {
-    /// Tokens of the issuer with this URL for the client with this id. The issuer's document says
-    /// where its keys are.
+    /// Creates a verifier for the issuer with this URL and the client with this id. The keys are found through the
+    /// issuer's metadata.
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where the URL cannot be used.
+    /// [`BadKeys`] if the URL cannot be used.
     pub fn discover(
         fetcher: &Fetcher,
         issuer: impl Into<String>,
@@ -72,11 +71,11 @@ impl IdTokenVerifier {
         Ok(Self::new(issuer, client_id.into(), source))
     }
 
-    /// Tokens of the issuer with this name, whose keys are at this URL (`jwks_uri`).
+    /// Creates a verifier for the issuer with this name, whose keys are at this URL (`jwks_uri`).
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where a URL cannot be used.
+    /// [`BadKeys`] if a URL cannot be used.
     pub fn with_jwks_url(
         fetcher: &Fetcher,
         issuer: impl Into<String>,
@@ -89,11 +88,11 @@ impl IdTokenVerifier {
         Ok(Self::new(issuer, client_id.into(), source))
     }
 
-    /// Tokens of the issuer with this name and these keys, a JSON Web Key Set.
+    /// Creates a verifier for the issuer with this name and these keys, a JSON Web Key Set.
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where the issuer has no usable URL, or the set no key that signs tokens.
+    /// [`BadKeys`] if the issuer is not a usable URL, or the set has no signing key.
     pub fn with_jwks(
         issuer: impl Into<String>,
         client_id: impl Into<String>,
@@ -120,7 +119,7 @@ impl IdTokenVerifier {
         &self.issuer
     }
 
-    /// Sets how far the clocks of this machine and of the issuer may differ; by default 30 s.
+    /// Sets the maximum clock skew between this machine and the issuer; the default is 30 s.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
@@ -131,7 +130,7 @@ impl IdTokenVerifier {
     ///
     /// # Errors
     ///
-    /// [`TokenError`]: it is not good for this, or the keys of the issuer cannot be had.
+    /// [`TokenError`] if the token is not valid for this sign-in, or the issuer's keys are not available.
     pub async fn verify(&self, token: &str, check: SignInCheck<'_>) -> Result<IdToken, TokenError> {
         let compact = Compact::parse(token)?;
         let algorithm = compact.header.accepted(&SigningAlgorithm::ALL)?;
@@ -159,7 +158,7 @@ impl IdTokenVerifier {
         })
     }
 
-    /// Whether it was given to this client and to no other that it is also for.
+    /// Checks that the token was issued to this client, even if it is also for others.
     fn check_party(&self, claims: &Claims) -> Result<(), TokenError> {
         let has_several = claims
             .get("aud")
@@ -199,16 +198,16 @@ impl IdTokenVerifier {
 }
 
 impl IdToken {
-    /// Returns a claim that is text, and not empty.
+    /// Returns a claim that is a non-empty string.
     #[must_use]
     pub fn text(&self, claim: &str) -> Option<&str> {
         self.claims.text(claim).ok()
     }
 
-    /// Returns the e-mail address of the person, if the issuer has verified that it is theirs (`email_verified`).
+    /// Returns the user's e-mail address, if the issuer has verified it (`email_verified`).
     #[must_use]
     pub fn verified_email(&self) -> Option<&str> {
-        // Some issuers write it as a text.
+        // Some issuers write it as a string.
         let is_verified = match self.claims.get("email_verified") {
             Some(Value::Bool(is_verified)) => *is_verified,
             Some(Value::String(text)) => text == "true",
@@ -217,18 +216,17 @@ impl IdToken {
         self.text("email").filter(|_| is_verified)
     }
 
-    /// Returns when the person signed in, where the issuer says so.
+    /// Returns when the user signed in, if the issuer says so.
     #[must_use]
     pub fn auth_time(&self) -> Option<Millis> {
         self.auth_time
     }
 
-    /// Returns the person as a principal without a client: by the claim that holds the subject, and
-    /// the one that holds the tenant, if one does.
+    /// Returns the user as a principal without a client, from the subject claim and, if configured, the tenant claim.
     ///
     /// # Errors
     ///
-    /// [`TokenError::Invalid`] where a claim is missing or is no text.
+    /// [`TokenError::Invalid`] if a claim is missing or is not a string.
     pub fn principal(
         &self,
         subject_claim: &str,

@@ -14,23 +14,23 @@ use serde_json::Value;
 use super::SigningAlgorithm;
 use crate::authorization::server::fetch::UnusableUrl;
 
-/// The most keys of a set that are kept.
+/// The maximum number of keys to keep from a set.
 const KEYS: usize = 64;
 
-/// Keys that cannot be had; whoever configured them is to blame.
+/// The keys cannot be used, and the operator has to correct the configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadKeys {
     /// A URL cannot be used.
     #[error(transparent)]
     Url(UnusableUrl),
-    /// The set is no JSON Web Key Set.
+    /// The text is not a JSON Web Key Set.
     #[error("the keys are no JSON Web Key Set: {0}")]
     Unreadable(String),
-    /// No key of the set signs tokens by an algorithm that is known here.
+    /// The set has no signing key for a supported algorithm.
     #[error("there is no key among them that could sign a token")]
     None,
-    /// This machine cannot make requests: the environment is broken.
+    /// This machine cannot make requests.
     #[error(transparent)]
     Requests(#[from] std::io::Error),
 }
@@ -45,7 +45,7 @@ pub(crate) struct Key {
     public: PublicKey,
 }
 
-/// A key of an issuer as it is written (RFC 7517, 4; RFC 7518, 6).
+/// A key of an issuer in JSON (RFC 7517, 4; RFC 7518, 6).
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -62,21 +62,21 @@ struct Jwk {
     e: Option<String>,
 }
 
-/// The half of a key that checks signatures.
+/// A public key.
 #[derive(Debug)]
 enum PublicKey {
     Rsa {
         modulus: Vec<u8>,
         exponent: Vec<u8>,
     },
-    /// A point of the curve, uncompressed.
+    /// An uncompressed point of the curve.
     P256(Vec<u8>),
     P384(Vec<u8>),
     Ed25519(Vec<u8>),
 }
 
 impl KeySet {
-    /// Reads a set. Keys that are for something else are left out.
+    /// Parses a set. Keys for other purposes are skipped.
     pub(super) fn parse(json: &[u8]) -> Result<Self, BadKeys> {
         #[derive(Deserialize)]
         struct Set {
@@ -96,8 +96,7 @@ impl KeySet {
         Ok(Self(keys))
     }
 
-    /// The keys that may have signed a token: those it names or, where it names none, the only one
-    /// there is.
+    /// Returns the keys that may have signed a token: those with the token's key id or, if it has none, the only key.
     pub(super) fn find<'a>(
         &'a self,
         id: Option<&'a str>,
@@ -115,7 +114,7 @@ impl KeySet {
 }
 
 impl Key {
-    /// The key written so, if it is one that signs.
+    /// Parses a key; `None` if it is not a signing key.
     pub(crate) fn of(json: Value) -> Option<Self> {
         let jwk: Jwk = json::document(json).ok()?;
         let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig");
@@ -140,12 +139,12 @@ impl Key {
         })
     }
 
-    /// Whether it may be used with this algorithm.
+    /// Whether the key may be used with this algorithm.
     pub(crate) fn is_for(&self, algorithm: SigningAlgorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }
 
-    /// Whether it has signed this message by this algorithm, which must be one of its own.
+    /// Whether the key has signed this message. The algorithm must be one of the key's.
     pub(super) fn has_signed(
         &self,
         message: &[u8],
@@ -159,7 +158,7 @@ impl Key {
 impl PublicKey {
     fn of(jwk: &Jwk) -> Option<Self> {
         let member = |member: &Option<String>| URL_SAFE_NO_PAD.decode(member.as_ref()?).ok();
-        // Coordinates are written in full (RFC 7518, 6.2.1.2).
+        // Coordinates have their full length (RFC 7518, 6.2.1.2).
         let point = |size: usize| {
             let (x, y) = (member(&jwk.x)?, member(&jwk.y)?);
             let whole = x.len() == size && y.len() == size;
@@ -173,7 +172,7 @@ impl PublicKey {
             ("EC", Some("P-256")) => point(32).map(Self::P256),
             ("EC", Some("P-384")) => point(48).map(Self::P384),
             ("OKP", Some("Ed25519")) => member(&jwk.x).map(Self::Ed25519),
-            // Among them shared secrets, which are no keys of an issuer.
+            // For example symmetric keys, which an issuer does not publish.
             _ => None,
         }
     }
@@ -215,7 +214,7 @@ impl PublicKey {
     }
 }
 
-/// How a signature of RSA is checked; none for an algorithm of another kind.
+/// Returns the parameters to check RSA signatures; `None` for other algorithms.
 fn rsa(algorithm: SigningAlgorithm) -> Option<&'static RsaParameters> {
     use SigningAlgorithm as Known;
     match algorithm {
@@ -229,7 +228,7 @@ fn rsa(algorithm: SigningAlgorithm) -> Option<&'static RsaParameters> {
     }
 }
 
-/// A number without the zeros that some issuers write before it.
+/// Removes the leading zeros that some issuers write.
 fn without_zeros(mut number: Vec<u8>) -> Vec<u8> {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.drain(..zeros);

@@ -1,4 +1,4 @@
-//! Signed access tokens (RFC 9068), checked here against the keys of their issuer.
+//! Signed access tokens (RFC 9068), verified with the keys of their issuer.
 
 mod algorithm;
 mod claims;
@@ -24,34 +24,32 @@ use super::{
     fetch::{UnusableUrl, fetcher, usable},
 };
 
-/// How far the clocks of this machine and of an issuer may differ.
+/// The default clock skew between this machine and an issuer.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// The types of a token that is an access token (RFC 9068, 2.1).
+/// The types of access tokens (RFC 9068, 2.1).
 const ACCESS_TOKENS: [&str; 2] = ["at+jwt", "application/at+jwt"];
 
-/// The type many issuers give to all their tokens.
+/// The type that many issuers use for all their tokens.
 const PLAIN: [&str; 2] = ["JWT", "application/jwt"];
 
-/// Whether a type is one of these. Their letters may be large or small (RFC 7515, 4.1.9).
+/// Whether a type is in the list, ignoring case (RFC 7515, 4.1.9).
 fn is_among(known: &[&str], typ: &str) -> bool {
     known.iter().any(|known| known.eq_ignore_ascii_case(typ))
 }
 
-/// Checks tokens that are signed by one issuer.
+/// Verifies the signed tokens of one issuer.
 ///
-/// A token is good if it is signed with a key of the issuer by one of the pinned algorithms, none
-/// of which is symmetric; if it is an access token (`typ`), from that issuer (`iss`, compared as
-/// text), for this server (`aud`), about somebody (`sub`), and if its time has come (`nbf`) and has
-/// not gone (`exp`). The principal is its issuer, its subject, its client (`client_id`, else `azp`)
-/// and, where [`JwtVerifier::tenant_claim`] names one, its tenant.
+/// A token is valid if it is signed with a key of the issuer by an allowed algorithm, all of which are
+/// asymmetric; if it is an access token (`typ`), comes from this issuer (`iss`, compared as a string), is for this
+/// server (`aud`), has a subject (`sub`), and is valid at this time (`nbf`, `exp`). The principal consists of the
+/// issuer, the subject, the client (`client_id`, else `azp`) and, if set with [`JwtVerifier::tenant_claim`], the
+/// tenant.
 ///
-/// The keys are kept in memory. They are fetched when the server begins, when a token names a key
-/// that is not known, and now and then beside the requests, so that keys that are gone are no
-/// longer trusted; never while a token waits whose key is known. At most one fetch goes on at a
-/// time, and the next one waits for half a minute, so that nobody can have this server bother the
-/// issuer with tokens that name keys at random. Where they cannot be fetched, they are
-/// good for a day.
+/// Keys are cached in memory. They are fetched when the server starts, when a token names an unknown key, and
+/// periodically in the background, so that withdrawn keys are no longer trusted. A token with a known key never waits
+/// for a fetch. Only one fetch runs at a time, at least half a minute after the previous one, so that tokens with
+/// random key ids cannot make this server flood the issuer. If fetching fails, cached keys remain valid for a day.
 #[derive(Debug, Clone)]
 pub struct JwtVerifier {
     issuer: String,
@@ -65,12 +63,12 @@ pub struct JwtVerifier {
 }
 
 impl JwtVerifier {
-    /// Tokens of the issuer with this URL, whose document (RFC 8414, or OpenID Connect Discovery)
-    /// says where its keys are.
+    /// Creates a verifier for the issuer with this URL. The keys are found through the issuer's metadata (RFC 8414, or
+    /// OpenID Connect Discovery).
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where the URL cannot be used, or this machine cannot make requests.
+    /// [`BadKeys`] if the URL cannot be used, or this machine cannot make requests.
     pub fn discover(issuer: impl Into<String>) -> Result<Self, BadKeys> {
         let issuer = issuer.into();
         usable(&issuer)?;
@@ -78,11 +76,11 @@ impl JwtVerifier {
         Ok(Self::new(issuer, source))
     }
 
-    /// Tokens of the issuer with this name, whose keys are at this URL (`jwks_uri`).
+    /// Creates a verifier for the issuer with this name, whose keys are at this URL (`jwks_uri`).
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where a URL cannot be used, or this machine cannot make requests.
+    /// [`BadKeys`] if a URL cannot be used, or this machine cannot make requests.
     pub fn with_jwks_url(issuer: impl Into<String>, url: &str) -> Result<Self, BadKeys> {
         let issuer = issuer.into();
         usable(&issuer)?;
@@ -90,12 +88,12 @@ impl JwtVerifier {
         Ok(Self::new(issuer, source))
     }
 
-    /// Tokens of the issuer with this name and these keys, a JSON Web Key Set. Nothing is fetched;
-    /// keys that change need another verifier.
+    /// Creates a verifier for the issuer with this name and these keys, a JSON Web Key Set. Nothing is fetched. If the
+    /// keys change, create a new verifier.
     ///
     /// # Errors
     ///
-    /// [`BadKeys`] where the issuer has no usable URL, or the set no key that signs tokens.
+    /// [`BadKeys`] if the issuer is not a usable URL, or the set has no signing key.
     pub fn with_jwks(issuer: impl Into<String>, jwks: &str) -> Result<Self, BadKeys> {
         let issuer = issuer.into();
         usable(&issuer)?;
@@ -116,47 +114,45 @@ impl JwtVerifier {
         }
     }
 
-    /// Sets the only algorithms by which a token may be signed. By default all of
-    /// [`SigningAlgorithm`] are, each with keys that are meant for it.
+    /// Sets the allowed signature algorithms. The default is all of [`SigningAlgorithm`], each only with its own kind
+    /// of key.
     #[must_use]
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = SigningAlgorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
         self
     }
 
-    /// Adds a name under which the issuer knows this server, for issuers that cannot write its URL
-    /// into `aud`. A name that other servers share lets their tokens in here.
+    /// Adds a name of this server at the issuer, for issuers that cannot put its URL in `aud`. If other servers share
+    /// the name, their tokens are valid here, too.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// Sets the claim that holds the tenant, a text. A token without it is then refused.
+    /// Sets the claim that contains the tenant, a string. Tokens without it are then refused.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
         self
     }
 
-    /// Sets the claim that holds the scopes, where that is not `scope`: a text with spaces, or a
-    /// list.
+    /// Sets the claim that contains the scopes, as a space-separated string or a list. The default is `scope`.
     #[must_use]
     pub fn scope_claim(mut self, name: impl Into<String>) -> Self {
         self.scope_claim = name.into();
         self
     }
 
-    /// Accepts also tokens of the type `JWT`, and those without a type, for issuers that do not
-    /// mark their access tokens (RFC 9068, 2.1). What else the issuer signs is then told from an
-    /// access token by its audience alone.
+    /// Also accepts tokens of the type `JWT` and tokens without a type, for issuers that do not mark their access
+    /// tokens (RFC 9068, 2.1). Then only the audience distinguishes an access token from the issuer's other tokens.
     #[must_use]
     pub fn accept_plain_type(mut self) -> Self {
         self.plain_type = true;
         self
     }
 
-    /// Sets how far the clocks of this machine and of the issuer may differ; by default 30 s.
+    /// Sets the maximum clock skew between this machine and the issuer; the default is 30 s.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
@@ -170,7 +166,7 @@ impl JwtVerifier {
         self.judge(&claims, token)
     }
 
-    /// The algorithm of a token that is not refused for its header alone.
+    /// Checks a token's header, and returns its algorithm.
     fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, TokenError> {
         let algorithm = header.accepted(&self.algorithms)?;
         let is_access_token = match header.typ.as_deref() {

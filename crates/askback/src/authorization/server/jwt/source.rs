@@ -1,4 +1,4 @@
-//! Where keys come from, and when they are fetched.
+//! Fetching and caching of an issuer's keys.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,34 +22,33 @@ use crate::{
     clock::millis,
 };
 
-/// How long after a fetch the next one may begin.
+/// The minimum time between two fetches.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// The same where there are no keys at all yet.
+/// The same, if no keys were fetched yet.
 const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
 
-/// How old keys get before they are fetched anew, beside the requests.
+/// The age at which keys are refreshed in the background.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
-/// How old keys get before they are good for nothing: one that was stolen may have been withdrawn
-/// meanwhile.
+/// The age at which keys are no longer trusted, because a stolen key may have been withdrawn.
 const MOST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The keys of an issuer, and how to get them.
+/// The keys of an issuer, and how to fetch them.
 #[derive(Debug)]
 pub(super) struct Source {
     place: Place,
     state: Mutex<State>,
-    /// Held by the one fetch that goes on.
+    /// Held by the running fetch.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug)]
 enum Place {
-    /// They do not change.
+    /// The keys are fixed.
     Nowhere,
     At(Fetcher, Url),
-    /// The document of this issuer says so; it may stand at any of these.
+    /// The issuer's metadata has the URL. It is at one of these locations.
     Named {
         fetcher: Fetcher,
         issuer: String,
@@ -114,7 +113,7 @@ impl Source {
         }
     }
 
-    /// The keys among which a token's may be. Nothing is fetched if it is there.
+    /// Returns the keys to look in for a token's key. If a cached key fits, nothing is fetched.
     pub(super) async fn keys_for(
         self: &Arc<Self>,
         id: Option<&str>,
@@ -126,7 +125,7 @@ impl Source {
             && keys.find(id, algorithm).next().is_some()
         {
             if self.are_older_than(AGE, now) {
-                // It goes on beside the request.
+                // The fetch continues in the background.
                 let _fetch = self.begin(now);
             }
             return Ok(Arc::clone(keys));
@@ -140,7 +139,7 @@ impl Source {
         keys.ok_or_else(|| TokenError::Unavailable(KeyFetchError::Paused.to_string()))
     }
 
-    /// The claims of a token that a key of the issuer has signed.
+    /// Returns the claims of a token after checking the issuer's signature.
     pub(super) async fn signed(
         self: &Arc<Self>,
         token: &Compact<'_>,
@@ -161,7 +160,7 @@ impl Source {
         claims
     }
 
-    /// The keys, if they are good still.
+    /// Returns the cached keys unless they are too old.
     fn known(&self, now: Millis) -> Option<Arc<KeySet>> {
         let keys = self.lock().keys.clone();
         keys.filter(|_| !self.are_older_than(MOST_AGE, now))
@@ -172,7 +171,7 @@ impl Source {
         changes && now > self.lock().fetched.saturating_add(millis(age))
     }
 
-    /// Fetches the keys, if there are none.
+    /// Fetches the keys if there are none.
     pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if self.lock().keys.is_some() {
             return Ok(());
@@ -180,8 +179,8 @@ impl Source {
         self.renew(now).await
     }
 
-    /// Fetches the keys, unless that was tried a moment ago. Whoever comes while a fetch goes on
-    /// waits for it, and leaves nothing behind on going away.
+    /// Fetches the keys unless that was tried recently. If a fetch is running, waits for it. Dropping the future leaves
+    /// nothing behind.
     async fn renew(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if let Some(fetch) = self.begin(now) {
             return fetch.await.unwrap_or(Err(KeyFetchError::Broken));
@@ -190,8 +189,8 @@ impl Source {
         self.known(now).map(|_| ()).ok_or(KeyFetchError::Paused)
     }
 
-    /// Begins to fetch the keys, unless that goes on already or was tried a moment ago. It goes on
-    /// when the client goes away: somebody else needs the keys.
+    /// Starts to fetch the keys, unless a fetch is running or was tried recently. The fetch continues if the client
+    /// goes away, because other requests need the keys.
     fn begin(self: &Arc<Self>, now: Millis) -> Option<JoinHandle<Result<(), KeyFetchError>>> {
         let turn = Arc::clone(&self.turn).try_lock_owned().ok()?;
         if !self.may_fetch(now) {
@@ -244,13 +243,13 @@ impl Source {
     }
 }
 
-/// Where the keys of an issuer are, says its document: the first there is, and only if it is its
-/// own (RFC 8414, 3.3).
+/// Finds the URL of the issuer's keys in the first metadata document that exists, if it is the issuer's own (RFC 8414,
+/// 3.3).
 async fn keys_of(fetcher: &Fetcher, issuer: &str, documents: &[Url]) -> Result<Url, KeyFetchError> {
     for place in documents {
         let json = match get(fetcher, place).await {
             Ok(json) => json,
-            // It stands elsewhere, if anywhere.
+            // Try the next location.
             Err(FetchFailure::Status(_) | FetchFailure::Failed(FetchError::Redirected)) => continue,
             Err(why) => return Err(KeyFetchError::Fetch(place.clone(), why)),
         };
