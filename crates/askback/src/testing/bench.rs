@@ -1,4 +1,4 @@
-//! A server that is tried once, and what is written down of it.
+//! One run of a trial.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,13 +27,13 @@ pub(super) type ServerFactory = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
 
 pub(super) type EffectCounter = Box<dyn Fn() -> usize + Send + Sync>;
 
-/// The beginning of one run.
+/// What a run starts with.
 pub(super) struct Stage {
     pub(super) server: ServerFactory,
     pub(super) effects: Option<EffectCounter>,
 }
 
-/// The set-up of one run.
+/// The set-up of a run.
 pub(super) struct Bench {
     pub(super) server: ServerFactory,
     pub(super) method: &'static str,
@@ -41,18 +41,18 @@ pub(super) struct Bench {
     pub(super) person: Person,
     pub(super) principal: Option<Principal>,
     pub(super) clock: TestClock,
-    /// In place of the claims that a server keeps in files.
+    /// Replaces the claims that a server stores in files.
     pub(super) claims: Arc<dyn Store>,
     pub(super) crash: Arc<Crash>,
 }
 
 impl Bench {
-    /// Starts the server, with the keys and claims of the run, and connects to it.
+    /// Starts the server with the keys and claims of the run, and connects to it.
     pub(super) fn connect(&self) -> Wire {
         self.start(|given| given)
     }
 
-    /// Starts the server again. What was in the memory of its process is gone.
+    /// Starts the server again. Everything in its memory is lost.
     pub(super) fn restart(&self) -> Wire {
         self.start(|given| match given.outlives_process() {
             true => given,
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// How long a client waits for a person before it gives up on them.
+    /// How long a client waits for its user.
     pub(super) fn patience() -> Duration {
         Limits::default().asking.answer
     }
@@ -100,7 +100,7 @@ impl Run {
         }
     }
 
-    /// Notes the end of the call: a JSON-RPC response.
+    /// Records the end of the call, a JSON-RPC response.
     pub(super) fn end(&mut self, response: &Value) {
         self.ended = CallEnd::from_response(response);
         if let CallEnd::Error { message, .. } = &self.ended
@@ -110,7 +110,7 @@ impl Run {
         }
     }
 
-    /// Notes what the client is told.
+    /// Records a notification.
     pub(super) fn tell(&mut self, notification: &Value) {
         let params = &notification["params"];
         let told = match notification["method"].as_str() {

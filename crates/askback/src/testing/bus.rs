@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
 
-/// How long a hint may take.
+/// The time limit for a hint.
 const LONGEST: Duration = Duration::from_secs(10);
 
 rules! { [Arc<dyn Bus>; 2];
@@ -15,9 +15,9 @@ rules! { [Arc<dyn Bus>; 2];
     "a gap is told" => told_of_gap;
 }
 
-/// Checks that a bus keeps to the rules of [`Bus`].
+/// Checks that a bus follows the rules of [`Bus`].
 ///
-/// `create` makes a bus on which nothing was told; what it gives opens that bus. Each rule has a bus of its own, opened twice.
+/// `create` creates a new bus, and returns a function that opens it. Each rule gets its own bus, which is opened twice.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ async fn not_heard([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
 
 async fn kept([bus, other]: [Arc<dyn Bus>; 2]) -> CheckResult {
     let begin = hear(&*other, None).await?;
-    // It is given up before anything is told.
+    // Dropped before anything is published.
     let given_up = tokio::time::timeout(Duration::from_millis(1), other.hear(Some(begin.cursor)));
     drop(given_up.await);
     bus.publish(SESSION, b"x");

@@ -1,14 +1,14 @@
-//! A clock that tests can turn.
+//! A clock for tests.
 
 use askback_core::ask::Millis;
 use tokio::time::Instant;
 
 use crate::clock::{Clock, millis};
 
-/// A clock that starts on the first of January 2026 and goes with tokio's time.
+/// A clock that starts at 1 January 2026 and follows tokio's time.
 ///
-/// Where that is paused (`#[tokio::test(start_paused = true)]`), `tokio::time::sleep` turns it:
-/// timers, leases and sealed states grow old without anybody waiting.
+/// If that is paused (`#[tokio::test(start_paused = true)]`), `tokio::time::sleep` advances it: timers, leases and
+/// sealed states expire without waiting.
 #[derive(Debug, Clone, Copy)]
 pub struct TestClock {
     started: Instant,
@@ -18,7 +18,7 @@ pub struct TestClock {
 const START: Millis = 1_767_225_600_000;
 
 impl TestClock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     #[must_use]
     pub fn new() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Contracts: the rules that every implementation of a trait must keep to, as a test of them.
+//! Contracts: the rules of a trait, as tests for its implementations.
 
 use std::{fmt, future::Future, pin::Pin};
 
@@ -13,19 +13,19 @@ struct RuleFailure {
 }
 
 impl BrokenContract {
-    /// Returns the rules that are broken, in words.
+    /// Returns the broken rules as messages.
     pub fn rules(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|broken| broken.rule)
     }
 
-    /// Notes what became of a rule: nothing where it is kept, and otherwise what happened instead.
+    /// Records the result of a rule. An error says what happened instead.
     pub fn note(&mut self, rule: &'static str, kept: Result<(), String>) {
         if let Err(how) = kept {
             self.0.push(RuleFailure { rule, how });
         }
     }
 
-    /// Returns itself as an error, if any rule is broken.
+    /// Returns itself as an error if any rule is broken.
     ///
     /// # Errors
     ///
@@ -48,12 +48,12 @@ impl fmt::Display for BrokenContract {
     }
 }
 
-/// Whether a rule is kept; if not, what happened instead.
+/// The result of a rule. An error says what happened instead.
 pub(super) type CheckResult = Result<(), String>;
 
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
-/// Compares what an implementation did with what it must do.
+/// Compares an implementation's result with the expected one.
 pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
     if got == want {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> 
     Err(format!("{what}: {got:?}, not {want:?}"))
 }
 
-/// The rules of a contract: each has its words, the room that it needs if that matters, and its check.
+/// Defines the rules of a contract, each with its text, its check and, if it matters, the room that it needs.
 macro_rules! rules {
     ($of:ty; $($rule:literal $(in $room:expr)? => $check:ident;)*) => {
         const RULES: &[(&str, usize, fn($of) -> super::contract::CheckFuture)] =

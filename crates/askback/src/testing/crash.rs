@@ -1,4 +1,4 @@
-//! A process that ends between an effect and its value.
+//! A process that crashes between an effect and its value.
 
 use std::{
     future::pending,
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreFuture};
 
-/// The crash that is planned for a run, if any.
+/// The planned crash of a run, if any.
 #[derive(Debug)]
 pub struct Crash {
     state: Mutex<State>,
@@ -19,21 +19,21 @@ pub struct Crash {
 
 #[derive(Debug)]
 enum State {
-    /// After so many commits.
+    /// Planned after this many commits.
     Planned(usize),
-    /// In this commit.
+    /// Happened in this commit.
     Happened(FlowId, String),
     Never,
 }
 
-/// A store whose process ends before the value of a commit is kept.
+/// A store whose process crashes before the value of a commit is stored.
 pub struct CrashingStore {
     store: Arc<dyn Store>,
     crash: Arc<Crash>,
 }
 
 impl Crash {
-    /// A crash after so many commits.
+    /// Plans a crash after this many commits.
     #[must_use]
     pub fn new(after: Option<usize>) -> Self {
         Self {
@@ -42,12 +42,12 @@ impl Crash {
         }
     }
 
-    /// Waits until the process has ended.
+    /// Waits for the crash.
     pub async fn happened(&self) {
         self.happened.notified().await;
     }
 
-    /// Whether the process ends before this value is kept.
+    /// Whether the process crashes instead of storing this value.
     fn is_now(&self, flow: FlowId, name: &str) -> bool {
         let mut state = self.lock();
         match &mut *state {
@@ -74,7 +74,7 @@ impl Crash {
 }
 
 impl CrashingStore {
-    /// A store in front of the one that stays.
+    /// Wraps the store that survives the crash.
     pub fn new(store: Arc<dyn Store>, crash: &Arc<Crash>) -> Self {
         let crash = Arc::clone(crash);
         Self { store, crash }
@@ -85,7 +85,7 @@ impl Store for CrashingStore {
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
         Box::pin(async move {
             let claim = self.store.claim(commit).await?;
-            // The retry comes when the lease of the claim is over.
+            // The retry comes after the claim's lease has ended.
             let is_left = claim == Claim::Busy && self.crash.has_left(commit.flow, commit.name);
             Ok(if is_left { Claim::Abandoned } else { claim })
         })

@@ -1,4 +1,4 @@
-//! Fixtures: what each run of a trial begins with.
+//! Fixtures: what each run of a trial starts with.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::server::ServerBuilder;
 
 type CountFn<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
-/// Calls a tool: `server` makes the server, as often as it is started.
+/// Calls a tool. `server` builds the server each time it is started.
 ///
-/// The clock, the keys and, where the server has none, the store are those of the trial.
+/// The trial sets the clock, the keys and, if the server has none, the store.
 pub fn call<S>(server: S, tool: &str, arguments: Value) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
@@ -22,7 +22,7 @@ where
     plain(server).call(tool, arguments)
 }
 
-/// Gets a prompt, as [`call`] calls a tool.
+/// Gets a prompt, like [`call`] for a tool.
 pub fn prompt<S>(server: S, name: &str, arguments: Value) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
@@ -30,7 +30,7 @@ where
     plain(server).prompt(name, arguments)
 }
 
-/// Reads a resource, as [`call`] calls a tool.
+/// Reads a resource, like [`call`] for a tool.
 pub fn read<S>(server: S, uri: &str) -> Trial
 where
     S: Fn() -> ServerBuilder + Send + Sync + 'static,
@@ -42,11 +42,10 @@ fn plain(server: impl Fn() -> ServerBuilder + Send + Sync + 'static) -> Fixture<
     Fixture::new(|| (), move |()| server())
 }
 
-/// The beginning of each run of a trial, such as an empty database, and the server that works with it.
-/// However often the server is started in a run, it is given the same one.
+/// The start of each run of a trial, such as an empty database, and the server that uses it. All server processes of a
+/// run get the same fixture.
 ///
-/// With [`effects`](Fixture::effects), a trial finds an effect that was done twice although every
-/// result is the same.
+/// With [`effects`](Fixture::effects), a trial detects an effect that happened twice even if all results are the same.
 ///
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
@@ -86,7 +85,7 @@ pub struct Fixture<F> {
 }
 
 impl<F: Send + Sync + 'static> Fixture<F> {
-    /// Makes one: `make` is called once for each run, and `server` as often as the server is started.
+    /// Creates a fixture. `make` is called once per run, and `server` each time the server is started.
     pub fn new(
         make: impl Fn() -> F + Send + Sync + 'static,
         server: impl Fn(&F) -> ServerBuilder + Send + Sync + 'static,
@@ -98,24 +97,24 @@ impl<F: Send + Sync + 'static> Fixture<F> {
         }
     }
 
-    /// Sets how the effects of a run are counted, when it has ended: the rows of a table, the mails
-    /// that a stand-in was given. All runs must come to the same number.
+    /// Sets how to count a run's effects when it has ended, such as the rows of a table or the mails sent. All runs
+    /// must have the same number.
     pub fn effects(mut self, count: impl Fn(&F) -> usize + Send + Sync + 'static) -> Self {
         self.effects = Some(Arc::new(count));
         self
     }
 
-    /// Calls a tool, as [`call`](super::call) does.
+    /// Calls a tool, like [`call`](super::call).
     pub fn call(&self, tool: &str, arguments: Value) -> Trial {
         self.trial("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Gets a prompt, as [`prompt`](super::prompt) does.
+    /// Gets a prompt, like [`prompt`](super::prompt).
     pub fn prompt(&self, name: &str, arguments: Value) -> Trial {
         self.trial("prompts/get", json!({"name": name, "arguments": arguments}))
     }
 
-    /// Reads a resource, as [`read`](super::read) does.
+    /// Reads a resource, like [`read`](super::read).
     pub fn read(&self, uri: &str) -> Trial {
         self.trial("resources/read", json!({"uri": uri}))
     }

@@ -1,4 +1,4 @@
-//! A call in a handshake revision: questions are requests of the server.
+//! Calls in handshake revisions: questions are the server's requests.
 
 use askback_core::revision::Revision;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{
     person::{Person, Reaction},
 };
 
-/// Answers that a person is still thinking about.
+/// Pending answers, with the time at which they are sent.
 type Thoughts = Vec<(Instant, Value)>;
 
 pub(super) async fn run(bench: Bench, revision: Revision) -> Run {
@@ -90,7 +90,7 @@ async fn hear(
     }
 }
 
-/// The answer to a question, and when the person has thought of it.
+/// Returns the answer to a question, and when it is sent.
 fn answer(
     run: &mut Run,
     person: &mut Person,
@@ -116,7 +116,7 @@ fn answer(
 }
 
 impl Run {
-    /// Notes a question the script has nothing for.
+    /// Records a question that the script has no answer for.
     pub(super) fn surprised(&mut self, asked: &ReceivedQuestion) {
         let finding = format!(
             "asked {:?} under the key `{}`, to which the person has no answer",

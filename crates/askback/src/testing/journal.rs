@@ -15,10 +15,10 @@ const EXPIRES: Millis = NOW + 86_400_000;
 const CALL: CallId = CallId([1; 16]);
 const SESSION: SessionId = SessionId([2; 16]);
 const REQUEST: [u8; 16] = [3; 16];
-/// The room of a journal in which nothing gets tight, in bytes.
+/// A journal size in bytes that is never reached.
 const AMPLE: usize = 64 << 20;
 
-/// The lease of a process, for ten seconds.
+/// A lease of ten seconds.
 const fn lease(node: u8, now: Millis) -> Lease {
     Lease {
         node: NodeId([node; 8]),
@@ -43,10 +43,10 @@ rules! { [Arc<dyn Journal>; 2];
     "an owner leaves room for others" in 1 << 20 => shared_out;
 }
 
-/// Checks that a journal keeps to the rules of [`Journal`] and of its [module](crate::journal).
+/// Checks that a journal follows the rules of [`Journal`] and of its [module](crate::journal).
 ///
-/// `create` makes an empty journal of at most so many bytes; what it gives opens that journal. Each rule has a journal of
-/// its own, opened twice: one that outlives its process should be opened as another process would.
+/// `create` creates an empty journal with this limit in bytes, and returns a function that opens it. Each rule gets its
+/// own journal, which is opened twice: if the journal outlives its process, open it as another process would.
 ///
 /// # Errors
 ///
@@ -156,7 +156,7 @@ async fn taken_by_an_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRes
     parks(&*journal, request, ParkOutcome::Waiting).await?;
     let want = AnswerOutcome::Taken(taken("first", 1, &[1], 7));
     expect("the answer", answer(&*other, 1, 7, NOW).await?, want)?;
-    // It goes on where it was parked again.
+    // It continues from where it was parked again.
     let again = ParkRequest {
         epoch: 1,
         settled: &[1],
@@ -254,7 +254,7 @@ async fn lost([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(&*journal, second, ParkOutcome::Lost).await?;
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
     answer(&*journal, 0, 7, NOW).await?;
-    // Its process is silent, and another goes on.
+    // Its process stops renewing the lease, and another process continues.
     let later = NOW + 10_000;
     let due = other.due(lease(8, later), later, 9).await.map_err(failed)?;
     expect("calls that are due", due, vec![taken_over("r", 2, &[0], 1)])?;
@@ -298,7 +298,7 @@ async fn goes_on([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         let due = other.due(lease(7, now), now, 9).await.map_err(failed)?;
         expect("calls that are due", due, want)?;
     }
-    // A lease that is renewed is not over.
+    // A renewed lease has not ended.
     other
         .renew(&[(CALL, 1)], NOW + 20_000)
         .await
@@ -463,7 +463,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     expect("its status in another session", task, None)?;
     let kept = answer(&*other, 0, 8, NOW).await?;
     expect("an answer while it works", kept, AnswerOutcome::Kept)?;
-    // A process that keeps the call goes on without its answers.
+    // A process that keeps the call continues without its answers.
     let half = ParkRequest {
         status: Some(b"half"),
         ..begun
@@ -499,7 +499,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     expect("its status", status(&*other).await?, is("cancelled", &[0]))?;
     let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
     expect("calls that its process has lost", lost, vec![(CALL, 0)])?;
-    // What a process had to tell comes late, once the task asks.
+    // A status update that arrives after the task asks is ignored.
     const ASKING: CallId = CallId([4; 16]);
     let asks = ParkRequest {
         call: ASKING,
@@ -521,7 +521,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 
 async fn renewed([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    // It is parked: that is no loss, and it is not worked on.
+    // Parked is not lost, but no process works on it.
     let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
     expect("calls that were lost", lost, Vec::new())?;
     let want = AnswerOutcome::Taken(taken("r", 1, &[0], 1));
@@ -625,7 +625,7 @@ async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
         ..park(&record, &[])
     };
     parks(&*journal, request, ParkOutcome::Waiting).await?;
-    // What is kept of sessions gives way to newer sessions of the same owner.
+    // Notes about sessions make room for newer sessions of the same owner.
     let kept = SessionId([254; 16]);
     let of_other = of_session(kept, Some(Owner([2; 16])));
     journal.note(of_other, b"kept").await.map_err(failed)?;

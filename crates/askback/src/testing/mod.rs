@@ -1,11 +1,9 @@
-//! A scripted person, to test any handler in every revision.
+//! Tests handlers in every revision with a scripted user.
 //!
-//! [`call`], [`prompt`] and [`read`] put a [`Person`] in front of a server and play the whole call
-//! over the wire, as a client would: in the handshake revisions the questions are requests of the
-//! server, in 2026-07-28 they are results and the call is sent again. There, a client carries the
-//! state of the call, and may lose it, change it or send it twice: [`Trouble`] lists what the
-//! person's client gets up to. Every handler runs under the replay check, so that one which asks
-//! something else when it is run again is found out.
+//! [`call`], [`prompt`] and [`read`] run a whole call over the wire, with a [`Person`] who answers. In the handshake
+//! revisions, questions are requests of the server. In 2026-07-28 they are results, and the client repeats the call
+//! with the call's state, which it may lose, change or send twice: [`Trouble`] lists what the test's client does. Every
+//! handler runs with the replay check, which finds handlers that ask something else on a replay.
 //!
 //! ```
 //! use askback::{Ctx, Form, Result, Server, ServerBuilder, Tool, testing::{self, Person}};
@@ -40,19 +38,18 @@
 //! # }
 //! ```
 //!
-//! Tests run on tokio's paused time (`#[tokio::test(start_paused = true)]`), so that a person who
-//! takes an hour takes no time: the server's clock is a [`TestClock`].
+//! Tests run on tokio's paused time (`#[tokio::test(start_paused = true)]`), so waiting for a slow user takes no real
+//! time. The server's clock is a [`TestClock`].
 //!
 //! # Effects
 //!
-//! That every run has the same result does not say that every run did the same. A [`Fixture`] gives each
-//! run what it works with, such as an empty database, and counts the effects there.
+//! Runs with the same result can still have different effects. A [`Fixture`] gives each run its own environment, such
+//! as an empty database, and counts the effects there.
 //!
 //! # Contracts
 //!
-//! The traits that others implement have rules that no type can hold. [`check_store`] runs them
-//! against a [`Store`](crate::store::Store), [`check_transport`] against a maker of
-//! [`Channel`](crate::transport::Channel)s, and each names the rules that are broken.
+//! Some traits have rules that the type system cannot express. [`check_store`] tests a [`Store`](crate::store::Store),
+//! and [`check_transport`] a factory of [`Channel`](crate::transport::Channel)s. Both return the rules that are broken.
 
 mod bench;
 #[cfg(feature = "http-server")]

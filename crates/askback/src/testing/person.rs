@@ -1,4 +1,4 @@
-//! The scripted person who answers questions.
+//! The scripted user.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::report::ReceivedQuestion;
 
-/// A person, a model and a client's roots, as a script.
+/// A script for the user, the model and the client's roots.
 ///
-/// The first answer for a question's key is used first, and the last one for every further time. A
-/// question without an answer in the script is a finding of the [`Report`](super::Report).
+/// The answers for a question's key are used in order, and the last one repeats. A question without an answer in the
+/// script is a finding in the [`Report`](super::Report).
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,28 +32,28 @@ pub struct Person {
 
 #[derive(Debug, Clone)]
 struct Rule {
-    /// The key of the question; any where there is none.
+    /// The key of the question; `None` for any question.
     key: Option<String>,
     reaction: Reaction,
     delay: Duration,
     used: bool,
 }
 
-/// The reaction to a question, and its delay.
+/// The reaction to a question.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
     Result(Value),
-    /// This error; a client of the stateless era does not come back.
+    /// An error. In the stateless era, the client gives up.
     Error {
         code: i64,
         message: String,
     },
-    /// Nothing.
+    /// No answer.
     Silence,
 }
 
 impl Person {
-    /// A person who has nothing to say yet, with a client that supports everything there is.
+    /// Creates an empty script, with a client that supports everything.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -66,57 +66,57 @@ impl Person {
         }
     }
 
-    /// Fills in the form of this key.
+    /// Fills in the form with this key.
     #[must_use]
     pub fn answer(self, key: &str, content: Value) -> Self {
         self.does(Some(key), accept(content))
     }
 
-    /// Fills in the next form for whose key the script has nothing.
+    /// Fills in the next form whose key has no answer in the script.
     #[must_use]
     pub fn answer_next(self, content: Value) -> Self {
         self.does(None, accept(content))
     }
 
-    /// Agrees to open the link of this key.
+    /// Agrees to open the link with this key.
     #[must_use]
     pub fn agree(self, key: &str) -> Self {
         self.does(Some(key), Reaction::Result(json!({"action": "accept"})))
     }
 
-    /// Says no to the question of this key.
+    /// Declines the question with this key.
     #[must_use]
     pub fn decline(self, key: &str) -> Self {
         self.refuse(key, "decline", "person")
     }
 
-    /// Says no to the question of this key, and why.
+    /// Declines the question with this key, with a reason.
     #[must_use]
     pub fn decline_because(self, key: &str, reason: &str) -> Self {
         let result = json!({"action": "decline", "_meta": {"dev.askback/reason": reason}});
         self.does(Some(key), Reaction::Result(result))
     }
 
-    /// Leaves the question of this key without choosing.
+    /// Cancels the question with this key.
     #[must_use]
     pub fn cancel(self, key: &str) -> Self {
         self.refuse(key, "cancel", "person")
     }
 
-    /// Has the client decline the question of this key by itself, as clients do without a person.
+    /// Has the client decline the question with this key by itself, as clients without a user do.
     #[must_use]
     pub fn decline_by_client(self, key: &str) -> Self {
         self.refuse(key, "decline", "client")
     }
 
-    /// Leaves the question of this key unanswered. In 2026-07-28 the client gives up after ten
-    /// minutes and comes back without the answer; asked once more, it stays away.
+    /// Leaves the question with this key unanswered. In 2026-07-28 the client waits ten minutes and then sends the call
+    /// again without the answer. If it is asked again, it gives up.
     #[must_use]
     pub fn silent(self, key: &str) -> Self {
         self.does(Some(key), Reaction::Silence)
     }
 
-    /// Has a model answer the sampling question of this key.
+    /// Has the model answer the sampling request with this key.
     #[must_use]
     pub fn reply(self, key: &str, text: &str) -> Self {
         let result = json!({
@@ -128,7 +128,7 @@ impl Person {
         self.does(Some(key), Reaction::Result(result))
     }
 
-    /// Names these folders when asked for roots.
+    /// Sets the client's roots.
     #[must_use]
     pub fn roots<'a>(self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let roots = uris.into_iter().map(|uri| json!({"uri": uri}));
@@ -136,21 +136,21 @@ impl Person {
         self.does(Some("roots"), Reaction::Result(result))
     }
 
-    /// Answers the question of this key with this result, whatever it is.
+    /// Answers the question with this key with any result.
     #[must_use]
     pub fn result(self, key: &str, result: Value) -> Self {
         self.does(Some(key), Reaction::Result(result))
     }
 
-    /// Has the client answer the question of this key with an error. In 2026-07-28 a client cannot
-    /// say so, and does not come back.
+    /// Has the client answer the question with this key with an error. In 2026-07-28 a client cannot send one, and
+    /// gives up instead.
     #[must_use]
     pub fn error(self, key: &str, code: i64, message: &str) -> Self {
         let message = message.to_owned();
         self.does(Some(key), Reaction::Error { code, message })
     }
 
-    /// Takes this long over what was said last.
+    /// Delays the last answer by this time.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         if let Some(rule) = self.rules.last_mut() {
@@ -159,7 +159,7 @@ impl Person {
         self
     }
 
-    /// Uses a client that supports this and nothing else: the JSON of `ClientCapabilities`.
+    /// Sets the client's only capabilities, as the JSON of `ClientCapabilities`.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
@@ -192,8 +192,7 @@ impl Person {
         Some((reaction, rule.delay))
     }
 
-    /// Says no, and whose no it is: a script answers faster than a person, and the time that it takes
-    /// must not decide.
+    /// Declines, and says whether the user or the client did. A script answers too fast to tell by the time.
     fn refuse(self, key: &str, action: &str, by: &str) -> Self {
         let result = json!({"action": action, "_meta": {"dev.askback/answered-by": by}});
         self.does(Some(key), Reaction::Result(result))
@@ -220,8 +219,8 @@ fn accept(content: Value) -> Reaction {
     Reaction::Result(json!({"action": "accept", "content": content}))
 }
 
-/// A revision without a choice of several asks for each option by itself, and the script says it as
-/// the handler's form does.
+/// Adapts an answer to a revision without multiple choice, which asks for each option separately. The script answers
+/// the handler's form.
 fn fitted(mut result: Value, asked: &ReceivedQuestion) -> Value {
     let fields = asked.params["requestedSchema"]["properties"].as_object();
     if let (Some(content), Some(fields)) = (result["content"].as_object_mut(), fields) {

@@ -7,42 +7,41 @@ use serde_json::Value;
 
 use super::Trouble;
 
-/// The outcome of a call in every revision, and under every trouble.
+/// The outcome of a call in every revision and with every trouble.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// One run each.
+    /// One entry per run.
     pub runs: Vec<Run>,
 }
 
 /// One call, from its request to its end.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The revision it was made in.
+    /// The revision of the call.
     pub revision: Revision,
-    /// The trouble that its client made.
+    /// The trouble of its client.
     pub trouble: Trouble,
-    /// The questions to the person, in order.
+    /// The questions to the user, in order.
     pub questions: Vec<ReceivedQuestion>,
     /// How often the client sent the call: once in the handshake revisions.
     pub rounds: u32,
-    /// How it ended.
+    /// How the call ended.
     pub ended: CallEnd,
     /// The notifications to the client.
     pub notifications: Vec<ReceivedNotification>,
-    /// The findings, in words: where the handler is not safe to run again, and questions that the
-    /// script has no answer for.
+    /// The findings: why the handler is not safe to run again, and questions that the script has no answer for.
     pub findings: Vec<String>,
-    /// How many effects it had, where a [`Fixture`](super::Fixture) counts them.
+    /// The number of effects, if a [`Fixture`](super::Fixture) counts them.
     pub effects: Option<usize>,
     pub(super) has_crashed: bool,
 }
 
-/// A question, as the client got it.
+/// A question, as the client received it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedQuestion {
-    /// Its key.
+    /// The key of the question.
     pub key: String,
-    /// Its method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// The method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
     /// The parameters of the question.
     pub params: Value,
@@ -55,29 +54,28 @@ pub enum CallEnd {
     Result(Value),
     /// With this JSON-RPC error.
     Error {
-        /// Its code.
+        /// The error code.
         code: i64,
-        /// Its message.
+        /// The error message.
         message: String,
-        /// Its data; `null` where there is none.
+        /// The error data; `null` if there is none.
         data: Value,
     },
-    /// The client stayed away: its person said nothing, refused, or was asked what they have no
-    /// answer for.
+    /// The client gave up: the user did not answer, refused, or had no answer in the script.
     Abandoned,
 }
 
 /// A notification to the client during the call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReceivedNotification {
-    /// A log line: its level and what it says.
+    /// A log message: its level and data.
     Log(String, Value),
-    /// How far the work has come, and in which words.
+    /// A progress value and its message.
     Progress(f64, Option<String>),
 }
 
 impl Report {
-    /// The run in this revision, without trouble.
+    /// Returns the run in this revision, without trouble.
     ///
     /// # Panics
     ///
@@ -92,14 +90,14 @@ impl Report {
         found.unwrap_or_else(|| panic!("no run in {revision}"))
     }
 
-    /// Makes sure that the call went the same way in every revision and under every trouble: the
-    /// same questions, the same end, as many effects, nothing that should not have happened. A revision that lacks
-    /// a kind of question which others asked is left out. A run in which the server crashed may end in another
-    /// way, but has no more effects. Gives the run in the newest revision.
+    /// Asserts that the call was the same in every revision and with every trouble: the same questions, the same end,
+    /// the same number of effects, and no findings. A revision is skipped if it lacks a kind of question that others
+    /// asked. A run with a crash may end differently, but must not have more effects. Returns the run in the newest
+    /// revision.
     ///
     /// # Panics
     ///
-    /// If the runs differ; the message shows how.
+    /// If the runs differ. The message shows how.
     #[track_caller]
     pub fn assert_same(&self) -> &Run {
         let kinds: BTreeSet<Sort> = self.runs.iter().flat_map(Run::sorts).collect();
@@ -122,7 +120,7 @@ impl Report {
 }
 
 impl Run {
-    /// The texts of the result, one content block a line, or the words of the error.
+    /// Returns the result's texts, one content block per line, or the error message.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.ended {
@@ -132,7 +130,7 @@ impl Run {
         }
     }
 
-    /// The result as it came; `null` where the call ended without one.
+    /// Returns the unparsed result; `null` if there is none.
     #[must_use]
     pub fn result(&self) -> &Value {
         match &self.ended {
@@ -141,7 +139,7 @@ impl Run {
         }
     }
 
-    /// Whether the call ended with an error, or a tool said that it failed.
+    /// Whether the call ended with an error, or the tool reported one.
     #[must_use]
     pub fn is_error(&self) -> bool {
         match &self.ended {
@@ -151,13 +149,13 @@ impl Run {
         }
     }
 
-    /// The keys of the questions, in order.
+    /// Returns the keys of the questions, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<&str> {
         self.questions.iter().map(|asked| &*asked.key).collect()
     }
 
-    /// The words of the questions, in order.
+    /// Returns the messages of the questions, in order.
     #[must_use]
     pub fn messages(&self) -> Vec<&str> {
         self.questions
@@ -170,7 +168,7 @@ impl Run {
         self.questions.iter().map(ReceivedQuestion::sort)
     }
 
-    /// Everything that should not have happened.
+    /// Returns all problems of the run.
     fn complaints(&self) -> Vec<String> {
         let findings = self.findings.iter();
         findings
@@ -203,8 +201,8 @@ impl Run {
         );
     }
 
-    /// Keys and words of the questions, in an order of their own: in which order the questions of
-    /// parallel branches come depends on how fast each is answered.
+    /// Returns the keys and messages of the questions, sorted, because the order of concurrent questions depends on
+    /// when each is answered.
     fn sorted_questions(&self) -> Vec<(&str, &str)> {
         let mut questions: Vec<_> = self
             .questions
@@ -226,7 +224,7 @@ impl fmt::Display for Run {
 }
 
 impl ReceivedQuestion {
-    /// Its words.
+    /// Returns the message of the question.
     #[must_use]
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
@@ -241,8 +239,7 @@ impl ReceivedQuestion {
 }
 
 impl CallEnd {
-    /// Returns the part that must be the same in every revision: without `_meta`, hints and words
-    /// about the result as a message.
+    /// Returns the part that must be the same in every revision: without `_meta`, hints and the text about the result.
     pub(super) fn essence(&self) -> Value {
         match self {
             Self::Result(result) => {
@@ -260,7 +257,7 @@ impl CallEnd {
     }
 }
 
-/// The kinds of questions that revisions tell apart.
+/// The kinds of questions that not all revisions have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
     Elicitation,

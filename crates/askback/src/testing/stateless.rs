@@ -1,4 +1,4 @@
-//! A call in the stateless era: questions are results, and the call is sent again.
+//! Calls in the stateless era: questions are results, and the call is sent again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,10 +18,10 @@ use super::{
 /// More rounds than a server may ask for.
 const ROUNDS: u32 = 64;
 
-/// The pause before a call is sent again that only wants to be sent again.
+/// The pause before a call is repeated that has no questions.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The message of every server for a state it cannot accept.
+/// Every server's message for a state that it rejects.
 const REFUSED: &str = "Invalid or expired requestState";
 
 pub(super) async fn run(bench: Bench, revision: Revision, trouble: Trouble) -> Run {
@@ -41,7 +41,7 @@ struct Client {
     sent: Vec<RoundRecord>,
 }
 
-/// A round that was sent, and what came of it.
+/// A round that was sent, and its response.
 struct RoundRecord {
     params: Value,
     response: Response,
@@ -51,11 +51,11 @@ struct RoundRecord {
 #[derive(Default)]
 struct Response {
     message: Value,
-    /// The questions in the order in which they are asked, which a JSON value does not keep.
+    /// In the order in which they are asked, which a JSON value does not keep.
     questions: OrderedMap<Value>,
 }
 
-/// The person's answers to the questions of a round.
+/// The user's answers in a round.
 enum Round {
     Answered(Map<String, Value>),
     Left,
@@ -100,7 +100,7 @@ impl Client {
         self.run
     }
 
-    /// Sends one round, with the trouble there is to be.
+    /// Sends one round, with the trouble of the run.
     async fn send_round(&mut self, round: u32, params: &Value) -> Response {
         if is_first(params) {
             return self.send(params).await;
@@ -168,7 +168,7 @@ impl Client {
         self.wire.request(self.bench.method, params).await
     }
 
-    /// The responses to these requests, in their order.
+    /// Receives the responses to these requests, in the order of the ids.
     async fn hear<const N: usize>(&mut self, ids: [u64; N]) -> Vec<Response> {
         let mut responses: [Option<Response>; N] = [const { None }; N];
         while responses.iter().any(Option::is_none) {
@@ -189,7 +189,7 @@ impl Client {
             .collect()
     }
 
-    /// Has the person answer the questions of a round; all of them, before the client goes on.
+    /// Answers all questions of a round before the client continues.
     async fn answer(&mut self, questions: OrderedMap<Value>) -> Round {
         let mut answers = Map::new();
         let mut longest = Duration::ZERO;
@@ -228,13 +228,13 @@ impl Client {
         Round::Answered(answers)
     }
 
-    /// Sends every round again, which must come to what it came to.
+    /// Repeats every round, and checks that each has the same outcome.
     async fn go_back(&mut self) {
         if self.run.trouble != Trouble::Again {
             return;
         }
         for (round, sent) in (1..).zip(std::mem::take(&mut self.sent)) {
-            // Later, another answer may be right: timers have run out, or the state is too old.
+            // Later, another response may be correct, because timers or the state may have expired.
             let is_later = sent.at.elapsed() >= Duration::from_secs(1);
             if is_first(&sent.params) || is_later {
                 continue;
@@ -284,8 +284,7 @@ impl Response {
         error["code"] == INVALID_PARAMS && error["message"] == REFUSED
     }
 
-    /// Returns the part in which two responses to one round must agree: the same questions, or the
-    /// same end.
+    /// Returns the part that must be the same in two responses to one round: the questions, or the end of the call.
     fn outcome(&self) -> Value {
         if self.asks() {
             json!({"asking": self.message["result"]["inputRequests"]})
@@ -295,12 +294,12 @@ impl Response {
     }
 }
 
-/// Whether a round is the call's first: it answers nothing.
+/// Whether a round is the call's first, without answers.
 fn is_first(params: &Value) -> bool {
     params["requestState"].is_null() && params["inputResponses"].is_null()
 }
 
-/// A state with one character changed, another one in each round.
+/// Changes one character of the state, a different one in each round.
 fn altered(state: &Value, round: u32) -> String {
     let state = state.as_str().unwrap_or_default();
     let at = (round as usize).wrapping_mul(0x9e37) % state.len().max(1);
@@ -312,7 +311,7 @@ fn altered(state: &Value, round: u32) -> String {
     state.chars().enumerate().map(change).collect()
 }
 
-/// The same round, of a request that was never made.
+/// Returns the same round for a request that was never made.
 fn of_another_request(params: &Value) -> Value {
     let mut other = params.clone();
     if other["uri"].is_string() {

@@ -13,9 +13,9 @@ const NOW: Millis = 1_800_000_000_000;
 const LEASE: Duration = Duration::from_secs(60);
 const LEASE_END: Millis = NOW + 60_000;
 const EXPIRES: Millis = NOW + 86_400_000;
-/// The longest value of a commit, in bytes.
+/// The maximum value of a commit, in bytes.
 const VALUE: usize = 100_000;
-/// The room of a store in which nothing gets tight, in bytes.
+/// A store size in bytes that is never reached.
 const AMPLE: usize = 64 << 20;
 
 rules! { [Arc<dyn Store>; 2];
@@ -34,12 +34,11 @@ rules! { [Arc<dyn Store>; 2];
     "a state larger than its room is refused" in 10_000 => states_are_bounded;
 }
 
-/// Checks that a store keeps to the rules of [`Store`] and of its [module](crate::store).
+/// Checks that a store follows the rules of [`Store`] and of its [module](crate::store).
 ///
-/// `create` makes an empty store of at most so many bytes for claims, and as many for states; what it
-/// gives opens that store. Each rule has a store of its own, opened twice: a store that outlives its
-/// process should be opened as another process would. The rule on claims at the same time needs a
-/// runtime with several threads to be worth something.
+/// `create` creates an empty store with this limit in bytes for claims, and again for states, and returns a function
+/// that opens it. Each rule gets its own store, which is opened twice: if the store outlives its process, open it as
+/// another process would. Use a multi-threaded runtime, because one rule makes claims concurrently.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -75,7 +74,7 @@ where
     broken.into_result()
 }
 
-/// A claim of nobody known.
+/// A claim without an owner.
 fn request(name: &str) -> ClaimRequest<'_> {
     ClaimRequest {
         owner: None,
@@ -88,7 +87,7 @@ fn request(name: &str) -> ClaimRequest<'_> {
     }
 }
 
-/// A state of nobody known.
+/// A state without an owner.
 fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
     PutRequest {
         owner: None,
@@ -110,7 +109,7 @@ async fn claims(
     expect(&format!("{what} of `{name}`"), brief(&got), brief(&want))
 }
 
-/// An outcome in a sentence: of a long value, its length.
+/// Describes an outcome; a long value is given as its length.
 fn brief(claim: &Claim) -> String {
     match claim {
         Claim::Done(value) if value.len() > 32 => format!("Done({} bytes)", value.len()),
@@ -133,7 +132,7 @@ async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> Ch
     )
 }
 
-/// Compares the error of something that must fail with the one it must fail with.
+/// Checks that an operation failed with the expected error.
 fn refused<T>(
     what: &str,
     got: Result<T, StoreError>,
@@ -156,7 +155,7 @@ async fn granted_once([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     claims("the second", &*store, request("book"), Claim::Busy).await?;
     let reopened = "one by the store opened again";
     claims(reopened, &*other, request("book"), Claim::Busy).await?;
-    // Flows and names are apart, whatever stands in a name.
+    // Flows and names are separate, whatever characters a name has.
     let other_flow = FlowId([2; 16]);
     let apart = [
         (other_flow, "book"),
@@ -232,7 +231,7 @@ async fn leases_end([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
         (LEASE_END, Claim::Abandoned),
         (EXPIRES + 1, Claim::Abandoned),
         (Millis::MAX, Claim::Abandoned),
-        // To ask is not to change.
+        // Asking does not change the claim.
         (NOW, Claim::Busy),
     ] {
         let request = ClaimRequest {
@@ -258,7 +257,7 @@ async fn one_value([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     })?;
     claims("the first claim", &*store, request("book"), Claim::Granted).await?;
     finishes(&*store, "book", b"1").await?;
-    // The first attempt may have failed after it was written.
+    // The first attempt may have failed after the value was written.
     finishes(&*store, "book", b"1").await?;
     let second = store.finish(FLOW, "book", b"2").await;
     refused("a second value", second, "Finished", |error| {
@@ -376,7 +375,7 @@ async fn claims_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     full("a fourth", store.claim(small("d", NOW)).await)?;
     let known = "one that is known";
     claims(known, &*store, small("a", NOW), Claim::Busy).await?;
-    // States have room of their own.
+    // States have a separate limit.
     store.put(state(1, &[1; 15_000])).await.map_err(failed)?;
     for name in ["a", "b"] {
         finishes(&*store, name, &[1; 5000]).await?;
@@ -411,7 +410,7 @@ async fn claims_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
         }
         claimed
     };
-    // Ten owners who take what they can; each gets something, and none gets everything.
+    // Ten owners take all they can. Each one gets some room, and none gets all of it.
     for number in 1..=10 {
         let mut taken = 0_usize;
         let last = loop {
@@ -451,13 +450,13 @@ async fn states_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
         Ok::<_, String>(kept.is_some())
     };
     put(owner(0), 0, NOW + 1).await?;
-    // An eighth of the room holds six.
+    // An eighth of the room holds six states.
     for turn in 1..=20 {
         put(owner(1), turn, EXPIRES + u64::from(turn)).await?;
     }
     expect("the latest of an owner is kept", kept(20).await?, true)?;
     expect("their oldest is kept", kept(1).await?, false)?;
-    // Who is not known has no share, and gives way to others where there is no room.
+    // States without an owner have no share, and are removed first if the store is full.
     for turn in 21..=120 {
         put(None, turn, EXPIRES + u64::from(turn)).await?;
     }

@@ -8,15 +8,15 @@ use tokio::{task::yield_now, time::timeout};
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::transport::{Channel, Receiver, Sender};
 
-/// The longest message of a channel that is checked, in bytes.
+/// The maximum message size of the tested channel, in bytes.
 const MAX: usize = 64 << 10;
-/// How long each rule may take.
+/// The time limit for each rule.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a sender does not go on before it is taken to wait.
+/// A sender that makes no progress for this long is considered blocked.
 const WAITS: Duration = Duration::from_millis(100);
-/// How many messages of the greatest length nobody can have room for, but who keeps them all.
+/// More messages of the maximum size than a channel may buffer.
 const TOO_MANY: usize = 1024;
-/// How often something is sent to an end that is gone.
+/// How often to send to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
 rules! { [Channel; 2];
@@ -30,11 +30,11 @@ rules! { [Channel; 2];
     "a receiver may give up and receive again" => given_up;
 }
 
-/// Checks that a transport carries messages as a [`Channel`] promises: whole, in order, to the end,
-/// and not more than somebody receives.
+/// Checks that a transport carries messages as a [`Channel`] promises: complete, in order, to the end, and without
+/// buffering more than the receiver reads.
 ///
-/// `connect` opens a connection for messages of at most so many bytes, and gives both of its ends. Each
-/// rule has one of its own. Time must not be paused: it would be over before a socket is ready.
+/// `connect` opens a connection for messages with this limit in bytes, and returns both ends. Each rule gets its own
+/// connection. Do not pause tokio's time: timeouts would fire before a socket is ready.
 ///
 /// ```
 /// use askback::{testing::check_transport, transport::lines};
@@ -73,7 +73,7 @@ where
     broken.into_result()
 }
 
-/// A message, other than the one of any other number.
+/// Returns a message that is different for each number.
 fn message(number: usize) -> Value {
     json!({
         "id": number,
@@ -109,7 +109,7 @@ async fn receives(receiver: &mut Receiver, want: Option<Value>) -> CheckResult {
 
 async fn send(sender: &mut Sender, number: usize) -> CheckResult {
     let message = message(number);
-    // White space between the parts of a message may hold line breaks.
+    // White space between the parts of a message may contain line breaks.
     let text = if number.is_multiple_of(2) {
         serde_json::to_vec(&message)
     } else {
@@ -175,7 +175,7 @@ async fn longest([here, there]: [Channel; 2]) -> CheckResult {
 async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
-        // The connection may end over it.
+        // The connection may end because of it.
         let _ = sender.send(message_of(MAX + 5000)).await;
         let _ = send(&mut sender, 1).await;
         Ok(())

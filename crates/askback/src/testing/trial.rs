@@ -1,4 +1,4 @@
-//! A call that is tried out.
+//! A call that is tested with a scripted user.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::store::MemoryStore;
 
-/// A call that is tried out with a person in front of it.
+/// A call that is tested with a scripted user.
 #[derive(Clone)]
 #[must_use = "a trial begins when its revision is chosen"]
 pub struct Trial {
@@ -44,14 +44,14 @@ impl Trial {
         }
     }
 
-    /// Puts this person in front of it. Without one, nobody answers anything.
+    /// Sets the user. By default, no question is answered.
     pub fn with(mut self, person: Person) -> Self {
         self.person = person;
         self
     }
 
-    /// Makes the call as this principal, whom the server's own authentication would have identified.
-    /// Without one, the server does not know who calls.
+    /// Makes the call as this principal, as if the server's authentication had identified it. By default, the caller is
+    /// not authenticated.
     pub fn as_principal(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
@@ -66,7 +66,7 @@ impl Trial {
         self.run(revision, Trouble::None).await
     }
 
-    /// Makes the call in 2026-07-28, with trouble.
+    /// Makes the call in 2026-07-28, with this trouble.
     ///
     /// # Panics
     ///
@@ -75,11 +75,10 @@ impl Trial {
         self.run(Revision::LATEST, trouble).await
     }
 
-    /// Makes the call in every revision and under every trouble: with a [crash](Trouble::Crash) at each of its
-    /// commits.
+    /// Makes the call in every revision and with every trouble, with a [crash](Trouble::Crash) at each of its commits.
     ///
-    /// It compares questions, results and the values of steps. An effect in plain code that happens twice is found
-    /// only if a [`Fixture`](super::Fixture) counts it.
+    /// This compares questions, results and the values of steps. A repeated effect in plain code is only found if a
+    /// [`Fixture`](super::Fixture) counts it.
     ///
     /// # Panics
     ///

@@ -2,31 +2,31 @@
 
 use std::fmt;
 
-/// The trouble that the client of a call makes, or its server. Only in 2026-07-28, where the client carries
-/// the call's state, can there be any.
+/// Trouble that the client of a call or its server makes. It only exists in 2026-07-28, because there the client
+/// carries the call's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trouble {
-    /// Nothing.
+    /// No trouble.
     None,
-    /// It reaches another process in every round: the server is started anew between any two, with
-    /// the same keys, and with the same store unless that is in memory.
+    /// Every round goes to another process: the server is restarted between rounds, with the same keys, and with the
+    /// same store unless that is in memory.
     Restart,
-    /// It sends every round twice at once.
+    /// The client sends every round twice at once.
     Twice,
-    /// When the call is over, it sends again those rounds of its last second that carried a state.
+    /// After the call, the client repeats the rounds of the last second that carried a state.
     Again,
-    /// It changes the state before it sends it as it was.
+    /// The client sends a modified state before the correct one.
     Forgery,
-    /// It sends the state with another request before it sends it with the right one.
+    /// The client sends the state with another request before the right one.
     Stranger,
-    /// The process is killed after the effect of a [commit](crate::Ctx::commit) and before its value is kept;
-    /// the client sends the round again, to another process. So many commits have been made before: 0 is the
-    /// first of the call. Without that commit, there is no crash.
+    /// The process is killed after the effect of a [commit](crate::Ctx::commit) and before its value is stored. Then
+    /// the client sends the round again, to another process. The number is the commit's position in the call, from 0.
+    /// If there is no such commit, there is no crash.
     Crash(usize),
 }
 
 impl Trouble {
-    /// All there are, the first being none. Of the crashes, that at the first commit.
+    /// All troubles, with `None` first. `Crash` is included with the first commit.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Restart,

@@ -1,4 +1,4 @@
-//! A client that is nothing but its messages.
+//! A client for raw messages.
 
 use askback_core::{ask::Principal, revision::Revision};
 use serde_json::{Value, json};
@@ -9,10 +9,9 @@ use crate::{
     transport::{self, Receiver, Sender},
 };
 
-/// A connection to a server in memory, over which any JSON can be said.
+/// A connection to a server in memory, over which any JSON can be sent.
 ///
-/// For tests of what goes over the wire; dropping it kills the server's side, with every call on
-/// it.
+/// Use it to test what goes over the wire. Dropping it kills the server's side, with all its calls.
 ///
 /// ```
 /// use askback::{Result, Revision, Server, Tool, testing::Wire};
@@ -40,13 +39,13 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects to a server. Needs a tokio runtime.
+    /// Connects to a server. Must be called within a tokio runtime.
     #[must_use]
     pub fn connect(server: &Server) -> Self {
         Self::to(server, None)
     }
 
-    /// Connects to a server as this principal. Needs a tokio runtime.
+    /// Connects to a server as this principal. Must be called within a tokio runtime.
     #[must_use]
     pub fn connect_as(server: &Server, principal: Principal) -> Self {
         Self::to(server, Some(principal))
@@ -68,12 +67,12 @@ impl Wire {
         }
     }
 
-    /// Sends a message. One that a server does not take any more is lost, as on any wire.
+    /// Sends a message. If the server does not read it any more, it is lost.
     pub async fn say(&mut self, message: &Value) {
         let _ = self.sender.send(message.to_string().into_bytes()).await;
     }
 
-    /// Sends a request with an id of its own, which is given back.
+    /// Sends a request with a new id, and returns the id.
     pub async fn request(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
@@ -82,18 +81,18 @@ impl Wire {
         id
     }
 
-    /// The next message of the server; `None` once it is gone. Cancel safe.
+    /// Receives the server's next message; `None` once the server is gone. Cancel safe.
     pub async fn hear(&mut self) -> Option<Value> {
         let message = self.receive().await?;
         serde_json::from_slice(&message).ok()
     }
 
-    /// The next message as it came.
+    /// Receives the next message, unparsed.
     pub(super) async fn receive(&mut self) -> Option<Vec<u8>> {
         self.receiver.receive().await.ok().flatten()
     }
 
-    /// Opens a session of a handshake revision, and gives what the server answers.
+    /// Opens a session of a handshake revision, and returns the server's response.
     pub async fn initialize(&mut self, revision: Revision, capabilities: &Value) -> Value {
         let params = json!({
             "protocolVersion": revision.as_str(),
@@ -114,8 +113,7 @@ impl Drop for Wire {
     }
 }
 
-/// The params of a request of the stateless era: with all that its `_meta` must say, and the wish
-/// to hear everything.
+/// Returns the parameters of a stateless request, with the required `_meta`, and all notifications enabled.
 pub(super) fn stateless(
     revision: Revision,
     capabilities: &Value,
