@@ -1,6 +1,6 @@
-//! Names written in another case.
+//! Conversion of names between cases.
 
-/// A way to write a name of several words.
+/// The case of a name with several words.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
     Lower,
@@ -13,7 +13,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// Every case by its own name, as `rename_all` takes it.
+    /// All cases with their names for `rename_all`.
     pub(crate) const NAMES: [(&'static str, Self); 7] = [
         ("lowercase", Self::Lower),
         ("UPPERCASE", Self::Upper),
@@ -24,7 +24,7 @@ impl Case {
         ("PascalCase", Self::Pascal),
     ];
 
-    /// The name in this case.
+    /// Converts a name to this case.
     pub(crate) fn write(self, name: &str) -> String {
         let words = words(name);
         match self {
@@ -42,18 +42,18 @@ impl Case {
     }
 }
 
-/// The name as a person would write it: `NoPreference` is "No preference".
+/// Converts a name to a sentence: `NoPreference` becomes "No preference".
 pub(crate) fn sentence(name: &str) -> String {
     capitalized(&words(name).join(" "))
 }
 
-/// The words of a name, in lower case.
+/// Splits a name into lower-case words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = '_';
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
-        // `HTMLPage` is "html page": the last capital of a row begins the next word.
+        // `HTMLPage` is "html page": the last capital of a sequence begins the next word.
         let next_is_lower = chars.peek().is_some_and(|next| next.is_lowercase());
         let begins = c.is_uppercase() && (!before.is_uppercase() || next_is_lower) && before != '_';
         if begins || c == '_' {

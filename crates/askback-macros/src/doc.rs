@@ -1,8 +1,8 @@
-//! Doc comments, which say for people what their item is.
+//! Doc comments.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The text of the doc comments: lines joined, paragraphs kept apart.
+/// Returns the text of the doc comments, with lines joined and paragraphs separated.
 pub(crate) fn doc_comment(attributes: &[Attribute]) -> Option<String> {
     let mut text = String::new();
     let mut paragraph_ends = false;

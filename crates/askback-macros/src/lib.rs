@@ -1,4 +1,4 @@
-//! Macros of askback: sugar over what can be written by hand.
+//! Macros for askback. Everything they generate can be written by hand.
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -9,31 +9,31 @@ mod doc;
 mod form;
 mod meta;
 
-/// Makes a form of a struct, or a choice of an enum.
+/// Makes a struct a form, or an enum a choice.
 ///
-/// A struct with named fields becomes a form: its fields are asked in order, under their names,
-/// with their doc comments as descriptions. A field is a `String`, a number, a `bool`, a `Date`, a
-/// `Timestamp`, an enum that derives `Form`, or a `Vec` of such an enum. An `Option` may be left
-/// out, and so may a field with a default, which is then read as that; all others are required.
+/// A struct with named fields becomes a form: its fields are asked in order, with their names, and with their doc
+/// comments as descriptions. A field is a `String`, a number, a `bool`, a `Date`, a `Timestamp`, an enum that derives
+/// `Form`, or a `Vec` of such an enum. `Option` fields are optional, and so are fields with a default, which is then
+/// the value. All others are required.
 ///
-/// An enum without fields becomes a choice: its variants are the options, their names in snake
-/// case the values. It is a field of a form, or asked for by itself: `ctx.elicit::<Room>(..)`.
+/// An enum without fields becomes a choice. Its variants are the options, with their names in snake case as values. It
+/// can be a field of a form, or a question of its own: `ctx.elicit::<Room>(..)`.
 ///
 /// # Attributes
 ///
-/// All are written in `#[form(...)]`.
+/// All are written inside `#[form(...)]`.
 ///
 /// | on | attribute | meaning |
 /// |---|---|---|
-/// | struct, enum | `key = "contact"` | the key under which the form is asked; else the type's name in snake case |
-/// | struct, enum | `message = "Who is travelling?"` | what is asked where nothing else is said, by an `Ask` parameter; else the type's doc comment |
-/// | struct, enum | `rename_all = "camelCase"` | how names are written |
-/// | struct, enum | `crate = "my_askback"` | where askback is, if it goes by another name |
-/// | enum, field | `enum_names` | titles are written as `enumNames` |
-/// | text, number | `not_secret` | no secret is asked for, although the words look like it; without it, such a field does not compile |
-/// | field, variant | `title = "Full name"` | what a person reads instead of the name |
+/// | struct, enum | `key = "contact"` | the key of the question; default: the type's name in snake case |
+/// | struct, enum | `message = "Who is travelling?"` | the question, unless the code sets another one, as an `Ask` parameter can; default: the type's doc comment |
+/// | struct, enum | `rename_all = "camelCase"` | the case of names |
+/// | struct, enum | `crate = "my_askback"` | the path of askback, if it is renamed |
+/// | enum, field | `enum_names` | writes titles as `enumNames` |
+/// | text, number | `not_secret` | allows a field whose words look like a secret; it does not compile otherwise |
+/// | field, variant | `title = "Full name"` | the display name |
 /// | field, variant | `rename = "fullName"` | the name, or the value |
-/// | field | `description = "…"` | instead of the doc comment |
+/// | field | `description = "…"` | replaces the doc comment |
 /// | field | `default = 7` | an expression of the field's type |
 /// | number | `min = 1`, `max = 30` | bounds |
 /// | text | `min_length = 1`, `max_length = 100` | bounds in characters |
@@ -46,23 +46,22 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
     finish(form::derive(&input, form::FormFiller::Person))
 }
 
-/// Makes a tool of an async function.
+/// Makes an async function a tool.
 ///
-/// A server takes it by its name, `Server::new(..).tool(book_holiday)`, since that is now a
-/// function that gives the tool: `book_holiday()` is a `Tool` to say more of. The doc comment is
-/// the tool's description. Within its module the function itself is still
-/// there, for tests, as `book_holiday::call(..)`.
+/// Pass it to the server by its name, `Server::new(..).tool(book_holiday)`. The macro replaces the function with one
+/// that returns the tool: `book_holiday()` is a `Tool` that you can configure further. The doc comment is the tool's
+/// description. The original function is available in its module, for tests, as `book_holiday::call(..)`.
 ///
-/// A parameter of a plain type (`String`, a number, `bool`, `Date`, `Timestamp`, `Option`, `Vec`) is an
-/// argument of that name: a field of the form that describes the arguments. `#[arg(...)]` says of it what
-/// `#[form(...)]` says of a field ([`macro@Form`]), and its doc comment is its description; both also
-/// make an argument of a type that the macro does not know, such as a choice: `#[arg] seat: Seat`.
+/// A parameter of a plain type (`String`, a number, `bool`, `Date`, `Timestamp`, `Option`, `Vec`) is an argument with
+/// its name: a field of the arguments' form. `#[arg(...)]` takes the same attributes as `#[form(...)]` for a field
+/// ([`macro@Form`]), and the doc comment is the description. Either one also makes a type that the macro does not know
+/// an argument, such as a choice: `#[arg] seat: Seat`.
 ///
-/// With the feature `schemars`, a list, a map, a set, a tuple or a `PathBuf` is an argument of a tool, too, and so is any
-/// type with `Deserialize` and `JsonSchema` that is marked `#[arg(json)]`.
+/// With the feature `schemars`, a list, a map, a set, a tuple or a `PathBuf` is also an argument of a tool, and so is
+/// any type with `Deserialize` and `JsonSchema` that is marked `#[arg(json)]`.
 ///
-/// A parameter of type `Ask<_>` may be marked `#[ask("Who is travelling?")]`: that is then what
-/// the person is asked, instead of the form's own message.
+/// A parameter of type `Ask<_>` can have its own message, which replaces the form's message: `#[ask("Who is
+/// travelling?")]`.
 ///
 /// ```
 /// use askback::{Ask, Ctx, Form, Result, Server, server::BuildError, tool};
@@ -98,15 +97,15 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `name = "book"` | the name; else that of the function |
-/// | `title = "Book a holiday"` | what people read instead of the name |
-/// | `description = "…"` | instead of the doc comment |
-/// | `read_only`, `destructive`, `idempotent`, `open_world` | hints about what it does; each may also be denied: `destructive = false` |
-/// | `input_schema = expression`, `output_schema = expression` | a `Schema` of the arguments, where they are `PlainJson<_>`; one of the structured result |
-/// | `unchecked` | arguments and results are not checked by their schemas: `Tool::unchecked` |
-/// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler says so; `"required"` refuses it where the client takes no tasks |
-/// | `durable` | in a fleet, another process goes on with a task whose process dies |
-/// | `crate = "my_askback"` | where askback is, if it goes by another name |
+/// | `name = "book"` | the name; default: the function's name |
+/// | `title = "Book a holiday"` | the display name |
+/// | `description = "…"` | replaces the doc comment |
+/// | `read_only`, `destructive`, `idempotent`, `open_world` | hints about its effects; each can be negated: `destructive = false` |
+/// | `input_schema = expression`, `output_schema = expression` | a `Schema` for arguments of type `PlainJson<_>`; a `Schema` for the structured result |
+/// | `unchecked` | does not check arguments and results against their schemas: `Tool::unchecked` |
+/// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler decides; `"required"` refuses clients without tasks |
+/// | `durable` | in a fleet, another process continues a task if its process dies |
+/// | `crate = "my_askback"` | the path of askback, if it is renamed |
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut read = attribute::Tool::default();
@@ -116,7 +115,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     finish(attribute::tool(&read, item))
 }
 
-/// Makes a prompt of an async function, as [`macro@tool`] does a tool.
+/// Makes an async function a prompt, as [`macro@tool`] does for tools.
 ///
 /// ```
 /// use askback::{Result, Server, prompt, server::CompletionRequest};
@@ -140,7 +139,7 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// | attribute | meaning |
 /// |---|---|
 /// | `name`, `title`, `description`, `crate` | as for a tool |
-/// | `complete(destination = function, …)` | async functions that complete arguments while they are typed: `Fn(CompletionRequest) -> Result<Vec<String>>` |
+/// | `complete(destination = function, …)` | async functions that complete arguments as they are typed: `Fn(CompletionRequest) -> Result<Vec<String>>` |
 #[proc_macro_attribute]
 pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut read = attribute::Prompt::default();
@@ -150,8 +149,8 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
     finish(attribute::prompt(&read, item))
 }
 
-/// Makes a resource of an async function, as [`macro@tool`] does a tool; or a family of
-/// resources, where the URI has variables: `travel://destinations/{name}`.
+/// Makes an async function a resource, as [`macro@tool`] does for tools; or a resource template, if its URI has
+/// variables: `travel://destinations/{name}`.
 ///
 /// ```
 /// use askback::{Result, Server, resource};
@@ -176,10 +175,10 @@ pub fn prompt(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | attribute | meaning |
 /// |---|---|
-/// | `uri = "travel://destinations"` | where it is |
+/// | `uri = "travel://destinations"` | the URI |
 /// | `name`, `title`, `description`, `crate` | as for a tool |
-/// | `mime_type = "text/markdown"` | the media type of what it holds |
-/// | `complete(name = function, …)` | as for a prompt: completes variables |
+/// | `mime_type = "text/markdown"` | the media type of the content |
+/// | `complete(name = function, …)` | completes variables, as for a prompt |
 #[proc_macro_attribute]
 pub fn resource(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut read = attribute::Resource::default();

@@ -1,9 +1,9 @@
-//! The items of an attribute's list, `#[attribute(name = value)]`.
+//! The items of an attribute: `#[attribute(name = value)]`.
 
 use quote::ToTokens;
 use syn::{Error, LitStr, Result, meta::ParseNestedMeta};
 
-/// Takes down what an item says, which it may say once.
+/// Stores an item's value; a second one is an error.
 pub(crate) fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
     match slot.replace(value) {
         None => Ok(()),
@@ -11,13 +11,12 @@ pub(crate) fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T
     }
 }
 
-/// The error for an item that is there twice.
+/// The error for a repeated item.
 pub(crate) fn twice(meta: &ParseNestedMeta<'_>) -> Error {
     let name = meta.path.to_token_stream();
     meta.error(format!("`{name}` is given twice"))
 }
 
-/// The error for an unknown item.
 pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
     let name = meta.path.to_token_stream();
     meta.error(format!(
@@ -25,12 +24,12 @@ pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
     ))
 }
 
-/// A text.
+/// Reads a string.
 pub(crate) fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// A text that names something and so cannot be empty.
+/// Reads a non-empty string.
 pub(crate) fn named(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     let name = text(meta)?;
     if name.value().is_empty() {
