@@ -1,4 +1,4 @@
-//! The common part of the attributes, read and checked as far as tokens tell.
+//! The common arguments of the attributes, parsed and checked as far as tokens allow.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,6 @@ use syn::{
 use super::function::Function;
 use crate::meta::{named, once, text};
 
-/// The arguments of any attribute.
 #[derive(Default)]
 pub(super) struct CommonArguments {
     krate: Option<Path>,
@@ -18,7 +17,7 @@ pub(super) struct CommonArguments {
     description: Option<LitStr>,
 }
 
-/// Which functions complete which arguments.
+/// The completion functions of arguments.
 #[derive(Default)]
 pub(super) struct Completers(Vec<Completer>);
 
@@ -28,7 +27,7 @@ struct Completer {
 }
 
 impl CommonArguments {
-    /// Reads an item, if it is one of these.
+    /// Reads an item if it is one of these. Returns whether it is.
     pub(super) fn read(&mut self, item: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
         match item {
             "crate" => once(&mut self.krate, meta, text(meta)?.parse()?)?,
@@ -40,7 +39,7 @@ impl CommonArguments {
         Ok(true)
     }
 
-    /// Where the generated code finds askback.
+    /// Returns the path of askback for the generated code.
     pub(super) fn krate(&self) -> TokenStream {
         match &self.krate {
             Some(krate) => quote!(#krate),
@@ -48,14 +47,14 @@ impl CommonArguments {
         }
     }
 
-    /// The name, which is the function's unless another is given.
+    /// Returns the given name, or else the function's name.
     pub(super) fn name(&self, function: &Function) -> LitStr {
         let ident = function.ident();
         let own = || LitStr::new(&ident.unraw().to_string(), ident.span());
         self.name.clone().unwrap_or_else(own)
     }
 
-    /// The calls that set title and description.
+    /// Returns the calls that set title and description.
     pub(super) fn setters(&self, function: &Function) -> TokenStream {
         let title = self.title.as_ref().map(|title| quote!(.title(#title)));
         let description = match &self.description {
@@ -68,7 +67,6 @@ impl CommonArguments {
 }
 
 impl Completers {
-    /// Reads `complete(argument = function, …)`.
     pub(super) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         meta.parse_nested_meta(|inner| {
             let Some(argument) = inner.path.get_ident() else {
@@ -85,7 +83,7 @@ impl Completers {
         })
     }
 
-    /// Refuses to complete what is not among the variables of a URI.
+    /// Returns an error if an argument is not a variable of the URI.
     pub(super) fn check(&self, uri: &LitStr, variables: &[&str]) -> Result<()> {
         let mut arguments = self.0.iter().map(|completer| &completer.argument);
         match arguments.find(|argument| !variables.contains(&argument.value().as_str())) {
@@ -97,7 +95,7 @@ impl Completers {
         }
     }
 
-    /// The calls that add the completers.
+    /// Returns the calls that add the completion functions.
     pub(super) fn setters(&self) -> TokenStream {
         let calls = self.0.iter().map(|completer| {
             let Completer { argument, function } = completer;
@@ -107,7 +105,7 @@ impl Completers {
     }
 }
 
-/// A yes by being there, or what it is said to be.
+/// Reads a flag: `name` or `name = bool`.
 pub(super) fn flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
     if meta.input.peek(Token![=]) {
         let value: LitBool = meta.value()?.parse()?;

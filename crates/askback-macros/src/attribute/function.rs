@@ -1,4 +1,4 @@
-//! The function on which an attribute stands.
+//! The function that has an attribute.
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -12,11 +12,10 @@ use syn::{
 use super::parameter::{self, Parameter};
 use crate::doc::doc_comment;
 
-/// How many parameters a handler may have.
+/// The maximum number of parameters of a handler.
 const PARAMETERS: usize = 6;
 
-/// A function as it was written. Its body is not looked into, so that an editor still finds its
-/// way while it is being written.
+/// A function as written. Its body is not parsed, so that editors can still help while it is being written.
 pub(crate) struct ItemFn {
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -24,7 +23,7 @@ pub(crate) struct ItemFn {
     body: Group,
 }
 
-/// An async function that is to be a handler.
+/// An async function that becomes a handler.
 pub(super) struct Function {
     item: ItemFn,
     parameters: Vec<Parameter>,
@@ -42,7 +41,7 @@ impl Parse for ItemFn {
 }
 
 impl Function {
-    /// Reads the function; `what` says what it is to become, such as "a tool".
+    /// Reads the function; `what` says what it becomes, such as "a tool".
     pub(super) fn read(mut item: ItemFn, what: &str) -> Result<Self> {
         check_signature(&item.signature, what)?;
         let name = &item.signature.ident;
@@ -71,17 +70,16 @@ impl Function {
         &self.item.signature.ident
     }
 
-    /// The text of its doc comment.
+    /// Returns the text of the doc comment.
     pub(super) fn doc(&self) -> Option<String> {
         doc_comment(&self.item.attributes)
     }
 
-    /// Two things of the function's name: a function that gives what is made of it, of type
-    /// `target`, and a type that holds the function itself as `call`.
+    /// Generates two items with the function's name: a function that returns a `target`, and a type with the original
+    /// function as its method `call`.
     ///
-    /// A value of that name which is no function would be simpler, but no variable near it could
-    /// then have the same name. The type is private, so that a module of the same name may hold the
-    /// function and hand it on.
+    /// A constant with that name would be simpler, but then no variable in scope could have the same name. The type is
+    /// private, so that a module with the same name can contain and re-export the function.
     pub(super) fn expand(
         self,
         krate: &TokenStream,
@@ -103,7 +101,7 @@ impl Function {
             body_of_target = quote!(#krate::__private::nested! { #body_of_target });
         }
         let are = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
-        // What decides whether the function is there decides so for all that is made of it.
+        // The `cfg` attributes of the function apply to everything generated from it.
         let conditions: Vec<_> = attributes.iter().filter(are("cfg")).collect();
         let docs = attributes.iter().filter(are("doc"));
         let others = attributes
@@ -137,9 +135,9 @@ impl Function {
         })
     }
 
-    /// The function as a handler: a closure, since types alone cannot carry the words of a
-    /// parameter, and the arguments are gathered in one form. What its future must be is checked in
-    /// one place, so that the compiler names the cause and nothing else.
+    /// Wraps the function in a closure, because types alone cannot carry a parameter's message, and because the
+    /// arguments are combined in one form. The bounds of the future are checked in one place, so that the compiler only
+    /// reports the cause.
     fn handler(&self, krate: &TokenStream) -> TokenStream {
         let ident = self.ident();
         let (form, arguments) = (parameter::form_name(), local("arguments"));
@@ -183,7 +181,7 @@ impl Function {
         } else if has_arguments {
             declared.push(quote!(#arguments: #form));
         }
-        // At one place, the compiler says what is wrong only once.
+        // With a single span, the compiler reports an error only once.
         let krate = krate.clone().into_iter().map(|mut token| {
             token.set_span(ident.span());
             token
@@ -199,13 +197,13 @@ impl Function {
         }
     }
 
-    /// Whether serde reads some of its arguments.
+    /// Whether some of its arguments are read with serde.
     fn has_nested(&self) -> bool {
         let is_nested = |parameter: &Parameter| matches!(parameter, Parameter::Nested { .. });
         self.parameters.iter().any(is_nested)
     }
 
-    /// Whether it returns a `Result` by name. Its error may be of any type that `?` converts.
+    /// Whether its return type is named `Result`. Then its error can be any type that `?` converts.
     fn returns_result(&self) -> bool {
         let ReturnType::Type(_, ty) = &self.item.signature.output else {
             return false;
@@ -217,8 +215,7 @@ impl Function {
         last.is_some_and(|last| last.ident == "Result")
     }
 
-    /// Returns the checks of each parameter by itself, so that the compiler tells which one is
-    /// wrong.
+    /// Returns a separate check for each parameter, so that the compiler names the invalid one.
     fn checks(&self, krate: &TokenStream) -> TokenStream {
         let checks = self.parameters.iter().filter_map(|parameter| {
             let Parameter::Extracted { ty, message } = parameter else {
@@ -233,7 +230,7 @@ impl Function {
         quote!(#(#checks)*)
     }
 
-    /// The types that carry the words of the parameters that are asked for.
+    /// Returns the types that carry the messages of asked parameters.
     fn words(&self, krate: &TokenStream) -> TokenStream {
         let parameters = self.parameters.iter().enumerate();
         let words = parameters.filter_map(|(at, parameter)| {
@@ -257,17 +254,17 @@ impl Function {
     }
 }
 
-/// The name of a variable that nothing of the author's can be mistaken for.
+/// Returns a variable name that cannot collide with the author's.
 fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The name of the type that carries the words of a parameter.
+/// Returns the name of the type that carries a parameter's message.
 fn words_of(at: usize) -> Ident {
     format_ident!("Words{at}")
 }
 
-/// Refuses every sort of function that no handler can be.
+/// Returns an error if the function cannot be a handler.
 fn check_signature(signature: &Signature, what: &str) -> Result<()> {
     let name = &signature.ident;
     let refuse = |at: &dyn ToTokens, why: &str| {

@@ -1,4 +1,4 @@
-//! `#[tool]`, `#[prompt]` and `#[resource]`: a value made of an async function, which stays one.
+//! `#[tool]`, `#[prompt]` and `#[resource]`: turn an async function into a value, and keep the function.
 
 mod arguments;
 mod function;

@@ -1,4 +1,4 @@
-//! The parameters of the function on which an attribute stands.
+//! The parameters of the function that has an attribute.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -9,38 +9,36 @@ use syn::{
 
 use crate::{doc::doc_comment, form};
 
-/// The source of a parameter.
 pub(super) enum Parameter {
-    /// The call, by its type.
+    /// A type that is extracted from the call.
     Extracted {
         ty: Type,
         /// The message of its question.
         message: Option<LitStr>,
     },
-    /// One argument of the call: a field of the form that describes the arguments.
+    /// An argument that is a field of the arguments' form.
     Argument {
         ident: Ident,
         ty: Type,
-        /// The attributes of the field.
         attributes: Vec<Attribute>,
     },
-    /// One argument of the call that no form can ask for: serde reads it.
+    /// An argument that a form cannot represent, read with serde.
     Nested {
         ident: Ident,
         ty: Type,
-        /// The name under which clients give it.
+        /// The name that clients use.
         name: String,
         title: Option<String>,
         description: Option<String>,
     },
 }
 
-/// The types that are made from the call as a whole, by their names.
+/// The names of types that are extracted from the call.
 const EXTRACTED: [&str; 6] = ["Ctx", "Json", "PlainJson", "Ask", "State", "Extension"];
 
 impl Parameter {
-    /// Reads a parameter and takes from it the attributes that are for the macro; `what` says what
-    /// the function is to become, such as "a tool".
+    /// Reads a parameter and removes the attributes for the macro; `what` says what the function becomes, such as "a
+    /// tool".
     pub(super) fn read(input: &mut PatType, name: &Ident, what: &str) -> Result<Self> {
         check_type(&input.ty, name, what)?;
         let ty = (*input.ty).clone();
@@ -104,17 +102,16 @@ impl Parameter {
     }
 }
 
-/// The attributes of an argument.
 struct ArgumentAttributes {
-    /// As attributes of a field of a form.
+    /// As attributes of a form field.
     attributes: Vec<Attribute>,
-    /// One of them, for messages.
+    /// One of them, as the location of errors.
     at: TokenStream,
-    /// Serde reads it: `#[arg(json)]`.
+    /// Whether it is read with serde: `#[arg(json)]`.
     is_json: bool,
 }
 
-/// Takes `#[arg(…)]` and doc comments from the attributes of a parameter.
+/// Removes `#[arg(…)]` and doc comments from the attributes of a parameter.
 fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<ArgumentAttributes>> {
     let is_said = |attribute: &Attribute| {
         attribute.path().is_ident("arg") || attribute.path().is_ident("doc")
@@ -150,7 +147,7 @@ fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<ArgumentAttri
     }))
 }
 
-/// Takes `json` from the beginning of `#[arg(json, …)]`.
+/// Removes `json` from the start of `#[arg(json, …)]`.
 fn take_json(list: &mut MetaList) -> bool {
     let mut tokens = list.tokens.clone().into_iter();
     let is_json = matches!(tokens.next(), Some(TokenTree::Ident(word)) if word == "json");
@@ -165,7 +162,7 @@ fn take_json(list: &mut MetaList) -> bool {
     is_json
 }
 
-/// Refuses to make an argument of what is something else already.
+/// Returns an error if an argument's attributes are on a parameter of another kind.
 fn refuse_said(said: &ArgumentAttributes, ty: &Type, is_asked: bool) -> Result<()> {
     if is_asked {
         let message = "a parameter is an argument, or it is asked for: `#[arg]` or `#[ask]`";
@@ -185,8 +182,7 @@ fn refuse_said(said: &ArgumentAttributes, ty: &Type, is_asked: bool) -> Result<(
     }
 }
 
-/// The form that has the arguments as its fields, with the checks that go with it; nothing where
-/// no parameter is an argument.
+/// Returns the form with the arguments as fields, and its checks; `None` if there are no arguments.
 pub(super) fn gathered(
     parameters: &[Parameter],
     krate: &TokenStream,
@@ -237,7 +233,7 @@ pub(super) fn gathered(
     }))
 }
 
-/// The struct of the arguments that serde reads, and how it is read; nothing if there is none.
+/// Returns the struct of the arguments that are read with serde, and its implementation; `None` if there are none.
 fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> {
     let mut fields = Vec::new();
     let mut described = Vec::new();
@@ -282,18 +278,17 @@ fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> 
     })
 }
 
-/// The name of the type of the arguments that serde reads.
+/// Returns the name of the struct of arguments that are read with serde.
 pub(super) fn nested_name() -> Ident {
     format_ident!("__Nested")
 }
 
-/// The name of the type of that form. It stands in a function of its own, beside types of the
-/// author's.
+/// Returns the name of the arguments' form. The form is in its own function, next to types of the author.
 pub(super) fn form_name() -> Ident {
     format_ident!("__Arguments")
 }
 
-/// Refuses parameters that cannot be made for each call anew.
+/// Returns an error for types that cannot be created for each call.
 fn check_type(ty: &Type, name: &Ident, what: &str) -> Result<()> {
     let why = match ty {
         Type::Reference(reference) if is_str(&reference.elem) => {
@@ -310,7 +305,7 @@ fn is_str(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident("str"))
 }
 
-/// Takes `#[ask("…")]` from the attributes of a parameter.
+/// Removes `#[ask("…")]` from the attributes of a parameter.
 fn take_message(attributes: &mut Vec<Attribute>, name: &Ident) -> Result<Option<LitStr>> {
     let all = std::mem::take(attributes).into_iter();
     let (asks, others): (Vec<_>, _) = all.partition(|attribute| attribute.path().is_ident("ask"));

@@ -10,14 +10,12 @@ use super::{
 };
 use crate::meta::unknown;
 
-/// The arguments of `#[prompt]`.
 #[derive(Default)]
 pub(crate) struct Prompt {
     described: CommonArguments,
     completers: Completers,
 }
 
-/// The function as a prompt.
 pub(crate) fn prompt(arguments: &Prompt, item: ItemFn) -> Result<TokenStream> {
     let function = Function::read(item, "a prompt")?;
     let krate = arguments.described.krate();
@@ -32,7 +30,6 @@ pub(crate) fn prompt(arguments: &Prompt, item: ItemFn) -> Result<TokenStream> {
 }
 
 impl Prompt {
-    /// Reads one item of the list.
     pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let item = meta.path.get_ident().map(ToString::to_string);
         let item = item.unwrap_or_default();

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::meta::{named, once, text, unknown};
 
-/// The arguments of `#[resource]`.
 #[derive(Default)]
 pub(crate) struct Resource {
     described: CommonArguments,
@@ -19,7 +18,7 @@ pub(crate) struct Resource {
     mime_type: Option<LitStr>,
 }
 
-/// The function as a resource or, where its URI has variables, as a family of them.
+/// Turns the function into a resource, or into a resource template if its URI has variables.
 pub(crate) fn resource(arguments: &Resource, item: ItemFn) -> Result<TokenStream> {
     let function = Function::read(item, "a resource")?;
     let Some(uri) = &arguments.uri else {
@@ -51,7 +50,6 @@ pub(crate) fn resource(arguments: &Resource, item: ItemFn) -> Result<TokenStream
 }
 
 impl Resource {
-    /// Reads one item of the list.
     pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let item = meta.path.get_ident().map(ToString::to_string);
         let item = item.unwrap_or_default();
@@ -70,8 +68,7 @@ impl Resource {
     }
 }
 
-/// The names of the variables in a URI template (RFC 6570): whether it is a legal one is found out
-/// when the server is built.
+/// Returns the names of the variables in a URI template (RFC 6570). The template is validated when the server is built.
 fn variables(uri: &str) -> Vec<&str> {
     let braced = uri.split('{').skip(1);
     let names = braced.map(|part| part.split_once('}').map_or(part, |(name, _)| name));

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::meta::{once, unknown};
 
-/// The arguments of `#[tool]`.
 #[derive(Default)]
 pub(crate) struct Tool {
     described: CommonArguments,
@@ -26,7 +25,6 @@ pub(crate) struct Tool {
     durable: Option<bool>,
 }
 
-/// The function as a tool.
 pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let function = Function::read(item, "a tool")?;
     let krate = arguments.described.krate();
@@ -58,7 +56,6 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
 }
 
 impl Tool {
-    /// Reads one item of the list.
     pub(crate) fn read(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let item = meta.path.get_ident().map(ToString::to_string);
         let item = item.unwrap_or_default();
@@ -85,7 +82,7 @@ impl Tool {
         }
     }
 
-    /// The call that sets the hints, if any is given.
+    /// Returns the call that sets the hints, if any are given.
     fn annotations(&self, krate: &TokenStream) -> Option<TokenStream> {
         let hints = [
             ("read_only_hint", self.read_only),
@@ -112,7 +109,7 @@ impl Tool {
     }
 }
 
-/// Whether the client of a tool must take tasks, as a variant of `TaskSupport`.
+/// Reads whether a tool's clients must support tasks, as a variant of `TaskSupport`.
 fn support(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let support: LitStr = meta.value()?.parse()?;
     match support.value().as_str() {
@@ -126,7 +123,7 @@ fn support(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     }
 }
 
-/// Refuses a name that clients do not accept (2026-07-28, server/tools, Tool Names).
+/// Returns an error for a name that clients do not accept (2026-07-28, server/tools, Tool Names).
 fn check_name(name: &LitStr) -> Result<()> {
     let text = name.value();
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
