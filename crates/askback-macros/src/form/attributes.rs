@@ -1,4 +1,4 @@
-//! The `#[form(...)]` attributes, read and checked as far as tokens tell.
+//! The `#[form(...)]` attributes, parsed and checked as far as tokens allow.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -13,7 +13,6 @@ use crate::{
     meta::{named, once, text, twice, unknown},
 };
 
-/// The attributes of the struct or enum.
 #[derive(Default)]
 pub(super) struct Container {
     krate: Option<Path>,
@@ -23,7 +22,6 @@ pub(super) struct Container {
     pub(super) enum_names: Option<Span>,
 }
 
-/// The attributes of a field.
 #[derive(Default)]
 pub(crate) struct Field {
     pub(crate) title: Option<LitStr>,
@@ -33,24 +31,22 @@ pub(crate) struct Field {
     pub(crate) constraints: Vec<Constraint>,
 }
 
-/// The attributes of a variant.
 #[derive(Default)]
 pub(super) struct Variant {
     pub(super) title: Option<LitStr>,
     pub(super) rename: Option<LitStr>,
 }
 
-/// An attribute that suits fields of some sorts only. The sort is a matter of the type, which a
-/// macro cannot see, so the compiler is given an assertion to check.
+/// An attribute for certain kinds of fields. The kind depends on the type, which a macro cannot see, so the generated
+/// code has an assertion for the compiler.
 pub(crate) struct Constraint {
-    /// The attribute, and the name of the setter that it calls.
+    /// The attribute, and the name of its setter.
     pub(crate) name: &'static str,
     pub(crate) span: Span,
-    /// The argument of the setter.
     pub(super) value: TokenStream,
-    /// The sorts of fields it suits.
+    /// The kinds of fields that it applies to.
     pub(super) sorts: &'static [&'static str],
-    /// The error where it does not suit.
+    /// The error for other kinds.
     pub(super) refusal: &'static str,
 }
 
@@ -78,7 +74,7 @@ impl Container {
         Ok(container)
     }
 
-    /// The key under which it is asked: the type's name, unless another is given.
+    /// Returns the key of the question: the given key, or else one from the type's name.
     pub(super) fn key(&self, input: &DeriveInput) -> String {
         match &self.key {
             Some(key) => key.value(),
@@ -86,8 +82,7 @@ impl Container {
         }
     }
 
-    /// The constant of what is asked where nothing else is said: the doc comment, unless a message
-    /// is given.
+    /// Returns the constant with the default message of the question: the given message, or else the doc comment.
     pub(super) fn message(&self, input: &DeriveInput) -> Option<TokenStream> {
         let message = match &self.message {
             Some(message) => Some(message.value()),
@@ -96,7 +91,7 @@ impl Container {
         message.map(|message| quote!(const MESSAGE: &'static str = #message;))
     }
 
-    /// Where the generated code finds the forms of askback.
+    /// Returns the path of askback's forms for the generated code.
     pub(super) fn forms(&self) -> TokenStream {
         match &self.krate {
             Some(krate) => quote!(#krate::__private::forms),
@@ -146,7 +141,7 @@ impl Variant {
 }
 
 impl Constraint {
-    /// Reads the attribute of that name, if there is one.
+    /// Reads the attribute with this name; `None` if there is no such attribute.
     fn read(name: &str, meta: &ParseNestedMeta<'_>) -> Result<Option<Self>> {
         const NUMBERS: (&[&str], &str) = (&["Integer", "Number"], "is for numbers");
         const TEXTS: (&[&str], &str) = (&["Text"], "is for a `String`");
@@ -208,7 +203,7 @@ fn case(meta: &ParseNestedMeta<'_>) -> Result<Case> {
     one_of(meta, "case", &Case::NAMES)
 }
 
-/// The formats, and their variants of `TextFormat`, to be completed with its path.
+/// The formats with the names of their `TextFormat` variants.
 const FORMATS: [(&str, &str); 4] = [
     ("email", "Email"),
     ("uri", "Uri"),
@@ -221,7 +216,7 @@ fn format(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     Ok(variant.into_token_stream())
 }
 
-/// The value with the name that is written.
+/// Returns the value for the given name.
 fn one_of<T: Copy>(meta: &ParseNestedMeta<'_>, what: &str, known: &[(&str, T)]) -> Result<T> {
     let wanted = text(meta)?;
     match known.iter().find(|(name, _)| *name == wanted.value()) {
@@ -246,7 +241,7 @@ fn is_float(bound: &Expr) -> bool {
     }
 }
 
-/// A whole literal without a type is given the widest there is: left alone it would be an `i32`.
+/// Adds a wide type to an integer literal, which would otherwise be an `i32`.
 fn wide(bound: Expr) -> Expr {
     let widened = |literal: &LitInt, suffix| -> Expr {
         let literal = LitInt::new(

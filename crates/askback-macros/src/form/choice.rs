@@ -1,4 +1,4 @@
-//! An enum as a choice.
+//! Enums as choices.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,13 @@ use syn::{DataEnum, DeriveInput, Error, Fields, Ident, Result, ext::IdentExt};
 use super::attributes::{self, Container};
 use crate::case::{self, Case};
 
-/// An option of the choice.
 struct Opt<'a> {
     ident: &'a Ident,
     value: String,
     title: Option<String>,
 }
 
-/// The implementations of `FormChoice`, `FormField` and `Elicitable` for an enum.
+/// Implements `FormChoice`, `FormField` and `Elicitable` for an enum.
 pub(super) fn derive(
     input: &DeriveInput,
     data: &DataEnum,
@@ -128,8 +127,7 @@ fn read_options<'a>(
             title,
         });
     }
-    // Titles stand beside each other, so if one option has a title the others get theirs from
-    // the words of their names.
+    // If one option has a title, the others get titles from their names, because they are displayed together.
     if options.iter().any(|option| option.title.is_some()) {
         for option in &mut options {
             let name = option.ident.unraw().to_string();

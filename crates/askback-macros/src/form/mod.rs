@@ -14,16 +14,15 @@ pub(crate) use self::{
     record::{is_field, is_named, is_nested, refusal},
 };
 
-/// The one who fills in a form.
+/// Who fills in a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormFiller {
-    /// A person, if the author asks one.
+    /// The user, if the author asks.
     Person,
     /// The model: the form is the arguments of a handler.
     Model,
 }
 
-/// The implementation for a struct or an enum.
 pub(crate) fn derive(input: &DeriveInput, by: FormFiller) -> Result<TokenStream> {
     if !input.generics.params.is_empty() {
         let message = "a form cannot be generic: what is asked must be known when it is written";
@@ -37,7 +36,7 @@ pub(crate) fn derive(input: &DeriveInput, by: FormFiller) -> Result<TokenStream>
     }
 }
 
-/// An expression of a form that is evaluated once.
+/// Returns an expression that evaluates a form only once.
 fn once(forms: &TokenStream, form: &TokenStream) -> TokenStream {
     quote! {
         static FORM: ::std::sync::OnceLock<#forms::SharedForm> = ::std::sync::OnceLock::new();
@@ -45,7 +44,7 @@ fn once(forms: &TokenStream, form: &TokenStream) -> TokenStream {
     }
 }
 
-/// A call of a setter, if there is something to set.
+/// Returns the call of a setter, if there is a value.
 fn setter(name: &str, value: Option<&str>) -> TokenStream {
     let name = quote::format_ident!("{name}");
     match value {

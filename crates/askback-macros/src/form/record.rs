@@ -1,4 +1,4 @@
-//! A struct as a form.
+//! Structs as forms.
 
 use std::collections::HashSet;
 
@@ -16,19 +16,17 @@ use super::{
 };
 use crate::doc::doc_comment;
 
-/// A field of the form.
 struct Field<'a> {
     ident: &'a Ident,
     ty: &'a Type,
-    /// The name under which it is asked.
+    /// The name in the form.
     name: String,
-    /// The constant that stands for it in the generated code.
+    /// The field's constant in the generated code.
     handle: Ident,
     description: Option<String>,
     attributes: attributes::Field,
 }
 
-/// The implementation of `Form` for a struct.
 pub(super) fn derive(
     input: &DeriveInput,
     data: &DataStruct,
@@ -84,7 +82,7 @@ pub(super) fn derive(
 }
 
 impl Field<'_> {
-    /// The constant that stands for the field, and what the compiler checks of its attributes.
+    /// Returns the field's constant, and assertions about its attributes.
     fn declaration(&self, forms: &TokenStream, by: FormFiller) -> TokenStream {
         let Self {
             ty, name, handle, ..
@@ -115,7 +113,8 @@ impl Field<'_> {
         }
     }
 
-    /// Refuses to ask a person for a secret (2026-07-28, client/elicitation, User Interaction Model).
+    /// Returns a compile-time check that the field does not ask the user for a secret (2026-07-28, client/elicitation,
+    /// User Interaction Model).
     fn secret_check(&self, forms: &TokenStream) -> Option<TokenStream> {
         let Self {
             ident,
@@ -126,7 +125,7 @@ impl Field<'_> {
             ..
         } = self;
         let mut constraints = attributes.constraints.iter();
-        // A text with a format is judged by more than its words, when the server is built.
+        // A text with a format is also checked when the server is built.
         if constraints.any(|constraint| ["not_secret", "format"].contains(&constraint.name)) {
             return None;
         }
@@ -146,7 +145,6 @@ impl Field<'_> {
         })
     }
 
-    /// The expression that builds the field's schema.
     fn schema(&self, forms: &TokenStream) -> TokenStream {
         let handle = &self.handle;
         let title = self.attributes.title.as_ref().map(|title| title.value());
@@ -169,12 +167,12 @@ impl Field<'_> {
         quote!(#handle.schema() #title #description #(#constraints)* #default .build())
     }
 
-    /// The default as an expression of the field's type.
+    /// Returns the default as an expression of the field's type.
     fn default(&self, forms: &TokenStream) -> Option<TokenStream> {
         let ty = self.ty;
         let default = self.attributes.default.as_ref()?;
         Some(match default {
-            // So that `default = "Rome"` does for a `String`.
+            // Allows `default = "Rome"` for a `String`.
             Expr::Lit(ExprLit {
                 lit: Lit::Str(text),
                 ..
@@ -234,8 +232,8 @@ fn read_fields<'a>(fields: &'a Fields, container: &Container) -> Result<Vec<Fiel
     Ok(read)
 }
 
-/// The body of `schema`: made once, unless what it says comes from a function and may be something else
-/// the next time.
+/// Returns the body of `schema`. The schema is created once, unless it contains a function call that may return another
+/// value next time.
 fn schema(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     let schemas: Vec<_> = fields.iter().map(|field| field.schema(forms)).collect();
     let varies = |field: &Field<'_>| {
@@ -251,7 +249,7 @@ fn schema(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     super::once(forms, &quote!(#forms::derive::form_once([#(#schemas),*])))
 }
 
-/// Whether an expression may call something: it has parentheses.
+/// Whether an expression may contain a call: it has parentheses.
 fn calls(expression: TokenStream) -> bool {
     expression.into_iter().any(|token| match token {
         TokenTree::Group(group) => {
@@ -261,7 +259,7 @@ fn calls(expression: TokenStream) -> bool {
     })
 }
 
-/// The body of `read`: every field is read before the first fault is told, so that all are told.
+/// Returns the body of `read`. It reads every field before it returns errors, so that all of them are reported.
 fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     if fields.is_empty() {
         return quote! {
@@ -292,8 +290,8 @@ fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     }
 }
 
-/// Whether a type is known by its name to be one that serde and schemars read and a form cannot ask for: a list of
-/// free values, a map, a set, a tuple, a path.
+/// Whether the type's name says that serde and schemars can read it but a form cannot represent it: a list of free
+/// values, a map, a set, a tuple, a path.
 pub(crate) fn is_nested(ty: &Type) -> bool {
     if matches!(refusal(ty), Some(Refusal::Kind(..))) {
         return true;
@@ -306,17 +304,17 @@ pub(crate) fn is_nested(ty: &Type) -> bool {
     last.ident == "PathBuf" || holds && first_argument(&last.arguments).is_some_and(is_nested)
 }
 
-/// Whether a type is known by its name to be that of a field, or to be refused as one.
+/// Whether the type's name says that it is a field type, or that it is refused.
 pub(crate) fn is_field(ty: &Type) -> bool {
     is_plain(ty) || is_named(ty, "Option") || is_named(ty, "Vec") || refusal(ty).is_some()
 }
 
-/// Why a type that is known by its name cannot be the type of a field. The trait says the same of every
-/// other type, but cannot name the field.
+/// Why a type cannot be a field type, judged by its name. The trait reports this for all other types, but cannot name
+/// the field.
 pub(crate) enum Refusal {
-    /// It is of a kind that forms do not have; with what they have instead, if anything.
+    /// Forms do not support this kind. The second value is the alternative, if any.
     Kind(&'static str, Option<&'static str>),
-    /// Another type says the same.
+    /// Use this type instead.
     Use(&'static str),
 }
 
@@ -341,7 +339,7 @@ impl Refusal {
     }
 }
 
-/// Refuses a type by its name.
+/// Returns why a type is refused, judged by its name.
 pub(crate) fn refusal(ty: &Type) -> Option<Refusal> {
     match ty {
         Type::Tuple(_) => Some(Refusal::Kind("a tuple", None)),
@@ -388,7 +386,7 @@ fn first_argument(arguments: &PathArguments) -> Option<&Type> {
     })
 }
 
-/// Whether the type is one of those that are a field by themselves.
+/// Whether the type itself is a field type.
 fn is_plain(ty: &Type) -> bool {
     const PLAIN: [&str; 14] = [
         "String",
