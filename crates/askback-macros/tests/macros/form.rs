@@ -1,4 +1,4 @@
-//! `#[derive(Form)]`: what is asked, what is read, what is written.
+//! `#[derive(Form)]`: the schema, reading and writing.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -9,7 +9,7 @@ use askback_core::{
 use askback_macros::Form;
 use serde_json::{Value, json};
 
-/// Checks the properties and the required names of a form, in order, and that the form is sound.
+/// Checks the properties and the required names of a form, in order, and that the form is valid.
 #[track_caller]
 fn asks<F: Form>(properties: Value, required: &[&str]) {
     let schema = F::schema();
@@ -28,7 +28,7 @@ fn content(value: Value) -> Content {
     serde_json::from_value(value).unwrap()
 }
 
-/// Checks that the answer reads as the value, and that the value is written as the answer.
+/// Checks that the answer reads as the value, and that the value writes as the answer.
 #[track_caller]
 fn reads<F: Form + PartialEq + std::fmt::Debug>(answer: Value, expected: F) {
     let answer = content(answer);
@@ -111,7 +111,7 @@ fn choices() {
     assert_eq!(Seat::from_value("Window"), None);
 }
 
-/// Generators that put an enum beside the form and refer to it make forms nobody can show.
+/// Many generators put an enum next to the form and refer to it, which clients cannot display.
 #[test]
 fn an_enum_is_written_where_it_is_asked() {
     assert!(!Wishes::schema().to_json().contains("$ref"));
@@ -236,7 +236,7 @@ struct Numbers {
     #[form(default = 0.1)]
     small: f32,
     left_out: Option<u32>,
-    // The type is narrower than these.
+    // The type is narrower than these limits.
     #[form(min = -5, max = 1000)]
     narrow: u8,
 }

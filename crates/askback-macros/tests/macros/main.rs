@@ -1,8 +1,8 @@
-//! The tests of the macros, in one binary.
+//! Tests of the macros, in one binary.
 
 mod form;
 
-/// The code that does not compile, and the words of the compiler.
+/// Code that does not compile, and the compiler's messages.
 #[test]
 fn errors_are_told_where_they_are() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
