@@ -1,4 +1,4 @@
-//! Connections to a server: secured by TLS where its URL says so, and through a proxy where there is one.
+//! Connections to a server, with TLS if its URL is `https`, and through a proxy if one is configured.
 
 use std::{
     error::Error,
@@ -28,26 +28,24 @@ use tower_service::Service;
 
 use crate::{NAME, Names, in_full, names::Resolver};
 
-/// How long a connection is silent between two questions whether its peer is there, and how many
-/// questions stay without an answer before it is dead.
+/// The idle time before a keepalive probe, and the number of unanswered probes after which a connection is dead.
 const PROBES: (Duration, u32) = (Duration::from_secs(15), 3);
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Makes connections.
 #[derive(Clone)]
 pub(crate) struct Connector(Arc<Inner>);
 
 struct Inner {
-    /// To a server, at an address that may be reached.
+    /// Connects directly, to an allowed address.
     direct: HttpsConnector<HttpConnector<Resolver>>,
-    /// To a proxy, wherever it is: whoever sends requests chose it.
+    /// Connects to a proxy at any address, because the caller chose it.
     to_proxy: HttpsConnector<HttpConnector<Resolver>>,
     names: Names,
-    /// With a server behind a proxy.
+    /// For a server behind a proxy.
     tls: Arc<ClientConfig>,
     proxies: Arc<Matcher>,
-    /// How long it may take to connect.
+    /// The time limit for connecting.
     limit: Duration,
 }
 
@@ -70,25 +68,25 @@ impl Connector {
     }
 }
 
-/// Connections by TCP, which are found dead though a stream on them may be silent for hours.
+/// Creates TCP connections with keepalive, so that a dead one is detected even if a stream on it is silent for hours.
 fn tcp(names: Names, limits: &HttpLimits) -> HttpConnector<Resolver> {
     let mut tcp = HttpConnector::new_with_resolver(Resolver(names));
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    // It is shared out among the addresses of a name.
+    // Divided among the addresses of a name.
     tcp.set_connect_timeout(Some(limits.connect));
     let (interval, retries) = PROBES;
     tcp.set_keepalive(Some(limits.stream_retry_most));
     tcp.set_keepalive_interval(Some(interval));
     tcp.set_keepalive_retries(Some(retries));
-    // No such questions are asked while data waits to be acknowledged.
+    // There are no keepalive probes while data waits to be acknowledged.
     #[cfg(any(target_os = "android", target_os = "linux"))]
     tcp.set_tcp_user_timeout(Some(limits.stream_retry_most));
     tcp
 }
 
-/// TLS by the provider that the program has chosen for itself, else by ring; trusted are the authorities of the
-/// system.
+/// Configures TLS with the provider that the program has installed, or else ring. The system's certificate authorities
+/// are trusted.
 fn tls() -> Result<ClientConfig, rustls::Error> {
     let chosen = CryptoProvider::get_default().cloned();
     let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
@@ -102,7 +100,7 @@ fn tls() -> Result<ClientConfig, rustls::Error> {
 impl Inner {
     async fn connect(&self, server: Uri) -> Result<Wire, BoxError> {
         let Some(proxy) = self.proxies.intercept(&server) else {
-            // What is no name is not resolved.
+            // An IP address is not resolved, so it is checked here.
             if let Some(address) = literal(&server) {
                 self.names.check(address)?;
             }
@@ -128,8 +126,8 @@ impl Inner {
     }
 }
 
-/// Names the proxy, without a name and a password in its URL, in the error of a connection through it: otherwise the
-/// server would seem to be out of order.
+/// Names the proxy in a connection error, without the URL's user name and password. Otherwise the server would seem to
+/// be down.
 fn behind(proxy: &Uri, why: impl Into<BoxError>) -> BoxError {
     let host = proxy.authority().map_or("", |authority| {
         let whole = authority.as_str();
@@ -139,7 +137,7 @@ fn behind(proxy: &Uri, why: impl Into<BoxError>) -> BoxError {
     io::Error::other(format!("through the proxy {host}: {why}")).into()
 }
 
-/// The address by which a server is named itself.
+/// Returns the server's IP address, if its URL has one instead of a name.
 fn literal(server: &Uri) -> Option<IpAddr> {
     let host = server.host()?;
     let inside = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -167,10 +165,9 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// A connection.
 pub(crate) struct Wire {
     stream: Box<dyn Stream>,
-    /// It leads to a proxy, which is told with each request where that is to go.
+    /// Whether it leads to a proxy, which needs the target in each request.
     is_to_proxy: bool,
 }
 

@@ -1,9 +1,8 @@
-//! Requests over HTTP/1.1, as the clients of askback send them: by TLS where the URL says so, through a proxy where there
-//! is one, and to no address that is out of reach.
+//! The HTTP/1.1 client of askback, with TLS, proxies, and a filter for addresses.
 //!
-//! Two use it, and neither needs the other: the transport of a client in the crate `askback`, and what is fetched for
-//! authorization in `askback-oauth`. What both of them decide for themselves is not done here: no redirection is
-//! followed, nothing is sent again on account of an answer, and nothing is kept but open connections.
+//! It is used by the client transport in the crate `askback`, and for authorization requests in `askback-oauth`, which
+//! do not depend on each other. Their own decisions are not made here: redirects are not followed, responses cause no
+//! retries, and only open connections are kept.
 //!
 //! ```
 //! use askback_core::limits::HttpLimits;
@@ -47,17 +46,17 @@ use self::connector::Connector;
 
 pub use names::Names;
 
-/// The name by which askback's clients call themselves where their users give no other (`User-Agent`).
+/// The default `User-Agent` of askback's clients.
 pub const NAME: HeaderValue =
     HeaderValue::from_static(concat!("askback/", env!("CARGO_PKG_VERSION")));
 
-/// The sender of requests. Clones share their connections.
+/// An HTTP client. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Requests {
     client: Client<Connector, Full<Bytes>>,
-    /// Keeps no connection for a second request.
+    /// Uses a new connection for each request.
     once: Client<Connector, Full<Bytes>>,
-    /// The environment may name other proxies later, which these connections do not use.
+    /// If the environment changes later, these connections still use the old proxies.
     proxies: Arc<Matcher>,
 }
 
@@ -65,21 +64,21 @@ pub struct Requests {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Route {
-    /// By themselves. The proxy variables of the environment are not looked at.
+    /// Directly. The proxy variables of the environment are ignored.
     #[default]
     Direct,
-    /// Through this proxy. It resolves names, and says which addresses may be reached.
+    /// Through this proxy. The proxy resolves names and decides which addresses are allowed.
     Proxy(Url),
-    /// Through the proxies that the environment names (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in
-    /// small letters too), if it names any. They do as a proxy does that was given.
+    /// Through the proxies in the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, also
+    /// in lower case. Without them, directly.
     Environment,
 }
 
-/// Why a request has no answer, in words for this side's log.
+/// Why a request has no response, for this side's log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// Nobody was reached, so that nothing was sent.
+    /// No connection was made, so nothing was sent.
     #[error("{0}")]
     Unreachable(String),
     /// The connection broke, and the request may have been sent.
@@ -88,13 +87,12 @@ pub enum RequestError {
 }
 
 impl Requests {
-    /// A sender of requests, whose connections are opened within these limits: `connect`, and
-    /// `stream_retry_most` until one is found dead.
+    /// Creates a client. `limits.connect` applies to each connection, and `limits.stream_retry_most` until a dead one
+    /// is detected.
     ///
     /// # Errors
     ///
-    /// Fails where HTTP cannot be spoken on this machine, and where the proxy is none that can be used: it must be
-    /// reached by `http` or `https`.
+    /// If TLS cannot be set up, or the proxy's URL is not a valid `http` or `https` URL.
     pub fn new(route: &Route, names: Names, limits: &HttpLimits) -> io::Result<Self> {
         let proxies = match route {
             Route::Direct => Matcher::builder().build(),
@@ -121,12 +119,12 @@ impl Requests {
         })
     }
 
-    /// Sends a request. One that only reads is sent once more, on a connection of its own, if the
-    /// connection breaks: a server may close a kept one at the very moment it is used (RFC 9110, 9.2.2).
+    /// Sends a request. If the connection breaks, a safe request is sent once more on a new connection, because a server
+    /// may close an idle connection just as it is used (RFC 9110, 9.2.2).
     ///
     /// # Errors
     ///
-    /// [`RequestError`]; an answer with the status of an error is an answer.
+    /// See [`RequestError`]. A response with an error status is not an error.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, RequestError> {
         let again = request.method().is_safe().then(|| request.clone());
         let answer = self.client.request(request.map(Full::new)).await;
@@ -136,13 +134,13 @@ impl Requests {
         }
     }
 
-    /// Sends a request on a connection of its own. One that was kept may be closed by the other side at the very moment it
-    /// is used, and nobody knows then whether the request was read: that is no way for what can be sent once only, such
-    /// as an authorization code.
+    /// Sends a request on a new connection. An idle connection may be closed just as it is used, and then it is unknown
+    /// whether the request was read. So use this for requests that can only be sent once, such as one with an
+    /// authorization code.
     ///
     /// # Errors
     ///
-    /// As [`send`](Self::send).
+    /// As for [`send`](Self::send).
     pub async fn send_alone(
         &self,
         request: Request<Bytes>,
@@ -157,7 +155,7 @@ impl Requests {
         self.proxies.intercept(server).is_some()
     }
 
-    /// Returns the headers that a proxy that is not tunnelled through wants with each request to a server.
+    /// Returns the headers that a proxy without a tunnel needs in each request to a server.
     #[must_use]
     pub fn proxy_headers(&self, server: &Uri) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -179,7 +177,7 @@ fn unanswered(error: legacy::Error) -> RequestError {
     }
 }
 
-/// All through one proxy.
+/// Routes everything through one proxy.
 fn through(proxy: &Url) -> io::Result<Matcher> {
     if !matches!(proxy.scheme(), "http" | "https") {
         let why = format!(
@@ -189,7 +187,7 @@ fn through(proxy: &Url) -> io::Result<Matcher> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let proxies = Matcher::builder().all(proxy.as_str()).build();
-    // One that it cannot read would be passed by.
+    // An invalid proxy URL would be ignored.
     match proxies.intercept(&Uri::from_static("https://host/")) {
         Some(_) => Ok(proxies),
         None => Err(io::Error::new(
@@ -199,25 +197,25 @@ fn through(proxy: &Url) -> io::Result<Matcher> {
     }
 }
 
-/// Waits for the next piece of a body; `None` at its end.
+/// Returns the next piece of a body; `None` at its end.
 ///
 /// # Errors
 ///
-/// If the body broke off.
+/// If the body was cut off.
 pub async fn next_piece(body: &mut Incoming) -> hyper::Result<Option<Bytes>> {
     loop {
         let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
         let Some(frame) = frame.transpose()? else {
             return Ok(None);
         };
-        // What follows the body (trailers) says nothing here.
+        // Trailers are ignored.
         if let Ok(piece) = frame.into_data() {
             return Ok(Some(piece));
         }
     }
 }
 
-/// Says an error in words, with what led to it.
+/// Formats an error and its causes.
 #[must_use]
 pub fn in_full(error: &dyn Error) -> String {
     let mut words = error.to_string();
@@ -245,7 +243,7 @@ mod tests {
 
     use super::{Names, RequestError, Requests, Route};
 
-    /// The head of a request to this server, as a proxy with a password reads it.
+    /// Returns the head of a request to this server, as a proxy with a password receives it.
     async fn told(server: &str, names: Names) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -266,13 +264,13 @@ mod tests {
         }
         let refusal = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n";
         proxy.write_all(refusal).await.unwrap();
-        // One that tunnels has failed, the other was answered.
+        // A tunnelled request fails; the other one gets a response.
         let _ = sending.await.unwrap();
         String::from_utf8(head).unwrap().to_lowercase()
     }
 
-    /// Sends two requests to a server that answers the first, and closes its connection when it has
-    /// read the head of the second. Returns whether the second has an answer.
+    /// Sends two requests to a server that answers the first one and closes the connection after reading the head of
+    /// the second. Returns whether the second one gets a response.
     async fn is_answered_after_a_kept_connection_broke(method: Method) -> bool {
         async fn head(stream: &mut TcpStream) {
             let mut head = Vec::new();
@@ -311,7 +309,7 @@ mod tests {
         for (method, is_answered) in [
             (Method::GET, true),
             (Method::HEAD, true),
-            // It may have been done.
+            // It may have been processed.
             (Method::POST, false),
         ] {
             let name = method.clone();
@@ -320,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Names that all lead to this machine.
+    /// Resolves all names to this machine.
     fn here() -> Names {
         let found = |_| async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))]) };
         Names::found_by(move |name| Box::pin(found(name)))
@@ -338,7 +336,7 @@ mod tests {
                 "connect far.example:443 http/1.1",
             ),
         ] {
-            // Whoever chose the proxy has it say which addresses may be reached.
+            // With a proxy, the filter for addresses does not apply.
             for names in [here(), here().only(|_| false)] {
                 let head = told(server, names).await;
                 assert_eq!(head.lines().next(), Some(line), "{head}");
@@ -350,7 +348,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_proxy_that_is_not_reached_is_named() {
-        // A port that was free a moment ago.
+        // A port that was just released.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
@@ -375,7 +373,7 @@ mod tests {
         for (server, is_told) in [
             ("http://far.example/mcp", true),
             ("http://near.example/mcp", false),
-            // It is told when the tunnel is made.
+            // The proxy gets it when the tunnel is opened.
             ("https://far.example/mcp", false),
         ] {
             let server = server.parse().unwrap();

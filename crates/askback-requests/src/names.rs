@@ -1,4 +1,4 @@
-//! The addresses that names lead to.
+//! Name resolution.
 
 use std::{
     fmt, io,
@@ -12,25 +12,24 @@ use askback_core::future::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
-/// How names are resolved, and which addresses may be connected to. Both are asked whenever a connection is opened: a
-/// name may lead elsewhere a moment later.
+/// How names are resolved, and which addresses are allowed. Both are checked each time a connection is opened, because
+/// a name may resolve differently each time.
 #[derive(Clone)]
 pub struct Names {
     lookup: Lookup,
     may_reach: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
 }
 
-/// Names, as whoever connects asks for their addresses.
 #[derive(Clone)]
 pub(crate) struct Resolver(pub(crate) Names);
 
-/// Finds the addresses of a name.
+/// Resolves a name.
 type Lookup = Arc<dyn Fn(String) -> LookupFuture + Send + Sync>;
 
 type LookupFuture = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
 
 impl Names {
-    /// Names as the system resolves them, to any address.
+    /// Uses the system's resolver, and allows any address.
     #[must_use]
     pub fn system() -> Self {
         Self::found_by(|name| {
@@ -41,7 +40,7 @@ impl Names {
         })
     }
 
-    /// Names that this function resolves, to any address. Their ports do not matter.
+    /// Resolves names with this function, and allows any address. Ports are ignored.
     #[must_use]
     pub fn found_by(
         lookup: impl Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>
@@ -55,18 +54,18 @@ impl Names {
         }
     }
 
-    /// Sets which addresses may be connected to. Others of a name are passed over.
+    /// Sets which addresses are allowed. A name's other addresses are skipped.
     #[must_use]
     pub fn only(mut self, may_reach: impl Fn(IpAddr) -> bool + Send + Sync + 'static) -> Self {
         self.may_reach = Arc::new(may_reach);
         self
     }
 
-    /// Returns the addresses of a name that may be connected to.
+    /// Returns the allowed addresses of a name.
     ///
     /// # Errors
     ///
-    /// If it cannot be resolved, or none of its addresses may be connected to.
+    /// If the name cannot be resolved, or none of its addresses is allowed.
     pub fn resolve(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
         let found = (self.lookup)(name.to_owned());
         let may_reach = Arc::clone(&self.may_reach);
@@ -82,7 +81,7 @@ impl Names {
         })
     }
 
-    /// Checks an address that was named itself.
+    /// Checks an IP address from a URL.
     pub(crate) fn check(&self, address: IpAddr) -> io::Result<()> {
         match (self.may_reach)(address) {
             true => Ok(()),
