@@ -1,7 +1,7 @@
-//! The databases of askback's stores: an SQLite file, which the processes of one machine share, or PostgreSQL.
+//! The databases of askback's stores: an SQLite file, shared by the processes of one machine, or PostgreSQL.
 //!
 //! Each change is a [`Batch`]: if its deciding statement changes no row, the transaction is rolled back. Statements are
-//! written once, with a `?` for each value, in words that both databases understand.
+//! written once, with a `?` for each value, in SQL that both databases understand.
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -21,75 +21,75 @@ pub use schema::{Dialect, Schema};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteFile, SqliteSettings, make_tables};
 
-/// The future of a database's method.
+/// The future that a database method returns.
 pub type SqlFuture<'a, T> = BoxFuture<'a, Result<T, SqlError>>;
 
-/// A database, as a store uses it.
+/// A database for a store.
 pub trait Database: Send + Sync + 'static {
-    /// Returns the statement that takes the lock with the name `?` until the end of its transaction. `None` if the
-    /// database has one writer at a time and needs no lock.
+    /// Returns the statement that takes the lock with the name `?` until the end of its transaction; `None` if the
+    /// database has only one writer at a time and needs no lock.
     fn lock(&self) -> Option<&'static str>;
 
-    /// Does a batch in one transaction.
+    /// Runs a batch in one transaction.
     fn change(&self, batch: Batch) -> SqlFuture<'_, BatchOutcome>;
 
-    /// Returns the rows of a statement, which may change them.
+    /// Runs a statement, which may change rows, and returns its rows.
     fn rows(&self, statement: Statement) -> SqlFuture<'_, Vec<Vec<Value>>>;
 }
 
 /// A value of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
+    /// A string.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
-    /// An integer. A truth is 0 or 1.
+    /// An integer. A boolean is 0 or 1.
     Number(i64),
-    /// None.
+    /// No value.
     Null,
 }
 
 /// A statement with a `?` for each of its values.
 pub struct Statement {
-    /// The statement.
+    /// The SQL text.
     pub text: String,
-    /// Its values, in order.
+    /// The values, in order.
     pub values: Vec<Value>,
-    /// Whether it deletes or replaces what must not stay in the files of the database.
+    /// Whether it deletes or replaces data that must not remain in the database's files.
     pub erases: bool,
 }
 
 /// The statements of one transaction.
 pub struct Batch {
-    /// The statements before it.
+    /// The statements before the deciding one.
     pub before: Vec<Statement>,
-    /// The statement that must change a row. Otherwise nothing is done.
+    /// The statement that must change a row. If it does not, nothing is changed.
     pub deciding: Statement,
-    /// The statements after it.
+    /// The statements after the deciding one.
     pub then: Vec<Statement>,
 }
 
 /// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchOutcome {
-    /// The deciding statement changed so many rows.
+    /// The number of rows that the deciding statement changed.
     Rows(u64),
     /// A foreign key was violated, and nothing was changed.
     ForeignKey,
 }
 
-/// Why a database did not do what it was to do. It says what an operator can do about it.
+/// Why a database operation failed. The message says what an operator can do about it.
 #[derive(Debug)]
 pub struct SqlError(Box<dyn Error + Send + Sync>);
 
 impl SqlError {
-    /// An error of these words, or of another library.
+    /// Creates an error from a message or another library's error.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into())
     }
 
-    /// The error below.
+    /// Returns the underlying error.
     #[must_use]
     pub fn into_inner(self) -> Box<dyn Error + Send + Sync> {
         self.0
@@ -110,7 +110,7 @@ impl Error for SqlError {
 
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
-        // The integers of databases are signed; a moment beyond them is as good as never.
+        // The databases' integers are signed. A time that does not fit is treated as never.
         Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
@@ -122,7 +122,7 @@ impl From<&[u8]> for Value {
 }
 
 impl Statement {
-    /// A statement that erases nothing.
+    /// Creates a statement that erases nothing.
     pub fn new(text: impl Into<String>, values: Vec<Value>) -> Self {
         Self {
             text: text.into(),
@@ -134,7 +134,6 @@ impl Statement {
 
 #[cfg(feature = "sqlite")]
 impl Batch {
-    /// Whether any of its statements erases something.
     fn erases(&self) -> bool {
         let all = self.before.iter().chain([&self.deciding]).chain(&self.then);
         all.into_iter().any(|statement| statement.erases)

@@ -5,33 +5,33 @@ use crate::SqlError;
 /// The tables that a store needs. Several stores may share one database.
 #[derive(Clone, Copy)]
 pub struct Schema {
-    /// The name under which the version of the tables is noted in the table `askback_schemas`.
+    /// The key of the tables' version in the table `askback_schemas`.
     pub name: &'static str,
-    /// Their version. It changes whenever the tables do.
+    /// The version of the tables. It changes whenever the tables do.
     pub version: i64,
-    /// Writes the statements that make the tables.
+    /// Returns the statements that create the tables.
     pub tables: fn(&Dialect) -> String,
     /// What to do about tables of an older version, as in "move them away".
     pub remedy: &'static str,
 }
 
-/// The words that differ between databases.
+/// The SQL that differs between databases.
 pub struct Dialect {
-    /// The type of text, which is compared by its bytes.
+    /// The type for text, compared by its bytes.
     pub text: &'static str,
-    /// The type of bytes.
+    /// The type for bytes.
     pub bytes: &'static str,
-    /// The type of an integer.
+    /// The type for integers.
     pub number: &'static str,
-    /// The type of a number that counts up by itself, and is the key of its table.
+    /// The type for an auto-incremented primary key.
     pub counter: &'static str,
     /// The end of a table's definition.
     pub table: &'static str,
 }
 
 impl Dialect {
-    /// Writes statements in the words of the database, in which `TEXT`, `BYTES`, `NUMBER` and `COUNTER` are types, and
-    /// `)TABLE` ends a table.
+    /// Replaces the types `TEXT`, `BYTES`, `NUMBER` and `COUNTER`, and `)TABLE` at the end of a table, with the
+    /// database's own.
     #[must_use]
     pub fn write(&self, statements: &str) -> String {
         let statements = statements.replace("TEXT", self.text);
@@ -43,11 +43,11 @@ impl Dialect {
 }
 
 impl Schema {
-    /// Returns the statements that make the tables; none if they are there. `version` is the noted one, and 0 if none is.
+    /// Returns the statements that create the tables; `None` if the tables exist. `version` is the recorded one, or 0.
     ///
     /// # Errors
     ///
-    /// If the tables are of another version.
+    /// If the tables have another version.
     #[cfg_attr(not(any(feature = "postgres", feature = "sqlite")), expect(dead_code))]
     pub(crate) fn missing(
         &self,

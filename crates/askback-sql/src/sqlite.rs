@@ -1,4 +1,4 @@
-//! A database in an SQLite file.
+//! SQLite.
 
 use std::{
     fs::OpenOptions,
@@ -19,20 +19,20 @@ use crate::{
     Batch, BatchOutcome, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value,
 };
 
-/// A database in an SQLite file, which the processes of one machine share, or in memory.
+/// A database in an SQLite file, shared by the processes of one machine, or in memory.
 ///
-/// Only its owner may read the file (0600); other files are refused. One thread does the work. It finishes work whose future
-/// is dropped, and dropping the database waits for it.
+/// The file is private to its owner (0600); a file that is open to others is refused. The database has its own thread.
+/// It finishes work even if the future is dropped, and dropping the database waits for it.
 pub struct SqliteFile(Place);
 
 enum Place {
     File {
         path: Arc<Path>,
-        /// Taken when the database is dropped, which ends the thread.
+        /// Taken on drop, which ends the thread.
         jobs: Option<mpsc::Sender<Job>>,
         worker: Option<JoinHandle<()>>,
     },
-    /// It waits for no disk, so the caller does the work.
+    /// In memory there is no disk to wait for, so the caller's thread does the work.
     Memory(Mutex<File>),
 }
 
@@ -41,23 +41,23 @@ type Job = Box<dyn FnOnce(&mut File) + Send>;
 struct File {
     connection: Connection,
     settings: SqliteSettings,
-    /// Whether the log may still hold erased rows.
+    /// Whether the log may still contain erased rows.
     is_log_due: bool,
 }
 
-/// A store's demands on its file.
+/// A store's requirements for its file.
 #[derive(Clone, Copy)]
 pub struct SqliteSettings {
-    /// The tables that are made if they are missing.
+    /// The tables to create if they do not exist.
     pub schemas: &'static [Schema],
-    /// How long one process waits for others to finish their transactions.
+    /// How long to wait for other processes' transactions.
     pub busy: Duration,
-    /// Whether what is deleted is overwritten in the file, and its log is emptied after statements that
+    /// Whether deleted data is overwritten in the file, and its log is truncated after statements that
     /// [erase](Statement::erases). While another process reads the file, the log waits for the next change.
     pub erases: bool,
 }
 
-/// How long a change waits for those who read the log of the file before it is emptied. A backup reads for longer.
+/// How long a change waits for readers of the log before it gives up truncating it. A backup reads for longer.
 const LOG_TIMEOUT: Duration = Duration::from_millis(100);
 
 const DIALECT: Dialect = Dialect {
@@ -69,13 +69,14 @@ const DIALECT: Dialect = Dialect {
 };
 
 impl SqliteFile {
-    /// Opens the file at `path`, which is made if it is not there. `:memory:` is [`SqliteFile::in_memory`], as in SQLite.
+    /// Opens the file at `path`, and creates it if it does not exist. `:memory:` means [`SqliteFile::in_memory`], as in
+    /// SQLite.
     ///
-    /// Waits for the disk: not for an async task to call.
+    /// Blocks on disk access, so do not call it in an async task.
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened, is no database, is open to other users, or has tables of another version.
+    /// If the file cannot be opened, is not a database, is open to other users, or has tables of another version.
     pub fn open(path: &Path, settings: SqliteSettings) -> Result<Self, SqlError> {
         if path == Path::new(":memory:") {
             return Self::in_memory(settings);
@@ -84,7 +85,7 @@ impl SqliteFile {
         let mut file = File {
             connection: opened.map_err(|error| about(path, error))?,
             settings,
-            // A process that was cut off may have left its log.
+            // A process that was killed may have left its log.
             is_log_due: settings.erases,
         };
         let (jobs, queue) = mpsc::channel::<Job>();
@@ -99,11 +100,11 @@ impl SqliteFile {
         }))
     }
 
-    /// Opens an empty database in memory, which ends with the process.
+    /// Opens an empty database in memory, which is lost when the process ends.
     ///
     /// # Errors
     ///
-    /// If SQLite has no memory.
+    /// If SQLite cannot allocate memory.
     pub fn in_memory(settings: SqliteSettings) -> Result<Self, SqlError> {
         let connection = Connection::open_in_memory()?;
         let file = File {
@@ -114,11 +115,11 @@ impl SqliteFile {
         Ok(Self(Place::Memory(Mutex::new(file))))
     }
 
-    /// Has the thread do `work`, and waits for it.
+    /// Runs `work` on the thread, and waits for it.
     ///
     /// # Errors
     ///
-    /// Those of the work, and if its thread has stopped.
+    /// The errors of `work`, or an error if the thread has stopped.
     pub async fn run<T, E>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E> + Send + 'static,
@@ -130,7 +131,7 @@ impl SqliteFile {
         self.with_file(move |file| work(&mut file.connection)).await
     }
 
-    /// Has the thread do `work`, and does not wait for it. Returns whether the thread is there.
+    /// Starts `work` on the thread without waiting for it. Returns false if the thread has stopped.
     pub fn begin(&self, work: impl FnOnce(&mut Connection) + Send + 'static) -> bool {
         match &self.0 {
             Place::File { jobs, .. } => jobs.as_ref().is_some_and(|jobs| {
@@ -158,7 +159,7 @@ impl SqliteFile {
         };
         let (reply, result) = oneshot::channel();
         let job: Job = Box::new(move |file| {
-            // The caller may be gone.
+            // The caller may have gone away.
             let _ = reply.send(work(file));
         });
         let stopped = || SqlError::new("its thread has stopped");
@@ -169,7 +170,7 @@ impl SqliteFile {
         }
     }
 
-    /// The same with an error that names the file.
+    /// Adds the file's name to errors.
     fn named<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut File) -> Result<T, SqlError> + Send + 'static,
@@ -236,7 +237,7 @@ impl From<rusqlite::Error> for SqlError {
     }
 }
 
-/// Has an error of the database name its file, and say what to do.
+/// Adds the file's name and a remedy to a database error.
 fn about(path: &Path, error: SqlError) -> SqlError {
     let why = error.into_inner();
     let code = why
@@ -260,8 +261,8 @@ fn about(path: &Path, error: SqlError) -> SqlError {
     SqlError::new(format!("{}: {why}{hint}", path.display()))
 }
 
-/// Makes the file, unless it is there, and refuses it where others may read it. SQLite gives its side files the
-/// permissions of the file.
+/// Creates the file if it does not exist, and refuses a file that others can read. SQLite gives its other files the
+/// same permissions.
 fn make(path: &Path) -> Result<(), SqlError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -275,8 +276,8 @@ fn make(path: &Path) -> Result<(), SqlError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Looked at by name: to open and close the file here would drop the locks that another connection of this
-        // process has on it.
+        // Checked by name, because opening and closing the file here would release the locks of this process's other
+        // connections.
         let metadata = path.metadata().map_err(SqlError::new)?;
         let mode = metadata.permissions().mode() & 0o777;
         // A folder cannot be opened.
@@ -294,14 +295,14 @@ fn connect(path: &Path, settings: SqliteSettings) -> Result<Connection, SqlError
     let connection = Connection::open(path)?;
     connection.busy_timeout(settings.busy)?;
     turn_to_wal(&connection, settings.busy)?;
-    // After a power failure, a refresh token would be gone for good, and a commit would be granted twice.
+    // Otherwise a power failure could lose a refresh token, or allow a commit to be granted twice.
     connection.pragma_update(None, "synchronous", "FULL")?;
     with_tables(connection, settings)
 }
 
 fn with_tables(connection: Connection, settings: SqliteSettings) -> Result<Connection, SqlError> {
     if settings.erases {
-        // Deleted rows leave nothing in the pages of the file.
+        // Overwrites deleted rows in the file.
         connection.pragma_update(None, "secure_delete", "ON")?;
     }
     connection.pragma_update(None, "foreign_keys", "ON")?;
@@ -309,11 +310,11 @@ fn with_tables(connection: Connection, settings: SqliteSettings) -> Result<Conne
     Ok(connection)
 }
 
-/// Makes the tables that are missing, in the transaction of the connection or, if it has begun none, in a new one.
+/// Creates the missing tables, in the connection's transaction or, if it has begun none, in a new one.
 ///
 /// # Errors
 ///
-/// If tables are of another version, and those of SQLite.
+/// If tables have another version, or if SQLite fails.
 pub fn make_tables(connection: &Connection, schemas: &[Schema]) -> Result<(), SqlError> {
     if !connection.is_autocommit() {
         return make_missing_tables(connection, schemas);
@@ -341,12 +342,12 @@ fn make_missing_tables(connection: &Connection, schemas: &[Schema]) -> Result<()
     Ok(())
 }
 
-/// SQLite lets one connection at a time do this, and has no other wait for it.
+/// SQLite allows only one connection to do this at a time, and has no other way to wait.
 fn turn_to_wal(connection: &Connection, most: Duration) -> Result<(), rusqlite::Error> {
     const PAUSE: Duration = Duration::from_millis(10);
     let mut waited = Duration::ZERO;
     loop {
-        // Where the file system cannot do WAL, SQLite stays with its rollback journal.
+        // On a file system without WAL support, SQLite keeps its rollback journal.
         match connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())) {
             Err(error) if is_busy(&error) && waited < most => {
                 thread::sleep(PAUSE);
@@ -380,15 +381,16 @@ impl File {
         Ok(rows)
     }
 
-    /// Moves the log into the file and empties it, because the log still holds erased rows. Returns false if another
-    /// process was reading the log.
+    /// Moves the log into the file and truncates it, because the log still contains erased rows. Returns false if
+    /// another process was reading the log.
     fn has_emptied_log(&self) -> bool {
         let connection = &self.connection;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let emptied = connection
             .busy_timeout(LOG_TIMEOUT)
             .and_then(|()| connection.query_row(checkpoint, [], |row| row.get(0)));
-        // SQLite refuses no timeout. Without one, the next change would fail where another process is at work.
+        // Setting a timeout cannot fail. It must be restored, because otherwise the next change would fail if another
+        // process is writing.
         let _ = connection.busy_timeout(self.settings.busy);
         let is_busy = emptied.unwrap_or(true);
         !is_busy
@@ -433,7 +435,7 @@ fn value(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Number(number),
-        // No column holds one.
+        // No column has this type.
         ValueRef::Real(_) => Value::Null,
         ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
