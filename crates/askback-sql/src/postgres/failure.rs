@@ -22,7 +22,7 @@ pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> SqlE
     })
 }
 
-/// Why a connection did not do what it was to do.
+/// Converts an error of a connection.
 pub(super) fn failed(error: &Error) -> SqlError {
     SqlError::new(match refused(error) {
         Some(refused) => refused,
@@ -35,7 +35,7 @@ pub(super) fn silent(wait: Duration) -> SqlError {
     SqlError::new(lost(&format!("no answer for {wait:?}")))
 }
 
-/// What PostgreSQL itself said. It names users, databases and tables, and no values.
+/// Returns PostgreSQL's own message. It names users, databases and tables, but contains no values.
 fn refused(error: &Error) -> Option<String> {
     let refusal = error.as_db_error()?;
     let said = refusal.message();
@@ -90,7 +90,7 @@ fn untrusted(why: &str) -> String {
     )
 }
 
-/// The cause of an error of the client, whose own words are only that it failed.
+/// Returns the cause of a client error, whose own message only says that it failed.
 fn cause(error: &Error) -> String {
     error
         .source()

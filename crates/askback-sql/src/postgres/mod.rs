@@ -1,4 +1,4 @@
-//! A database of PostgreSQL.
+//! PostgreSQL.
 
 mod failure;
 mod settings;
@@ -16,10 +16,10 @@ use crate::{
     Batch, BatchOutcome, Database, Dialect, Schema, SqlError, SqlFuture, Statement, Value,
 };
 
-/// A database of PostgreSQL (15 or newer), which the processes of many machines share.
+/// A PostgreSQL database (15 or newer), shared by the processes of many machines.
 ///
-/// A pool opens connections as they are needed, at most [`PostgresSettings::connections`]. A call whose connection is lost
-/// ends with an error, and the next call connects again. Nothing was changed then, unless the connection was lost while
+/// A pool opens connections as needed, at most [`PostgresSettings::connections`]. If a call's connection is lost, the
+/// call fails, and the next call connects again. Nothing was changed then, unless the connection was lost while
 /// PostgreSQL confirmed the change.
 pub struct Postgres {
     pool: Pool,
@@ -27,7 +27,7 @@ pub struct Postgres {
 }
 
 const DIALECT: Dialect = Dialect {
-    // Their order and their indexes are then the same on every machine, whatever the language of the database.
+    // Sort order and indexes must be the same on every machine, regardless of the database's locale.
     text: "TEXT COLLATE \"C\"",
     bytes: "BYTEA",
     number: "BIGINT",
@@ -35,19 +35,19 @@ const DIALECT: Dialect = Dialect {
     table: ")",
 };
 
-/// The lock under which the tables are made: `askback` in ASCII, as a number.
+/// The lock for creating the tables: `askback` in ASCII, as a number.
 const SCHEMA_LOCK: i64 = 0x61_73_6b_62_61_63_6b;
 
-/// How often a transaction that got in the way of another is done again.
+/// How often to retry a transaction that conflicts with another one.
 const TRIES: usize = 16;
 
 impl Postgres {
-    /// Connects to a database, and makes the tables if they are missing.
+    /// Connects to a database, and creates missing tables.
     ///
     /// # Errors
     ///
-    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables
-    /// are of another version. None of them shows the connection string.
+    /// If the connection string is invalid, the database cannot be reached or refuses the user, or its tables have
+    /// another version. The errors do not contain the connection string.
     pub async fn connect(settings: PostgresSettings, schemas: &[Schema]) -> Result<Self, SqlError> {
         let config = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
@@ -76,7 +76,7 @@ impl Postgres {
         client.map_err(|error| failure::unconnected(error, size, self.wait))
     }
 
-    /// Returns the outcome of some work. If it took too long, its connection is closed: it cannot be used before
+    /// Returns the result of an operation. If it timed out, the connection is closed, because it cannot be used until
     /// PostgreSQL has answered.
     fn ended<T>(
         &self,
@@ -115,7 +115,7 @@ impl Database for Postgres {
     }
 }
 
-/// Makes the tables that are missing. One process does it at a time.
+/// Creates the missing tables. One process at a time does this.
 async fn make_tables(
     client: &mut Object,
     schemas: &[Schema],
@@ -123,7 +123,7 @@ async fn make_tables(
     let transaction = client.transaction().await?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
-    // A user without the right to make tables may not even ask for one that is there.
+    // A user without the right to create tables cannot even use `CREATE TABLE IF NOT EXISTS`.
     let known = "SELECT to_regclass('askback_schemas') IS NOT NULL";
     if !transaction.query_one(known, &[]).await?.try_get(0)? {
         let create =
@@ -150,7 +150,7 @@ async fn make_tables(
     Ok(Ok(()))
 }
 
-/// What transactions do to one another.
+/// The errors of conflicting transactions.
 const IN_THE_WAY: &[SqlState] = &[
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
@@ -174,9 +174,9 @@ async fn changed(client: &mut Object, batch: &Batch) -> Result<BatchOutcome, Err
     }
 }
 
-/// A transaction that fails is rolled back when it is dropped.
+/// A failed transaction is rolled back on drop.
 async fn attempt(client: &mut Object, batch: &Batch) -> Result<u64, Error> {
-    // The statements before it are about the very rows that the deciding statement finds.
+    // The earlier statements affect rows that the deciding statement reads.
     let level = match batch.before.is_empty() {
         true => IsolationLevel::ReadCommitted,
         false => IsolationLevel::RepeatableRead,

@@ -1,4 +1,4 @@
-//! Which database, and how it is reached.
+//! Settings of a PostgreSQL connection.
 
 use std::{fmt::Display, fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,26 +17,26 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::SqlError;
 
-/// Which database of PostgreSQL, and how it is reached.
+/// The settings of a PostgreSQL connection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresSettings {
     /// The connection string, as `postgresql://USER:PASSWORD@HOST/DATABASE` or `host=… user=… password=… dbname=…`.
     pub database: Secret,
-    /// The most connections of this process. 8.
+    /// The maximum number of connections of this process. The default is 8.
     pub connections: usize,
-    /// How long a call waits for a connection, and then for its answer. 10 seconds.
+    /// How long a call waits for a connection, and then for its result. The default is 10 seconds.
     pub wait: Duration,
-    /// A file with the certificates (PEM) of the authorities that are trusted to name the database. Without a file, the
-    /// authorities of the system are trusted.
+    /// A file with the certificates (PEM) of the authorities that are trusted for the database. By default, the
+    /// system's authorities are trusted.
     pub authorities: Option<PathBuf>,
 }
 
-/// The name under which the program is listed in `pg_stat_activity`.
+/// The program's name in `pg_stat_activity`.
 const NAME: &str = "askback";
 
 impl PostgresSettings {
-    /// The settings for a database, by its connection string.
+    /// Creates the default settings for a connection string.
     #[must_use]
     pub fn new(database: Secret) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl PostgresSettings {
     }
 
     pub(super) fn config(&self) -> Result<Config, SqlError> {
-        // The parser's error may quote a part of the password.
+        // The parser's error may contain a part of the password.
         let parsed = self.database.expose().parse::<Config>();
         let mut config = parsed.map_err(|_| unreadable())?;
         if has_stray_password(&config) {
@@ -72,7 +72,7 @@ impl PostgresSettings {
         Ok(config)
     }
 
-    /// TLS by the provider that the program has chosen for itself, else by ring.
+    /// Configures TLS with the provider that the program has installed, or else ring.
     pub(super) fn tls(&self) -> Result<MakeRustlsConnect, SqlError> {
         let chosen = CryptoProvider::get_default().cloned();
         let provider = chosen.unwrap_or_else(|| Arc::new(ring::default_provider()));
@@ -109,7 +109,7 @@ impl PostgresSettings {
     }
 }
 
-/// Whether an `@` within the password was read as its end: then its rest is part of a name that would be shown.
+/// Whether an `@` in the password was parsed as its end. Then the rest is part of the host name, which errors show.
 fn has_stray_password(config: &Config) -> bool {
     let in_host = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
     let in_name = |name: Option<&str>| name.is_some_and(|name| name.contains('@'));

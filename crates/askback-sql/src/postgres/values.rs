@@ -1,4 +1,4 @@
-//! Values as PostgreSQL takes and gives them.
+//! Conversion of values to and from PostgreSQL.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use tokio_postgres::{
 
 use crate::{Statement, Value};
 
-/// PostgreSQL has `$1`, `$2` and so on in place of each `?`.
+/// Replaces each `?` with `$1`, `$2` and so on, as PostgreSQL requires.
 pub(super) fn numbered(text: &str) -> String {
     let mut parts = text.split('?');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -19,7 +19,7 @@ pub(super) fn numbered(text: &str) -> String {
     })
 }
 
-/// The types of a statement's parameters. PostgreSQL finds those of missing values.
+/// Returns the types of a statement's parameters. PostgreSQL infers the types of missing values.
 pub(super) fn types(statement: &Statement) -> Vec<Type> {
     let of = |value: &Value| match value {
         Value::Text(_) => Type::TEXT,
