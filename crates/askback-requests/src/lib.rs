@@ -87,8 +87,8 @@ pub enum RequestError {
 }
 
 impl Requests {
-    /// Creates a client. `limits.connect` applies to each connection, and `limits.stream_retry_most` until a dead one
-    /// is detected.
+    /// Creates a client with two of these limits: `connect` for each connection, and `stream_retry_most` until a dead
+    /// connection is detected.
     ///
     /// # Errors
     ///
