@@ -1,5 +1,4 @@
-//! The far end of a client: it answers with prepared bytes, so that it costs little, and always the
-//! same.
+//! The server side for a client: it answers with prepared bytes, so that it costs little and always the same.
 
 use std::io::{self, BufRead, Write};
 
@@ -9,7 +8,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// The flag with which this program is a server on the standard streams.
+/// The flag with which this program is a server on stdio.
 pub(crate) const STDIO: &str = "--far";
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
@@ -26,7 +25,7 @@ pub(crate) async fn answer_channel(far: Channel) {
     }
 }
 
-/// Answers lines on the standard streams.
+/// Answers lines on stdio.
 pub(crate) fn answer_lines() -> io::Result<()> {
     let mut output = io::stdout().lock();
     for line in io::stdin().lock().lines() {
@@ -68,7 +67,7 @@ async fn answer_connection(mut stream: TcpStream) {
     }
 }
 
-/// The response to a request of the client, which writes its id first.
+/// Returns the response to a request of the client, which writes the id first.
 fn answer(request: &[u8]) -> Vec<u8> {
     let id = find(request, b"\"id\":").map_or(0, |at| number(&request[at..]));
     let result = match find(request, b"server/discover") {
@@ -78,13 +77,13 @@ fn answer(request: &[u8]) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 
-/// Where the text after another begins.
+/// Returns the position after `what`.
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     let at = text.windows(what.len()).position(|here| here == what)?;
     Some(at + what.len())
 }
 
-/// The number at the beginning of a text.
+/// Reads the number at the start of a text.
 fn number(text: &[u8]) -> usize {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))

@@ -1,4 +1,4 @@
-//! The instructions of the parts as they were last accepted, in `instructions.txt`.
+//! Compares the instruction counts of the parts with the accepted ones in `instructions.txt`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -9,7 +9,7 @@ const FILE: &str = concat!(
     "/benches/parts/instructions.txt"
 );
 
-/// Compares the instructions of each part with the accepted ones, or accepts them.
+/// Compares the instruction counts with the accepted ones, or accepts them.
 pub(crate) fn check() -> Result<(), String> {
     let mut counted = BTreeMap::new();
     for (name, _) in PARTS {

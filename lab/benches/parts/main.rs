@@ -1,11 +1,10 @@
-//! The cost of the parts of a call: `cargo bench -p lab --bench parts`. Names after ` -- ` choose some.
+//! The cost of the parts of a call: `cargo bench -p lab --bench parts`. Names after ` -- ` select parts.
 //!
-//! Each part is timed many times over; the best time is shown, since everything else only adds.
-//! Where `valgrind` is installed the instructions are counted too: they hardly differ from run to
-//! run, also on a busy machine.
+//! Each part is measured many times, and the best time is shown, because everything else is noise. If `valgrind` is
+//! installed, instructions are counted, too: they hardly differ between runs, even on a busy machine.
 //!
-//! `cargo bench -p lab --bench parts -- --check` compares the instructions with those in `instructions.txt`, and
-//! fails where a part costs more; with `ASKBACK_BLESS=1` it writes them there.
+//! `cargo bench -p lab --bench parts -- --check` compares the instructions with `instructions.txt`, and fails if a part
+//! costs more; with `ASKBACK_BLESS=1` it updates the file.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
@@ -22,10 +21,10 @@ use std::{
 
 use parts::PARTS;
 
-/// How long a part is timed.
+/// How long to measure a part.
 const SPAN: Duration = Duration::from_millis(200);
 
-/// How often it is run to count its instructions, after as many runs to warm it up.
+/// How many runs to count, after as many for warm-up.
 const COUNTED: u64 = 200;
 
 fn main() -> ExitCode {
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    // cargo adds flags of its own.
+    // Cargo adds its own flags.
     let names = arguments
         .iter()
         .filter(|argument| !argument.starts_with('-'));
@@ -73,7 +72,7 @@ fn repeat(part: &mut dyn FnMut(), times: u64) {
     }
 }
 
-/// The least time one run takes, in nanoseconds.
+/// Returns the shortest time of one run, in nanoseconds.
 fn time(part: &mut dyn FnMut()) -> f64 {
     const BATCH: u32 = 64;
     let begun = Instant::now();
@@ -86,7 +85,7 @@ fn time(part: &mut dyn FnMut()) -> f64 {
     best.as_secs_f64() * 1e9 / f64::from(BATCH)
 }
 
-/// The instructions of one run, if valgrind can count them.
+/// Returns the instructions of one run, if valgrind is installed.
 fn count(name: &str) -> Option<u64> {
     let (few, many) = (run(name, COUNTED)?, run(name, 2 * COUNTED)?);
     Some(many.saturating_sub(few) / COUNTED)

@@ -32,7 +32,7 @@ use tokio::{
 
 use crate::{far, reading};
 
-/// Makes what is run again and again.
+/// Creates the closure to measure.
 type Make = fn() -> Box<dyn FnMut()>;
 
 pub(crate) const PARTS: &[(&str, Make)] = &[
@@ -69,7 +69,7 @@ struct Echo {
     message: String,
 }
 
-/// Reading the message and nothing else of it, into a value.
+/// Only parses the message into a value.
 fn floor() -> Box<dyn FnMut()> {
     Box::new(|| {
         let value: serde_json::Value = serde_json::from_str(black_box(CALL)).expect("JSON");
@@ -77,7 +77,7 @@ fn floor() -> Box<dyn FnMut()> {
     })
 }
 
-/// Reading the envelope.
+/// Parses the envelope.
 fn parse() -> Box<dyn FnMut()> {
     let limits = Limits::default();
     Box::new(move || {
@@ -85,7 +85,7 @@ fn parse() -> Box<dyn FnMut()> {
     })
 }
 
-/// From the bytes to the call, and its response back, without a handler.
+/// From the bytes to the call and its response back to bytes, without a handler.
 fn route() -> Box<dyn FnMut()> {
     let profile = Profile {
         info: Implementation::new("bench", "1.0.0"),
@@ -105,7 +105,7 @@ fn route() -> Box<dyn FnMut()> {
     })
 }
 
-/// Checking and reading the arguments by their form.
+/// Checks and reads the arguments with their form.
 fn form() -> Box<dyn FnMut()> {
     let limits = Limits::default();
     let arguments = RawJson::from_text(r#"{"message":"Hello, world!"}"#.into()).expect("JSON");
@@ -120,7 +120,7 @@ fn form() -> Box<dyn FnMut()> {
     })
 }
 
-/// Writing a result.
+/// Serializes a result.
 fn write() -> Box<dyn FnMut()> {
     let server = Signature::new(&Implementation::new("bench", "1.0.0"));
     Box::new(move || {
@@ -135,7 +135,7 @@ fn write() -> Box<dyn FnMut()> {
     })
 }
 
-/// Sealing a state of one question.
+/// Seals a state with one question.
 fn seal() -> Box<dyn FnMut()> {
     let state = serde_json::to_vec(&state()).expect("JSON");
     let ring = ring();
@@ -146,7 +146,7 @@ fn seal() -> Box<dyn FnMut()> {
     })
 }
 
-/// Opening it.
+/// Opens a state.
 fn open() -> Box<dyn FnMut()> {
     let state = serde_json::to_vec(&state()).expect("JSON");
     let ring = ring();
@@ -160,7 +160,7 @@ fn open() -> Box<dyn FnMut()> {
     })
 }
 
-/// Going on from a state with the answer to its question, to where the answer is delivered.
+/// Continues from a state and an answer until the answer is delivered.
 fn replay() -> Box<dyn FnMut()> {
     let (state, limits) = (state(), Arc::new(Limits::default()));
     let answer = r#"{"action":"accept","content":{"message":"Hello, world!"}}"#;
@@ -184,7 +184,7 @@ fn call() -> Box<dyn FnMut()> {
     })
 }
 
-/// A whole call that asks, over the same: its first round, and the one that brings the answer.
+/// A whole call with a question over a channel in memory: both rounds.
 fn ask() -> Box<dyn FnMut()> {
     let ask = Tool::new("ask", async |ctx: Ctx| -> Result<String> {
         let echo: Echo = ctx.elicit("What?").await?.accepted()?;
@@ -205,7 +205,7 @@ fn ask() -> Box<dyn FnMut()> {
     })
 }
 
-/// A list of many tools, over the same.
+/// A list of many tools over a channel in memory.
 fn list() -> Box<dyn FnMut()> {
     let mut server = Server::new("bench", "1.0.0");
     for number in 0..201 {
@@ -220,7 +220,7 @@ fn list() -> Box<dyn FnMut()> {
     })
 }
 
-/// A client that sends and waits, on a channel in memory.
+/// A client on a channel in memory that sends and waits.
 struct Near {
     runtime: Runtime,
     receiver: Receiver,
@@ -252,7 +252,7 @@ impl Near {
     }
 }
 
-/// A request of the newest revision.
+/// Returns a request of the newest revision.
 fn request(method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":17,"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"load","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
@@ -264,17 +264,17 @@ fn client() -> Box<dyn FnMut()> {
     calls(1, in_memory)
 }
 
-/// As many at once.
+/// The same with 256 concurrent calls.
 fn client_256() -> Box<dyn FnMut()> {
     calls(256, in_memory)
 }
 
-/// A whole call of a client over the standard streams of a child, whose instructions do not count.
+/// A whole call of a client over the stdio of a child process, whose instructions do not count.
 fn client_child() -> Box<dyn FnMut()> {
     calls(1, child)
 }
 
-/// As many at once.
+/// The same with 64 concurrent calls.
 fn client_child_64() -> Box<dyn FnMut()> {
     calls(64, child)
 }
@@ -284,12 +284,12 @@ fn client_http() -> Box<dyn FnMut()> {
     calls(1, http)
 }
 
-/// As many at once.
+/// The same with 16 concurrent calls.
 fn client_http_16() -> Box<dyn FnMut()> {
     calls(16, http)
 }
 
-/// Calls of a client, so many at a time.
+/// Makes concurrent calls with a client.
 fn calls<C: Connect>(at_once: usize, connect: impl FnOnce(&Runtime) -> C) -> Box<dyn FnMut()> {
     let runtime = runtime();
     let connector = connect(&runtime);
@@ -341,8 +341,8 @@ fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-/// Has all that happens in a runtime take no time: a connection works on its calls itself until so much
-/// is over, which comes sooner on a busy machine.
+/// Stops time in a runtime. A connection works on its calls itself until a time limit, which comes sooner on a busy
+/// machine.
 fn stop_time(runtime: &Runtime) {
     runtime.block_on(async { tokio::time::pause() });
 }

@@ -1,4 +1,4 @@
-//! Reading what a server sends.
+//! Parsing of a server's messages.
 
 use std::hint::black_box;
 
@@ -45,7 +45,7 @@ pub(super) fn blocks() -> Box<dyn FnMut()> {
     )
 }
 
-/// The result of a call with a text of 64 KiB, in which each line ends with an escape.
+/// The result of a call with 64 KiB of text, in which each line ends with an escape.
 pub(super) fn text() -> Box<dyn FnMut()> {
     let text =
         r"A line of a text that a tool has read in a file, as most of them are.\n".repeat(936);
@@ -63,7 +63,7 @@ pub(super) fn form() -> Box<dyn FnMut()> {
     })
 }
 
-/// From the bytes of a response to its result.
+/// Parses a response to its result.
 fn result<T: DeserializeOwned>(result: &str) -> Box<dyn FnMut()> {
     let message = format!(r#"{{"jsonrpc":"2.0","id":17,"result":{result}}}"#);
     let limits = Limits::default();
