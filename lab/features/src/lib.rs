@@ -1,13 +1,13 @@
-//! Each feature of askback gates code: an item that is there with the feature is not there without it. Where that
-//! does not hold, this does not compile, with whichever features it is built.
+//! Checks that each feature of askback gates code: an item exists only with its feature. Otherwise this does not
+//! compile, with any set of features.
 
 #![allow(unused_imports)] // That something can be imported is the check.
 
 #[cfg(all(test, feature = "testing", not(feature = "pattern")))]
 mod without_pattern;
 
-/// Makes a module of each row: the item is there where the condition holds, and nowhere else. Of two items that
-/// globs bring by one name neither can be used, so a stand-in of that name can be used where askback has none.
+/// Generates a module for each row: the item must exist if the condition holds, and only then. If two glob imports
+/// bring the same name, it cannot be used, so a stand-in is usable only if askback does not have the item.
 macro_rules! gated {
     ($($(#[$given:meta])? $row:ident: $item:ident in $home:path, with $with:meta;)*) => {$(
         $(#[$given])?
@@ -17,7 +17,7 @@ macro_rules! gated {
 
             #[cfg(not($with))]
             mod without {
-                /// A module, a macro and a function of the item's name.
+                /// A module, a macro and a function with the item's name.
                 mod stand_in {
                     pub(super) use std::{mem::drop as $item, vec as $item};
                 }

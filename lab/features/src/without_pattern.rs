@@ -1,5 +1,5 @@
-//! Forms with a `pattern`, where the feature that checks it is off: they are refused in words, so that no answer is
-//! taken unchecked.
+//! Without the feature for patterns, forms with a `pattern` are refused with an error, so that no answer is accepted
+//! unchecked.
 
 use askback::{
     Ctx, Form, Result, Server, ServerBuilder, Tool,
