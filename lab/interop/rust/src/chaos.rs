@@ -1,5 +1,5 @@
-//! A client of servers whose processes die. Each line of the standard input is an order as JSON, or lets a question be
-//! answered. Each line of the standard output has the token of a call, and says that its person is asked, or how it ended.
+//! A client for servers whose processes are killed. Each line of stdin is a command as JSON, or allows a question to be
+//! answered. Each line of stdout has the token of a call, and says that its person is asked, or how it ended.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,10 +23,10 @@ use tokio::{
 
 use crate::Result;
 
-/// How long a call may take.
+/// The time limit for a call.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a request about a task is sent until it is answered, and how long after one another.
+/// How often and with which pause to retry a request about a task.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -115,7 +115,7 @@ async fn call(order: &Value, desk: Desk) -> Result<String> {
     }
 }
 
-/// Follows a task to its end: rmcp leaves that to its user.
+/// Follows a task to its end, because rmcp does not.
 async fn task(client: &Client, desk: &Desk, named: Value) -> Result<Value> {
     let called = client
         .call_tool_once(serde_json::from_value(named)?)
@@ -150,7 +150,7 @@ async fn task(client: &Client, desk: &Desk, named: Value) -> Result<Value> {
     }
 }
 
-/// Sends a request about a task until it is answered.
+/// Retries a request about a task until it is answered.
 async fn again<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     send: impl AsyncFn() -> Result<T, E>,
 ) -> Result<T> {

@@ -33,7 +33,7 @@ struct Connection {
     scenarios: Vec<Value>,
 }
 
-/// Who answers: by the scenario that is being run.
+/// Answers questions as the current scenario requires.
 #[derive(Clone, Default)]
 struct Desk(Arc<State>);
 
@@ -139,7 +139,7 @@ async fn seen(
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(call(&scenario)?));
             let options = PeerRequestOptions::no_options();
             let handle = client.send_cancellable_request(request, options).await?;
-            // An earlier message is no sign of this call.
+            // An earlier message does not count for this call.
             while desk.0.heard.lock().expect("a lock").is_empty() {
                 desk.0.progress.notified().await;
             }
@@ -169,7 +169,7 @@ fn names<T: serde::Serialize>(items: Vec<T>, field: &str) -> Result<Vec<Value>> 
 }
 
 impl Desk {
-    /// Ends the process where the scenario says so, as a crash would.
+    /// Exits the process if the scenario says so, as a crash would.
     fn may_die(&self) {
         if self.scenario()["die"] == true {
             let me = std::process::id().to_string();

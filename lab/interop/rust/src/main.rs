@@ -1,8 +1,7 @@
-//! `interop-rmcp client JOB` does what the job says and prints what it saw; `interop-rmcp server stdio`
-//! and `interop-rmcp server http` offer what every server of the suite offers; `interop-rmcp chaos` is a client of servers
-//! that die.
+//! `interop-rmcp client JOB` runs a job and prints the results. `interop-rmcp server stdio` and `interop-rmcp server
+//! http` run the suite's server. `interop-rmcp chaos` is a client for servers whose processes are killed.
 
-// Features that 2026-07-28 deprecates are tried as well.
+// Features that 2026-07-28 deprecates are tested, too.
 #![allow(deprecated)]
 
 mod chaos;

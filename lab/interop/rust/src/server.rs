@@ -38,11 +38,11 @@ const NAMES: [&str; 3] = ["Ada", "Adele", "Grace"];
 
 #[derive(Clone, Default)]
 struct Interop {
-    /// How many slow calls were stopped.
+    /// The number of cancelled slow calls.
     stopped: Arc<AtomicU32>,
 }
 
-/// A call that may ask: over the session, or in its result, to be made again with the answers.
+/// A call that may ask: over the session, or in its result, which the client answers by calling again.
 struct Call {
     context: RequestContext<RoleServer>,
     arguments: Value,
@@ -92,7 +92,7 @@ impl Call {
         version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
     }
 
-    /// The answer to a question under this key.
+    /// Returns the answer to the question with this key.
     async fn ask(&self, key: &str, method: &str, params: Value) -> Result<Value, Break> {
         if let Some(answer) = self.answers.get(key) {
             return Ok(answer.clone());
