@@ -1,7 +1,7 @@
-//! The floor: what the same work costs without a protocol.
+//! The baseline: the cost of the same work without a protocol.
 //!
-//! `floor --addr ADDR` answers POST requests with a bare axum handler, and GET requests with an
-//! event stream that stays open; `floor --stdio` answers lines in a plain loop.
+//! `floor --addr ADDR` answers POST requests with a bare axum handler, and GET requests with an event stream that stays
+//! open; `floor --stdio` answers lines in a plain loop.
 
 use std::{
     convert::Infallible,
@@ -40,7 +40,7 @@ struct Arguments {
     message: String,
 }
 
-/// One event, and then nothing.
+/// One event, and then no more.
 struct Silence(bool);
 
 impl Stream for Silence {

@@ -1,8 +1,7 @@
 //! The same client as `bench-client`, with rmcp.
 //!
-//! `rmcp-client DEPTH MILLISECONDS --http URL` and `rmcp-client DEPTH MILLISECONDS --stdio PROGRAM…`
-//! call the tool `echo` of a server, so many calls at a time for so long, and print how many there
-//! were in a second.
+//! `rmcp-client DEPTH MILLISECONDS --http URL` and `rmcp-client DEPTH MILLISECONDS --stdio PROGRAM…` call a server's
+//! tool `echo` with this many concurrent calls for this time, and print the calls per second.
 
 use std::{
     sync::Arc,
@@ -18,7 +17,7 @@ use rmcp::{
 use serde_json::json;
 use tokio::{process::Command, task::JoinSet};
 
-/// The time before calls are counted.
+/// The warm-up time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 type Client = Arc<RunningService<RoleClient, ()>>;
@@ -49,7 +48,7 @@ async fn main() {
     println!("{}", count as f64 / begun.elapsed().as_secs_f64());
 }
 
-/// Makes calls, so many at a time; says how many there were.
+/// Makes concurrent calls, and returns their number.
 async fn calls(client: &Client, depth: usize, until: Instant) -> u64 {
     let mut tasks = JoinSet::new();
     for _ in 0..depth {

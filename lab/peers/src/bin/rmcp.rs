@@ -1,8 +1,7 @@
 //! The same server as `bench-server`, with rmcp.
 //!
-//! `rmcp --addr ADDR [--nodelay] [--json]` serves HTTP, `rmcp --stdio` the standard streams.
-//! `--nodelay` sets the socket option that rmcp leaves to its user, `--json` has it answer with
-//! JSON where it can.
+//! `rmcp --addr ADDR [--nodelay] [--json]` serves HTTP, `rmcp --stdio` serves stdio. `--nodelay` sets `TCP_NODELAY`,
+//! which rmcp leaves to its user; `--json` answers with JSON if possible.
 
 use std::sync::Arc;
 
@@ -53,7 +52,7 @@ impl Bench {
         Ok(echo.message)
     }
 
-    /// Asks as the protocol of the caller has it.
+    /// Asks in the way of the caller's protocol.
     #[tool(description = "Asks for a name")]
     async fn ask(
         &self,
