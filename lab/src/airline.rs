@@ -1,6 +1,5 @@
-//! An airline: the third party whose interface the connect kit calls. It tells a person's miles to those
-//! with a token for the scope `miles.read`, which its authorization server ([`crate::issuers`]) is asked
-//! about each time.
+//! An airline: the third party whose API the connect kit calls. It returns a person's miles for a token with the scope
+//! `miles.read`, and has its authorization server ([`crate::issuers`]) introspect each token.
 
 use std::{
     collections::HashMap,
@@ -19,21 +18,21 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{install::Result, issuers::Registered, loopback};
 
-/// The scope that miles are told for.
+/// The scope needed to read miles.
 pub const SCOPE: &str = "miles.read";
 
-/// An airline that runs until this is dropped.
+/// An airline that runs until it is dropped.
 pub struct Airline {
-    /// Where miles are told.
+    /// The URL of the miles.
     pub miles: String,
     state: Arc<Books>,
     server: JoinHandle<()>,
 }
 
-/// The books of the airline, and its way to its authorization server.
+/// The airline's data, and its credentials at its authorization server.
 struct Books {
     introspection: String,
-    /// The name by which its authorization server knows it.
+    /// The airline's client id at its authorization server.
     name: String,
     secret: String,
     miles: Mutex<HashMap<String, u64>>,
@@ -41,17 +40,13 @@ struct Books {
 }
 
 impl Airline {
-    /// The airline as a client of its authorization server.
+    /// The airline's registration as a client of its authorization server.
     #[must_use]
     pub fn registered() -> Registered {
         Registered::resource_server("airline", "a secret of the airline").posting()
     }
 
-    /// Starts an airline that asks at this endpoint what tokens are worth (RFC 7662).
-    ///
-    /// # Errors
-    ///
-    /// If it cannot listen.
+    /// Starts an airline that uses this introspection endpoint (RFC 7662).
     pub async fn start(introspection: &str) -> Result<Self> {
         let Registered {
             client_id,
@@ -70,7 +65,7 @@ impl Airline {
         let routes = Router::new().route("/miles", get(tell));
         let service = routes.with_state(Arc::clone(&state));
         let server = tokio::spawn(async move {
-            // It ends with its listener alone.
+            // It only ends with its listener.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self {
@@ -80,12 +75,12 @@ impl Airline {
         })
     }
 
-    /// Sets how many miles a person has. Others have none.
+    /// Sets a person's miles. Other persons have none.
     pub fn credit(&self, person: &str, miles: u64) {
         held(&self.state.miles).insert(person.to_owned(), miles);
     }
 
-    /// The header fields of every request so far, oldest first.
+    /// Returns the headers of every request so far, oldest first.
     #[must_use]
     pub fn received(&self) -> Vec<HeaderMap> {
         held(&self.state.received).clone()

@@ -1,5 +1,5 @@
-//! What others wrote and the tests run, installed into the user's cache: from npm with a Node that is
-//! new enough, from PyPI into virtual environments.
+//! Installs programs of others for the tests into the user's cache: from npm with a recent Node, and from PyPI into
+//! virtual environments.
 
 use std::{
     error::Error,
@@ -10,18 +10,18 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The reason why something cannot be installed.
+/// The result of an installation.
 pub type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// Where Node is in a directory of [`npm`], which brings its own.
+/// The path of Node in a directory of [`npm`], which installs its own.
 pub const NODE: &str = "node_modules/node/bin/node";
 
-/// Installs packages of npm, pinned to the last byte by a lock, under a name in the cache, unless they
-/// are there: where they are, or nothing where there is no npm.
+/// Installs npm packages from a lock file into a named folder of the cache, unless they are there. Returns the folder,
+/// or `None` without npm.
 ///
 /// # Errors
 ///
-/// If npm fails, or the cache cannot be written to.
+/// If npm fails, or the cache is not writable.
 pub fn npm(name: &str, package: &str, lock: &str) -> Result<Option<PathBuf>> {
     let directory = cache()?.join("askback").join(name);
     let is_there = |directory: &Path| {
@@ -39,13 +39,12 @@ pub fn npm(name: &str, package: &str, lock: &str) -> Result<Option<PathBuf>> {
     Ok(installed.then_some(directory))
 }
 
-/// Makes a virtual environment of Python, under a name in the cache, with what a list of pip names,
-/// unless it is there: where it is, or nothing where there is no Python of at least 3.10 that can make
-/// one.
+/// Creates a Python virtual environment in a named folder of the cache with the packages of a pip list, unless it is
+/// there. Returns the folder, or `None` without Python 3.10 or newer that can create one.
 ///
 /// # Errors
 ///
-/// If pip fails, or the cache cannot be written to.
+/// If pip fails, or the cache is not writable.
 pub fn python(name: &str, list: &str) -> Result<Option<PathBuf>> {
     let directory = cache()?.join("askback").join(name);
     let installed = fs::read_to_string(directory.join("requirements.txt")).ok();
@@ -57,7 +56,7 @@ pub fn python(name: &str, list: &str) -> Result<Option<PathBuf>> {
     if !has_enough.unwrap_or(false) {
         return Ok(None);
     }
-    // An environment knows where it lies, so it is made in its place.
+    // An environment contains its own path, so it is created in its final place.
     let _ = fs::remove_dir_all(&directory);
     succeeds(Command::new("python3").args(["-m", "venv"]).arg(&directory))?;
     let wanted = directory.join("wanted.txt");
@@ -66,12 +65,12 @@ pub fn python(name: &str, list: &str) -> Result<Option<PathBuf>> {
     pip.args(["-m", "pip", "install", "--quiet"]);
     pip.args(["--disable-pip-version-check", "--requirement"]);
     succeeds(pip.arg(&wanted))?;
-    // Named so once it is whole.
+    // Renamed when the environment is complete.
     fs::rename(wanted, directory.join("requirements.txt"))?;
     Ok(Some(directory))
 }
 
-/// Builds the programs of rmcp in this folder, as far as they changed, and returns theirs.
+/// Builds rmcp's programs in this folder, and returns the program of the interop suite.
 ///
 /// # Errors
 ///
@@ -86,11 +85,11 @@ pub fn rmcp(target: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Runs a command to its end; false where the program is not there.
+/// Runs a command to its end. Returns false if the program does not exist.
 ///
 /// # Errors
 ///
-/// If it fails, with what it said.
+/// If the command fails, with its output.
 pub fn succeeds(command: &mut Command) -> Result<bool> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(true),
@@ -103,8 +102,8 @@ pub fn succeeds(command: &mut Command) -> Result<bool> {
     }
 }
 
-/// Puts a program for [`node`] into a directory of [`npm`], for modules are looked for from where a program
-/// lies: where it is. Other checkouts put theirs there, too, so that its content is part of its name.
+/// Writes a program for [`node`] into a directory of [`npm`], because Node looks for modules next to a program. Returns
+/// its path. The name depends on the content, because other checkouts write programs there, too.
 ///
 /// # Errors
 ///
@@ -114,7 +113,7 @@ pub fn program(directory: &Path, name: &str, content: &str) -> Result<PathBuf> {
     content.hash(&mut hasher);
     let file = directory.join(format!("{name}-{:016x}.mjs", hasher.finish()));
     if !file.exists() {
-        // In one step, for others may be about to read it.
+        // Atomically, because another process may be about to read it.
         let new = file.with_extension(std::process::id().to_string());
         fs::write(&new, content)?;
         fs::rename(new, &file)?;
@@ -122,7 +121,7 @@ pub fn program(directory: &Path, name: &str, content: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The command that runs a [`program`].
+/// Returns the command that runs a [`program`].
 #[must_use]
 pub fn node(program: &Path) -> Command {
     let mut command = Command::new(program.with_file_name(NODE));
@@ -130,12 +129,12 @@ pub fn node(program: &Path) -> Command {
     command
 }
 
-/// Says on standard error what a test does without, past the harness, which would keep it to itself.
+/// Prints what a test skips to the real stderr, which the test harness does not capture.
 pub fn tell_left_out(name: &str, reason: &str) {
     let _ = writeln!(io::stderr(), "{name} is left out: {reason}");
 }
 
-/// Makes a directory beside its place and moves it there, so that what is there is always whole.
+/// Creates a directory next to its place and moves it there, so that it is always complete.
 fn replace(
     directory: &Path,
     is_there: impl Fn(&Path) -> bool,
@@ -147,7 +146,7 @@ fn replace(
     if let Ok(true) = made {
         let _ = fs::remove_dir_all(directory);
         match fs::rename(&new, directory) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(_) if is_there(directory) => {}
             renamed => renamed?,
         }
@@ -156,7 +155,7 @@ fn replace(
     made
 }
 
-/// Where the user's programs keep what they can get again.
+/// Returns the user's cache directory.
 fn cache() -> Result<PathBuf> {
     let path = |name| {
         std::env::var_os(name)

@@ -1,5 +1,5 @@
-//! What the clients of the interop suite call beside the travel agency: it tells how far it has come,
-//! can be stopped, and shows the client's folders.
+//! The second server for the clients of the interop suite: it reports progress, can be cancelled, and shows the
+//! client's folders.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,13 +9,13 @@ use tokio::{sync::watch, time::timeout};
 /// Longer than any test waits.
 const SLOW: Duration = Duration::from_secs(60);
 
-/// How long a call that was stopped may take to be known as such.
+/// The time limit to notice a cancelled call.
 const SETTLED: Duration = Duration::from_secs(5);
 
-/// Long enough that what is told arrives one by one.
+/// Long enough that the messages arrive separately.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The server, to be built.
+/// Returns the server's builder.
 pub fn server() -> ServerBuilder {
     let (calls, _) = watch::channel(0);
     Server::new("askback-interop", env!("CARGO_PKG_VERSION"))
@@ -26,11 +26,11 @@ pub fn server() -> ServerBuilder {
         .state(Stopped(Arc::new(calls)))
 }
 
-/// How many calls were stopped.
+/// The number of cancelled calls.
 #[derive(Clone)]
 struct Stopped(Arc<watch::Sender<u32>>);
 
-/// A call that is under way; dropped before its end, it counts as stopped.
+/// A running call. If it is dropped early, it counts as cancelled.
 struct UnderWay {
     stopped: Option<Stopped>,
 }
@@ -81,7 +81,7 @@ async fn shared(ctx: Ctx) -> Result<String> {
 #[tool]
 async fn stopped(State(Stopped(stopped)): State<Stopped>) -> Result<String> {
     let mut stopped = stopped.subscribe();
-    // Where none was, that is the answer.
+    // If no call was cancelled, the answer is zero.
     let _ = timeout(SETTLED, stopped.wait_for(|calls| *calls > 0)).await;
     let calls = *stopped.borrow();
     Ok(calls.to_string())

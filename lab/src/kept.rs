@@ -1,16 +1,16 @@
-//! Numbers that change on purpose alone: each is accepted in a file, with the compiler that made them.
+//! Numbers that should only change on purpose. The accepted numbers are in a file, with the version of the compiler.
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, process::Command};
 
-/// By how much a number may differ, in percent: maps with random keys and addresses cost now more, now
-/// less, and paths in a binary are of different lengths.
+/// The tolerance in percent. The cost of maps varies with random keys and addresses, and paths in a binary differ in
+/// length.
 const TOLERANCE: u64 = 2;
 
-/// Compares numbers with the accepted ones, or accepts them where `ASKBACK_BLESS` is set.
+/// Compares numbers with the accepted ones, or accepts them if `ASKBACK_BLESS` is set.
 ///
 /// # Errors
 ///
-/// Says which differ by more than 2 %, or why nothing can be compared.
+/// The numbers that differ by more than 2 %, or why the comparison is not possible.
 pub fn check(file: &Path, found: &BTreeMap<&str, u64>) -> Result<(), String> {
     let broken = |error| format!("{}: {error}", file.display());
     let compiler = compiler()?;
@@ -39,7 +39,7 @@ fn tell(name: &str, before: &str, now: u64) {
     println!("{name:<28} {before:>9} before {now:>9} now");
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 fn write(compiler: &str, found: &BTreeMap<&str, u64>) -> String {
     found
         .iter()
@@ -49,7 +49,7 @@ fn write(compiler: &str, found: &BTreeMap<&str, u64>) -> String {
         })
 }
 
-/// What differs from the text of a file.
+/// Returns the differences to the text of a file.
 fn compare(
     accepted: &str,
     compiler: &str,

@@ -1,10 +1,10 @@
-//! Checks that see the whole of askback. Its structure is checked in `tests/tidy`; the code in its
-//! documents is compiled and run from here; [`conformance`] is what the official suite is run
-//! against, [`interop`] what other implementations are run against, [`install`] gets what others wrote,
-//! [`mod@bench`] measures, and [`kept`] compares with what was measured before.
+//! Tests and tools for the whole of askback. `tests/tidy` checks its structure; the code in the documents is compiled
+//! and run from here. [`conformance`] is for the official suite, [`interop`] for other implementations, [`install`]
+//! installs them, [`mod@bench`] measures, and [`kept`] compares with earlier measurements.
 //!
-//! The connect kit is tried between a [`browser`], [`issuers`] that others wrote and an [`airline`], all on
-//! the loopback interface ([`loopback`]). [`fleet`] is what several processes share that die; [`mod@chaos`] kills them.
+//! The connect kit is tested with a [`browser`], [`issuers`] of others and an [`airline`], all on the loopback
+//! interface ([`loopback`]). [`fleet`] is for processes that share an account; [`mod@chaos`] kills processes of a
+//! fleet.
 
 pub mod airline;
 pub mod bench;

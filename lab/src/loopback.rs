@@ -1,5 +1,4 @@
-//! Single requests to servers on this machine, without TLS, redirections or cookies, in which nothing is
-//! hidden.
+//! Single requests to servers on this machine, without TLS, redirects or cookies.
 
 use std::time::Duration;
 
@@ -13,53 +12,45 @@ use url::{Position, Url, form_urlencoded};
 
 use crate::install::Result;
 
-/// The longest wait for an answer.
+/// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The answer of a server.
+/// The response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// The header fields in their order, with names in small letters.
+    /// The headers in their order, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
 }
 
 impl Answer {
-    /// The first value of a header field.
+    /// Returns the first value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(it, _)| it == name);
         values.next().map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     ///
     /// # Errors
     ///
-    /// If it is none, with the answer.
+    /// If it is not JSON. The error contains the response.
     pub fn json(&self) -> Result<Value> {
         let said = serde_json::from_str(&self.body);
         Ok(said.map_err(|_| format!("the server did not answer with JSON: {self:?}"))?)
     }
 }
 
-/// Sends a request for a page.
-///
-/// # Errors
-///
-/// If there is no answer.
+/// Sends a `GET` request.
 pub async fn get(url: &str, headers: &[(&str, &str)]) -> Result<Answer> {
     send("GET", url, headers, "").await
 }
 
-/// Sends a form.
-///
-/// # Errors
-///
-/// If there is no answer.
+/// Posts a form.
 pub async fn post(url: &str, headers: &[(&str, &str)], form: &[(&str, &str)]) -> Result<Answer> {
     let body = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(form)
@@ -82,7 +73,7 @@ async fn exchange(method: &str, url: &Url, headers: &[(&str, &str)], body: &str)
         .map(|(name, value)| format!("{name}: {value}\r\n"));
     let lines: String = lines.collect();
     let length = body.len();
-    // In HTTP/1.0 the body is what comes until the end.
+    // In HTTP/1.0 the body is everything until the connection closes.
     let request = format!(
         "{method} {target} HTTP/1.0\r\nHost: {authority}\r\n{lines}Content-Length: {length}\r\n\r\n{body}"
     );
