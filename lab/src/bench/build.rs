@@ -1,5 +1,4 @@
-//! How long a first server and the command take to build, and from how much; how soon a first server
-//! answers.
+//! The build time and the number of crates of a first server and the command, and the startup time of a first server.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +15,7 @@ use super::{
     stdio,
 };
 
-/// A server of one tool on the standard streams.
+/// A server on stdio with one tool.
 const ASKBACK: &str = r#"
 use askback::{Result, Server, Tool};
 
@@ -52,16 +51,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 "#;
 
-/// How often a first server is started.
+/// The number of starts to measure.
 const STARTS: usize = 30;
 
-/// The ways in which a first server is built.
+/// The build modes of a first server.
 const FIRST_SERVER: [(&str, &[&str]); 2] = [
     ("clean build of a first server", &[]),
     ("clean build of a first server, release", &["--release"]),
 ];
 
-/// Builds all from nothing: first servers in both modes, and the command as the README does.
+/// Builds everything from scratch: first servers in both modes, and the command as in the README.
 pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
     let place = root.join("target/hello");
     let askback = format!("askback = {{ path = {:?} }}", root.join("crates/askback"));
@@ -103,7 +102,7 @@ pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Starts a server; how many milliseconds its answer to `initialize` takes.
+/// Starts a server, and returns the milliseconds until it answers `initialize`.
 fn start(program: &Path) -> io::Result<f64> {
     let begun = Instant::now();
     let (_server, mut input, output) = piped(Command::new(program))?;
@@ -111,7 +110,7 @@ fn start(program: &Path) -> io::Result<f64> {
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
-/// The command, from nothing to a program.
+/// Builds the command from scratch.
 fn command(root: &Path) -> io::Result<[Sample; 3]> {
     super::report::tell("clean build, the command");
     let package = ["-p", "askback-cli"];
@@ -136,7 +135,7 @@ fn command(root: &Path) -> io::Result<[Sample; 3]> {
     ])
 }
 
-/// Builds into an empty directory; says how many seconds that took.
+/// Builds into an empty directory, and returns the seconds.
 fn clean_build(package: &Path, target: &Path, arguments: &[&str]) -> io::Result<f64> {
     if target.exists() {
         fs::remove_dir_all(target)?;

@@ -1,13 +1,13 @@
-//! Calls of the client, beside those of rmcp's: both call the same server.
+//! Calls of our client compared with rmcp's client, with the same server.
 
 use std::{io, process::Command};
 
 use super::{Effort, Peer, Sample, process::Programs};
 
-/// How many calls are under way at a time over HTTP.
+/// The number of concurrent calls over HTTP.
 const HTTP: &[usize] = &[1, 16, 64];
 
-/// The same over the standard streams.
+/// The number of concurrent calls over stdio.
 const STDIO: &[usize] = &[1, 16, 64, 256];
 
 /// Measures calls at several depths.
@@ -34,7 +34,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     Ok(samples)
 }
 
-/// Runs a client, which says how many calls it made in a second.
+/// Runs a client, which prints its calls per second.
 fn sample(
     round: usize,
     way: &str,

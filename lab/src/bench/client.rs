@@ -1,4 +1,4 @@
-//! A client of HTTP that costs next to nothing.
+//! A minimal HTTP client that costs little.
 
 use std::{io, net::SocketAddr};
 
@@ -13,10 +13,10 @@ pub(super) struct Client {
     read: Vec<u8>,
 }
 
-/// The beginning of a response.
+/// The head of a response.
 pub(super) struct Head {
     pub(super) status: u16,
-    /// The length of the body; none where it comes in chunks.
+    /// The length of the body; `None` if it is chunked.
     length: Option<usize>,
     pub(super) session: Option<String>,
 }
@@ -31,7 +31,7 @@ impl Client {
         })
     }
 
-    /// Sends a request and reads its response to the end.
+    /// Sends a request and reads the whole response.
     pub(super) async fn exchange(&mut self, request: &[u8]) -> io::Result<(Head, Vec<u8>)> {
         let head = self.begin(request).await?;
         let body = self.body(&head).await?;
@@ -65,7 +65,7 @@ impl Client {
         Ok(body)
     }
 
-    /// The next chunk; none at the end.
+    /// Reads the next chunk; `None` at the end.
     pub(super) async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let line = loop {
             match find(&self.read, b"\r\n") {

@@ -1,4 +1,4 @@
-//! Changes, and the calls beside them: of many clients, few or none watch what changed.
+//! The cost of change notifications, and of calls made at the same time.
 
 use std::{
     io,
@@ -26,23 +26,23 @@ use super::{
     requests::{Way, call, listen, post},
 };
 
-/// How many sessions there are while something changes that none of them watches.
+/// The number of sessions that do not watch the changed resource.
 const SESSIONS: usize = 30_000;
 
-/// How many such changes there are.
+/// The number of changes without watchers.
 const CHANGES: usize = 1000;
 
-/// How many listeners watch what changes while others call.
+/// The number of listeners that watch the changes while others call.
 const LISTENERS: usize = 10_000;
 
-/// How long after a change the next one is.
+/// The time between changes.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// For how long calls are counted, by so many connections.
+/// How long to count calls.
 const SPAN: Duration = Duration::from_secs(3);
 const CONNECTIONS: &[usize] = &[1, 16];
 
-/// Measures a change inside its handler, and calls beside changes.
+/// Measures a change inside its handler, and calls during changes.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -79,7 +79,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     Ok(samples)
 }
 
-/// How many microseconds a change takes that nobody watches, in the median.
+/// Returns the median microseconds of a change without watchers.
 async fn unwatched(server: &Running, sessions: usize) -> io::Result<f64> {
     let address = server.address()?;
     let mut client = Client::connect(address).await?;
@@ -96,7 +96,7 @@ async fn unwatched(server: &Running, sessions: usize) -> io::Result<f64> {
     Ok(micros[CHANGES / 2])
 }
 
-/// How many calls there are beside listeners, who are told of changes or not.
+/// Counts the calls made while listeners are connected, with or without changes.
 async fn beside(server: &Running, connections: usize, changes: bool) -> io::Result<u64> {
     let address = server.address()?;
     let request = post(address, Way::Json, None, &listen());
@@ -139,7 +139,7 @@ async fn beside(server: &Running, connections: usize, changes: bool) -> io::Resu
     Ok(calls)
 }
 
-/// How many calls so many connections make in the span.
+/// Counts the calls on this many connections within the span.
 async fn calls(address: SocketAddr, connections: usize) -> io::Result<u64> {
     let request = post(
         address,
@@ -169,13 +169,13 @@ async fn calls(address: SocketAddr, connections: usize) -> io::Result<u64> {
     Ok(calls)
 }
 
-/// The request that makes a change.
+/// Returns a request that makes a change.
 fn change(address: SocketAddr, arguments: Value) -> Vec<u8> {
     let call = call(Way::Json, "change", &json!({ "arguments": arguments }));
     post(address, Way::Json, None, &call)
 }
 
-/// Makes a change, and returns how many nanoseconds that took.
+/// Makes a change, and returns the nanoseconds.
 async fn told(client: &mut Client, request: &[u8]) -> io::Result<u64> {
     let (head, body) = client.exchange(request).await?;
     let answer: Value = serde_json::from_slice(message(&body))?;

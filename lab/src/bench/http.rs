@@ -1,4 +1,4 @@
-//! Calls and questions over HTTP, and what they cost the server.
+//! Calls and questions over HTTP, and the server's CPU time for them.
 
 use std::{
     io,
@@ -16,19 +16,19 @@ use super::{
     requests::{Way, bare, call, initialize, initialized, post},
 };
 
-/// How many connections there are at a time.
+/// The number of concurrent connections.
 const CONNECTIONS: &[usize] = &[1, 16, 64, 256];
 
-/// With how many of them questions are asked.
+/// The number of connections with questions.
 const ASKING: &[usize] = &[1, 64];
 
-/// The time before exchanges are counted.
+/// The warm-up time before exchanges are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The exchange that one connection repeats.
 enum Task {
     Call(Vec<u8>),
-    /// A question in the stateless era: its tool is called twice.
+    /// A question in the stateless era: the tool is called twice.
     AskModern(SocketAddr),
     /// A question on a session: it is answered while the call waits.
     AskSession(SocketAddr, String, Vec<u8>),
@@ -37,7 +37,7 @@ enum Task {
 struct Load {
     count: u64,
     seconds: f64,
-    /// How long each took, in microseconds, in order.
+    /// The duration of each exchange in microseconds, sorted.
     micros: Vec<f64>,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     Ok(samples)
 }
 
-/// Who is called in this way. The bare handler knows no ways.
+/// Returns the servers to call in this way. The bare handler only knows one.
 fn callers(way: Way) -> Vec<Peer> {
     let rmcp = if way == Way::Json {
         Peer::RmcpJson
@@ -152,7 +152,7 @@ async fn load(
     Ok((load, spent))
 }
 
-/// Makes so many exchanges on each of several connections.
+/// Makes this many exchanges on each of several connections.
 pub(super) async fn exchange(
     server: &Running,
     peer: Peer,
@@ -178,7 +178,7 @@ pub(super) async fn exchange(
     Ok(())
 }
 
-/// A connection, with its session where there is one.
+/// Opens a connection, with a session if the way needs one.
 async fn begin(
     address: SocketAddr,
     peer: Peer,
@@ -191,7 +191,7 @@ async fn begin(
     } else {
         None
     };
-    // It insists on being allowed both, and then chooses events.
+    // rmcp requires that both content types are accepted, and then chooses an event stream.
     let way = if peer == Peer::RmcpNoDelay && way == Way::Events {
         Way::Json
     } else {
@@ -309,7 +309,7 @@ async fn ask_on_session(
     let asked: Value = loop {
         let chunk = client.chunk().await?;
         told.extend(chunk.ok_or_else(|| unexpected(head.status, &told))?);
-        // The event may come in pieces.
+        // The event may arrive in pieces.
         if find(&told, b"elicitation/create").is_some()
             && let Ok(asked) = serde_json::from_slice(message(&told))
         {
@@ -328,7 +328,7 @@ async fn ask_on_session(
     expect(head.status, &told, b"Hello, Ada!")
 }
 
-/// The message of a body: the body, or the last event in it that holds one.
+/// Returns the message in a body: the body itself, or the last event with a message.
 pub(super) fn message(body: &[u8]) -> &[u8] {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let events = text.lines().filter_map(|line| line.strip_prefix("data:"));

@@ -1,5 +1,5 @@
-//! The instructions of a server for a call, where `valgrind` is installed to count them. They hardly
-//! differ from run to run, also on a busy machine.
+//! Counts a server's instructions per call with `valgrind`, if it is installed. The numbers hardly differ between runs,
+//! even on a busy machine.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Peer, Sample, http, process::Programs, report::tell, requests::Way, stdio};
 
-/// How many calls are under way at a time.
+/// The number of concurrent calls.
 const AT_A_TIME: usize = 16;
 
-/// How many exchanges the counted ones are after, and how many they are.
+/// The number of exchanges before the counted ones, and the number of counted ones.
 const COUNTED: u64 = 1600;
 
-/// What one exchange is, over HTTP.
+/// The exchanges over HTTP.
 const EXCHANGES: &[(&str, Way, bool)] = &[
     ("call over HTTP, JSON", Way::Json, false),
     ("call over HTTP, SSE", Way::Events, false),
@@ -55,7 +55,7 @@ pub(super) fn measure(programs: &Programs) -> io::Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// What one exchange costs, beside the start of the server and its first exchanges.
+/// Returns the cost of one exchange, without the start of the server and the warm-up.
 fn sample(what: &str, peer: Peer, run: impl Fn(u64) -> io::Result<u64>) -> io::Result<Sample> {
     let (few, many) = (run(COUNTED)?, run(2 * COUNTED)?);
     Ok(Sample {

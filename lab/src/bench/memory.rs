@@ -1,4 +1,4 @@
-//! What sessions and streams that are only kept open cost the server.
+//! The memory of idle sessions and open streams.
 
 use std::{io, net::SocketAddr};
 
@@ -10,7 +10,7 @@ use super::{
     requests::{Way, bare, listen, post},
 };
 
-/// Measures the memory of idle sessions and open streams, and whether it is given back.
+/// Measures the memory of idle sessions and open streams, and whether it is released.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -33,8 +33,8 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     Ok(samples)
 }
 
-/// What the server uses before, meanwhile and after, and when as many are open once more: what is
-/// left behind may be lost, or only not yet given back to the system.
+/// The server's memory before, during and after, and when the same number is open again. Memory that remains afterwards
+/// may be leaked, or just not returned to the system yet.
 type Used = [f64; 4];
 
 fn described(what: &str, count: usize, peer: Peer, used: Used) -> Vec<Sample> {

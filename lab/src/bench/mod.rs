@@ -1,6 +1,6 @@
-//! Measuring askback beside a bare handler and rmcp.
+//! Benchmarks of askback, a bare handler and rmcp.
 //!
-//! What runs is described in `docs/performance.md`, which the program `bench` writes.
+//! `docs/performance.md`, which the program `bench` writes, describes what is measured.
 
 mod build;
 mod calling;
@@ -19,33 +19,33 @@ use std::{io, path::Path, time::Duration};
 pub use process::open_many_files;
 pub use report::write;
 
-/// How thoroughly is measured.
+/// How thoroughly to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// How often each thing is measured; the medians are reported.
+    /// The number of repetitions. The medians are reported.
     pub rounds: usize,
-    /// For how long each time.
+    /// The duration of each measurement.
     pub span: Duration,
-    /// How many sessions and streams are kept open.
+    /// The numbers of open sessions and streams.
     pub open: &'static [usize],
-    /// Whether clean builds are timed.
+    /// Whether to measure clean builds.
     pub builds: bool,
-    /// Whether what is measured was built before.
+    /// Whether the programs are already built.
     pub built: bool,
 }
 
-/// The measured party.
+/// The measured implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Peer {
     /// A bare handler, or a plain loop.
     Floor,
     /// rmcp with its default settings.
     Rmcp,
-    /// rmcp with `TCP_NODELAY`, which it leaves to its user.
+    /// rmcp with `TCP_NODELAY`, which it does not set by default.
     RmcpNoDelay,
-    /// rmcp, told to answer with JSON.
+    /// rmcp, set to answer with JSON.
     RmcpJson,
-    /// askback while nothing changes.
+    /// askback without any changes.
     AskbackAlone,
     /// askback with its default settings.
     Askback,
@@ -53,21 +53,21 @@ pub enum Peer {
     AskbackFleet,
 }
 
-/// One measurement of one thing.
+/// One measurement.
 #[derive(Debug, Clone)]
 pub struct Sample {
-    /// The measurements.
+    /// The name of the measurement.
     pub what: String,
-    /// Of whom.
+    /// The measured implementation.
     pub peer: Peer,
-    /// By what it is measured.
+    /// The unit of the value.
     pub unit: &'static str,
     /// The value.
     pub value: f64,
 }
 
 impl Peer {
-    /// How a table names it.
+    /// The name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -82,15 +82,15 @@ impl Peer {
     }
 }
 
-/// A part of what is measured.
+/// A part of the benchmarks.
 type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 
-/// Measures everything, or the parts of these names: `http`, `stdio`, `client`, `fanout`,
-/// `instructions`, `memory`, `build`. What is done is told on standard error, and so is a part that failed.
+/// Runs all benchmarks, or the parts with these names: `http`, `stdio`, `client`, `fanout`, `instructions`, `memory`,
+/// `build`. Progress and failures are printed to stderr.
 ///
 /// # Errors
 ///
-/// Where a program cannot be built.
+/// If a program cannot be built.
 pub fn run(root: &Path, effort: Effort, only: &[String]) -> io::Result<Vec<Sample>> {
     let programs = process::Programs::build(root, effort.built)?;
     let parts: [Part<'_>; 7] = [

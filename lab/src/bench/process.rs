@@ -1,4 +1,4 @@
-//! The programs that are measured, as processes of their own.
+//! The measured programs, as processes.
 
 use std::{
     fs, io,
@@ -11,17 +11,17 @@ use std::{
 
 use super::Peer;
 
-/// The core the servers run on; the load comes from the other.
+/// The core for the servers. The load comes from the other core.
 const SERVERS: usize = 0;
 const LOAD: usize = 1;
 
-/// How long a server may take to come to rest.
+/// How long a server may take to become idle.
 pub(super) const REST: Duration = Duration::from_millis(1500);
 
-/// Where servers listen: they choose the port.
+/// The servers choose their ports.
 const ANY_ADDRESS: &str = "127.0.0.1:0";
 
-/// Where the programs are.
+/// The paths of the programs.
 pub(super) struct Programs {
     askback: PathBuf,
     askback_client: PathBuf,
@@ -31,21 +31,21 @@ pub(super) struct Programs {
     rmcp_client: PathBuf,
 }
 
-/// A program that runs, until this is dropped.
+/// A running program, killed on drop.
 pub(super) struct Running {
     child: Child,
     address: Option<SocketAddr>,
 }
 
-/// The resources that a process has used up to now.
+/// The memory that a process uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
-    /// Its share of the memory it uses, in KiB.
+    /// Its proportional share of the memory, in KiB.
     pub(super) kib: f64,
 }
 
 impl Programs {
-    /// Builds what is measured, in release mode, unless that was done before.
+    /// Builds the programs in release mode, unless they are already built.
     pub(super) fn build(root: &Path, built: bool) -> io::Result<Self> {
         let peers = root.join("lab/peers");
         if !built {
@@ -86,7 +86,7 @@ impl Programs {
         self.listening(self.command(peer), peer)
     }
 
-    /// Starts a server over HTTP whose instructions are counted.
+    /// Starts a server over HTTP under valgrind.
     pub(super) fn counted_http(&self, peer: Peer) -> io::Result<Running> {
         self.listening(self.counting(peer), peer)
     }
@@ -98,12 +98,12 @@ impl Programs {
         addressed(command)
     }
 
-    /// Starts a server on the standard streams.
+    /// Starts a server on stdio.
     pub(super) fn stdio(&self, peer: Peer) -> io::Result<(Running, ChildStdin, ChildStdout)> {
         piped(self.command(peer))
     }
 
-    /// Starts a server on the standard streams whose instructions are counted.
+    /// Starts a server on stdio under valgrind.
     pub(super) fn counted_stdio(
         &self,
         peer: Peer,
@@ -111,18 +111,18 @@ impl Programs {
         piped(self.counting(peer))
     }
 
-    /// A client that calls a server over HTTP, at this URL.
+    /// Returns a client that calls an HTTP server at this URL.
     pub(super) fn http_client(&self, peer: Peer, load: [&str; 2], url: &str) -> Command {
         let mut command = Command::new(self.client(peer));
         command.args(load).args(["--http", url]);
         command
     }
 
-    /// A client that starts the server of askback, and calls it over the standard streams.
+    /// Returns a client that starts askback's server, and calls it over stdio.
     pub(super) fn stdio_client(&self, peer: Peer, load: [&str; 2]) -> Command {
         let mut command = Command::new(self.client(peer));
         command.args(load).arg("--stdio");
-        // The server would have the core of the client that starts it.
+        // Otherwise the server would inherit the core of the client that starts it.
         command.args(["taskset", "-c", &SERVERS.to_string()]);
         command.arg(&self.askback).arg("--stdio");
         command
@@ -143,7 +143,7 @@ impl Programs {
         }
     }
 
-    /// Runs a program under valgrind, which says what it counted when the program ends.
+    /// Runs a program under valgrind, which prints its count when the program ends.
     fn counting(&self, peer: Peer) -> Command {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -155,7 +155,7 @@ impl Programs {
         Command::new(self.program(peer))
     }
 
-    /// Starts a server over HTTP, with the settings that make it this peer.
+    /// Starts a server over HTTP with the settings of this peer.
     fn listening(&self, mut command: Command, peer: Peer) -> io::Result<Running> {
         command.args(["--addr", ANY_ADDRESS]);
         match peer {
@@ -177,12 +177,12 @@ impl Programs {
 }
 
 impl Running {
-    /// The address at which it serves HTTP.
+    /// Returns the address at which it serves HTTP.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.address.ok_or_else(|| io::Error::other("no address"))
     }
 
-    /// The processor time it has used.
+    /// Returns the CPU time used so far.
     pub(super) fn processor_time(&self) -> io::Result<Duration> {
         let mut nanoseconds = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -193,7 +193,7 @@ impl Running {
         Ok(Duration::from_nanos(nanoseconds))
     }
 
-    /// Ends it; the instructions it has run, where they were counted.
+    /// Stops the program, and returns its instructions if they were counted.
     pub(super) fn instructions(mut self) -> io::Result<u64> {
         let pid = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &pid]).status()?;
@@ -207,7 +207,7 @@ impl Running {
         counted.ok_or_else(|| io::Error::other(format!("valgrind counted nothing: {told}")))
     }
 
-    /// The memory it uses.
+    /// Returns its memory.
     pub(super) fn memory(&self) -> io::Result<Memory> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
@@ -220,13 +220,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a server over HTTP, which says its address first.
+/// Starts a server over HTTP, which prints its address first.
 fn addressed(mut command: Command) -> io::Result<Running> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let mut line = String::new();
@@ -240,7 +240,7 @@ fn addressed(mut command: Command) -> io::Result<Running> {
     })
 }
 
-/// Starts a server on the standard streams.
+/// Starts a server on stdio.
 pub(super) fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
     command.arg("--stdio");
     let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
@@ -265,7 +265,7 @@ pub(super) fn cargo(directory: &Path, arguments: &[&str]) -> io::Result<()> {
     }
 }
 
-/// Where cargo puts what it builds.
+/// Returns cargo's target directory.
 fn target(directory: &Path) -> io::Result<PathBuf> {
     let mut command = Command::new("cargo");
     command.args(["metadata", "--format-version", "1", "--no-deps"]);
@@ -276,8 +276,8 @@ fn target(directory: &Path) -> io::Result<PathBuf> {
     Ok(target.into())
 }
 
-/// Starts a server, on the core of the servers. It has that from the thread that starts it: a shell in
-/// between would cost as much as the start of a server.
+/// Starts a server on the servers' core. It inherits the core from the thread that starts it, because a shell in
+/// between would cost as much as the server's start.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     run_on(SERVERS);
     let child = command.spawn();
@@ -285,20 +285,19 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     child
 }
 
-/// Puts this thread, and what it starts, on a core, where there are as many.
+/// Pins this thread and its child processes to a core, if the machine has enough cores.
 #[cfg(target_os = "linux")]
 fn run_on(core: usize) {
     let mut cores = rustix::thread::CpuSet::new();
     cores.set(core);
-    // With fewer cores, all share what there is.
+    // With fewer cores, all processes share them.
     let _ = rustix::thread::sched_setaffinity(None, &cores);
 }
 
 #[cfg(not(target_os = "linux"))]
 fn run_on(_: usize) {}
 
-/// Lets this process, and what it starts, have as many files as the system allows, for the measurements
-/// with thousands of streams.
+/// Raises the limit of open files for this process and its children, for measurements with thousands of streams.
 #[cfg(target_os = "linux")]
 pub fn open_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -308,10 +307,10 @@ pub fn open_many_files() {
         current: maximum,
         maximum,
     };
-    // What cannot be raised shows where streams fail.
+    // If this fails, opening streams will report it.
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-/// Does nothing here.
+/// Does nothing on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn open_many_files() {}

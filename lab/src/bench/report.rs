@@ -1,10 +1,10 @@
-//! What was measured, as a page.
+//! Writes the measurements as a page.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::Command};
 
 use super::{Peer, Sample};
 
-/// A table: the measurements of one unit whose names begin alike.
+/// A table: the measurements of one unit whose names begin the same way.
 struct Table {
     title: &'static str,
     prefix: &'static str,
@@ -106,7 +106,7 @@ says. Server and load have a core each. The clients of both call the server of a
 `cargo bench -p lab --bench parts` times the parts of a call, without any of this.
 ";
 
-/// Tells what is being done.
+/// Prints progress.
 #[allow(
     clippy::print_stderr,
     reason = "a run takes long, and its result is on standard output"
@@ -115,7 +115,7 @@ pub(super) fn tell(what: &str) {
     eprintln!("{what}");
 }
 
-/// The page: a table for each kind of measurement, with medians and ratios.
+/// Writes the page: a table for each kind of measurement, with medians and ratios.
 #[must_use]
 pub fn write(samples: &[Sample]) -> String {
     let mut page = BEGINNING.to_owned();

@@ -1,10 +1,10 @@
-//! What the load sends.
+//! The requests of the load.
 
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-/// How a server is spoken to.
+/// The protocol variant of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// The stateless era, answered with JSON.
@@ -39,7 +39,7 @@ impl Way {
     }
 }
 
-/// The body of a call of a tool.
+/// Returns the body of a tool call.
 pub(super) fn call(way: Way, tool: &str, more: &Value) -> Value {
     let mut params = json!({"name": tool, "arguments": {"message": "Hello, world!"}});
     if way != Way::Session {
@@ -51,7 +51,7 @@ pub(super) fn call(way: Way, tool: &str, more: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 17, "method": "tools/call", "params": params})
 }
 
-/// The body that opens a subscription.
+/// Returns the body that opens a subscription.
 pub(super) fn listen() -> Value {
     let params = json!({"_meta": meta(), "notifications": {"toolsListChanged": true}});
     json!({"jsonrpc": "2.0", "id": 18, "method": "subscriptions/listen", "params": params})
@@ -70,7 +70,7 @@ pub(super) fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-/// A request over HTTP, whole.
+/// Returns a complete HTTP request.
 pub(super) fn post(address: SocketAddr, way: Way, session: Option<&str>, body: &Value) -> Vec<u8> {
     let mut head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\naccept: {}\r\n",
@@ -96,7 +96,7 @@ pub(super) fn post(address: SocketAddr, way: Way, session: Option<&str>, body: &
     head.into_bytes()
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(super) fn bare(method: &str, address: SocketAddr, session: Option<&str>) -> Vec<u8> {
     let mut head = format!(
         "{method} /mcp HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\

@@ -1,4 +1,4 @@
-//! Calls over the standard streams.
+//! Calls over stdio.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -14,7 +14,7 @@ use super::{
     requests::{Way, call, initialize, initialized},
 };
 
-/// How many calls are under way at a time.
+/// The number of concurrent calls.
 const DEPTHS: &[usize] = &[1, 16];
 
 /// Measures calls at several depths.
@@ -54,7 +54,7 @@ fn calls(programs: &Programs, peer: Peer, depth: usize, span: Duration) -> io::R
     ])
 }
 
-/// Makes at least so many calls of a server, so many at a time.
+/// Makes at least this many calls, with this many at a time.
 pub(super) fn exchange(
     peer: Peer,
     depth: usize,
@@ -69,7 +69,7 @@ pub(super) fn exchange(
     Ok(())
 }
 
-/// Calls under way. The answers are counted and not told apart: what is answered is asked again.
+/// Concurrent calls. Responses are counted without matching them to requests: each response triggers the next call.
 struct Load<'a> {
     input: &'a mut ChildStdin,
     output: BufReader<&'a mut ChildStdout>,
@@ -80,7 +80,7 @@ struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// Opens a session and makes as many calls as are under way at a time.
+    /// Opens a session and makes the first calls.
     fn begin(
         peer: Peer,
         depth: usize,
@@ -109,7 +109,7 @@ impl<'a> Load<'a> {
         Ok(load)
     }
 
-    /// Takes what is answered by now, and calls as often again.
+    /// Reads the available responses, and makes as many new calls.
     fn step(&mut self) -> io::Result<()> {
         let read = self.output.read(&mut self.buffer)?;
         if read == 0 {
