@@ -1,8 +1,7 @@
-//! The client that is measured, as a user would write it, with default settings.
+//! The measured client, written as a user would, with default settings.
 //!
-//! `bench-client DEPTH MILLISECONDS --http URL` and `bench-client DEPTH MILLISECONDS --stdio PROGRAM…`
-//! call the tool `echo` of a server, so many calls at a time for so long, and print how many there
-//! were in a second.
+//! `bench-client DEPTH MILLISECONDS --http URL` and `bench-client DEPTH MILLISECONDS --stdio PROGRAM…` call a server's
+//! tool `echo` with this many concurrent calls for this time, and print the calls per second.
 
 #![allow(clippy::print_stdout, reason = "the figure is for who started this")]
 
@@ -18,7 +17,7 @@ use askback::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// The time before calls are counted.
+/// The warm-up time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 #[tokio::main]
@@ -46,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Makes calls, so many at a time; says how many there were.
+/// Makes concurrent calls, and returns their number.
 async fn calls(client: &Client, depth: usize, until: Instant) -> Result<u64, ClientError> {
     let mut tasks = JoinSet::new();
     for _ in 0..depth {

@@ -1,7 +1,7 @@
-//! The server that is measured, as a user would write it, with default settings.
+//! The measured server, written as a user would, with default settings.
 //!
-//! `bench-server --addr ADDR` serves HTTP and prints the address, and is a process of a fleet with `--fleet FILE`;
-//! `bench-server --stdio` serves the standard streams.
+//! `bench-server --addr ADDR` serves HTTP and prints the address; with `--fleet FILE` it is a process of a fleet.
+//! `bench-server --stdio` serves stdio.
 
 #![allow(clippy::print_stdout, reason = "the address is for who started this")]
 
@@ -51,7 +51,7 @@ async fn serve(server: Server, address: &str) -> std::result::Result<(), Box<dyn
     Ok(server.http().serve(listener).await?)
 }
 
-/// A process of a fleet.
+/// Builds a server that is a process of a fleet.
 fn member(file: &str) -> std::result::Result<Server, Box<dyn Error>> {
     let store = Arc::new(SqliteStore::open(file)?);
     let server = builder()

@@ -1,9 +1,8 @@
-//! Measures askback beside a bare handler and rmcp, and writes `docs/performance.md`.
+//! Compares askback with a bare handler and rmcp, and writes `docs/performance.md`.
 //!
-//! `cargo run --release -p lab --bin bench` wants a quiet machine, and time;
-//! with `--quick` it takes minutes, and writes nothing but what it shows. With `--built` it measures
-//! what was built before; the names of parts (`http`, `stdio`, `client`, `fanout`, `instructions`,
-//! `memory`, `build`) leave out the others.
+//! `cargo run --release -p lab --bin bench` needs a quiet machine and some time. With `--quick` it takes minutes, and
+//! only prints the results. With `--built` it measures the programs built earlier. Names of parts (`http`, `stdio`,
+//! `client`, `fanout`, `instructions`, `memory`, `build`) select these parts.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 

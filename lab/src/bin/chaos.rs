@@ -1,4 +1,4 @@
-//! Kills processes of a fleet while clients are asked, and says what was lost.
+//! Kills processes of a fleet while users are being asked, and reports what was lost.
 //!
 //! ```console
 //! $ cargo run -p lab --bin chaos -- --calls 20
@@ -7,9 +7,9 @@
 //! $ cargo run -p lab --bin chaos -- --soak 600
 //! ```
 //!
-//! `--calls` is the number for each client. The last line has the figures, and the exit status is 1 if anything was lost,
-//! booked twice, or came to another person. `calls.log` in the folder has a line for each call. The processes of the fleet
-//! are this program, too, with `--serve ADDRESS FILE`.
+//! `--calls` is the number per client. The last line has the totals, and the exit status is 1 if anything was lost, was
+//! booked twice, or reached another user. `calls.log` in the folder has a line per call. This program also runs as the
+//! processes of the fleet, with `--serve ADDRESS FILE`.
 
 #![allow(
     clippy::print_stdout,

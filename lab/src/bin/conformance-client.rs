@@ -1,6 +1,5 @@
-//! `conformance-client [--find] <url>`: the client that the official conformance suite runs, once
-//! for each scenario, with what it wants in the environment. It speaks the revision that stands
-//! there, or finds it by itself.
+//! `conformance-client [--find] <url>`: the client for the official conformance suite, which runs it once per scenario,
+//! with instructions in the environment. It speaks the revision that is set there, or negotiates one with `--find`.
 
 use std::{env, error::Error, time::Duration};
 
@@ -8,7 +7,7 @@ use askback::transport::Http;
 use lab::conformance::client::{self, Wish};
 use tokio::time::timeout;
 
-/// Less than the suite waits for (180 s), which does not end those that it gives up.
+/// Shorter than the suite's timeout (180 s), because the suite does not kill clients that time out.
 const PATIENCE: Duration = Duration::from_secs(150);
 
 #[tokio::main(flavor = "current_thread")]

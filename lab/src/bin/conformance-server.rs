@@ -1,6 +1,5 @@
-//! `conformance-server [--addr 127.0.0.1:8001]`: the server that the official conformance suite is
-//! run against, at `/mcp` of that address, for every revision. It says on its standard output where
-//! it is.
+//! `conformance-server [--addr 127.0.0.1:8001]`: the server for the official conformance suite, at `/mcp` of that
+//! address, for every revision. It prints its URL to stdout.
 
 use std::{
     env,
@@ -20,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["--addr", address] => address,
         _ => return Err("usage: conformance-server [--addr 127.0.0.1:8001]".into()),
     };
-    // Its sealed states need not outlive it, nor be secret.
+    // Its sealed states need not survive the process or be secret.
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     let server = server::server().keys(keys).build()?;
     let listener = TcpListener::bind(address).await?;

@@ -1,10 +1,10 @@
-//! `fleet-member DATABASE ISSUER TOKEN_ENDPOINT NOW`: one of the processes that share a vault, as a test has it. The
-//! database is an SQLite file, or a connection string of PostgreSQL; the clock stands at `NOW` until it is turned.
+//! `fleet-member DATABASE ISSUER TOKEN_ENDPOINT NOW`: one of the processes that share a vault, controlled by a test.
+//! The database is an SQLite file or a PostgreSQL connection string. The clock shows `NOW` until the test advances it.
 //!
-//! It is told what to do on its standard input, a line each, until that ends: `call COUNT` has so many calls need the
-//! token of one account at a time, `turn MILLISECONDS` turns the clock, `waits` has it say so once calls wait for
-//! another's renewal, and `hold asking` or `hold given` has a renewal stop there for ever: before the provider is
-//! asked, or with its answer in hand. On its standard output it says what happens.
+//! It reads one command per line from stdin: `call COUNT` makes this many concurrent calls that need the token of one
+//! account, `turn MILLISECONDS` advances the clock, `waits` reports as soon as calls wait for another process's
+//! renewal, and `hold asking` or `hold given` makes a renewal hang: before the provider is asked, or after it has
+//! answered. Events are printed to stdout.
 
 use std::{
     env,
@@ -35,13 +35,13 @@ use tokio::runtime::Runtime;
 
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// How long anything may take by the time of the machine, which may be slow.
+/// The time limit for everything, in real time, because the machine may be slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a call that does not wait looks at the clock, at most.
+/// A call that does not wait reads the clock at most this often.
 const LOOKS: u64 = 64;
 
-/// A clock that is turned by hand, and counts who looks at it.
+/// A clock that is set by hand, and counts how often it is read.
 struct Hands {
     now: AtomicU64,
     looks: AtomicU64,
@@ -54,11 +54,11 @@ impl Clock for Hands {
     }
 }
 
-/// The third party, whose tokens last by the clock of the vault.
+/// The third party, whose tokens expire by the vault's clock.
 struct Held {
     providers: Providers,
     clock: Arc<Hands>,
-    /// Where a renewal stops.
+    /// Where a renewal hangs.
     place: Mutex<String>,
 }
 
@@ -125,7 +125,7 @@ fn main() -> Result<()> {
                 place.clone_into(&mut held);
             }
             ("waits", "") => {
-                // Whoever waits looks at the record again and again, and each time at the clock.
+                // A waiting call polls the record, and reads the clock each time.
                 while clock.looks.load(Ordering::SeqCst) <= calls * LOOKS {
                     std::thread::yield_now();
                 }
@@ -137,7 +137,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Has so many calls need the token, at the same time.
+/// Makes concurrent calls that need the token.
 fn call(runtime: &Runtime, calls: u64, vault: &Vault, renewer: &Arc<Held>) {
     for _ in 0..calls {
         let (vault, renewer) = (vault.clone(), Arc::clone(renewer) as Arc<dyn Renewer>);
@@ -179,6 +179,6 @@ fn providers(issuer: &str, token_endpoint: &str) -> Result<Providers> {
 }
 
 fn say(line: &str) {
-    // Nobody listens any more where the test is over.
+    // The test may be over and its pipe closed.
     let _ = writeln!(stdout().lock(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! The command `askback`, built together with the tests that run it.
+//! The command `askback`, built with the tests that run it.
 
 use std::process::ExitCode;
 

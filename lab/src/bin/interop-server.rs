@@ -1,5 +1,5 @@
-//! `interop-server [--protocol REVISION] [--sse] [--http]`: what the clients of the interop suite call beside
-//! the travel agency, on the standard streams or over HTTP. Where, it says on its standard output.
+//! `interop-server [--protocol REVISION] [--sse] [--http]`: the second server for the clients of the interop suite,
+//! next to the travel agency, on stdio or over HTTP. It prints its URL to stdout.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Its sealed states need not outlive it, nor be secret.
+    // Its sealed states need not survive the process or be secret.
     let keys = KeySource::Ring(KeyRing::new(Key::new(&[7; 32])));
     let mut server = server().keys(keys);
     let (mut http, mut sse) = (false, false);

@@ -1,6 +1,6 @@
-//! `rustdoc`, whose JSON is not stable yet, with what is not stable allowed. Cargo is told to call this
-//! instead: were the variable set for cargo, everything whose build looks at it would be built again.
-//! Crates that the variable `DOCUMENTED` does not name are passed over.
+//! Runs `rustdoc` with unstable features allowed, for its JSON output. Cargo calls it instead of `rustdoc`, because
+//! setting the variable for cargo would rebuild every crate whose build depends on it. Crates that are not in the
+//! variable `DOCUMENTED` are skipped.
 
 use std::{
     env,

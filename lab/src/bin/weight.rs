@@ -1,7 +1,7 @@
-//! Prints how heavy the project is: lines and crates by package, papers, and the sizes of the programs.
+//! Prints the size of the project: lines and crates per package, documents, and the sizes of the programs.
 //!
-//! `cargo run -p lab --bin weight`; with `--release` behind `--`, it builds the programs as a release and times that,
-//! which says something only after `cargo clean`.
+//! `cargo run -p lab --bin weight`; with `-- --release` it also builds the programs in release mode and measures the
+//! time, which is only meaningful after `cargo clean`.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
@@ -80,7 +80,7 @@ fn packages(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How many crates a package brings to those who build it, with its default features.
+/// Counts the crates that a package adds to a build, with its default features.
 fn crates(root: &Path, package: &str) -> io::Result<usize> {
     let tree = Command::new("cargo")
         .args(["tree", "--locked", "--package", package])
@@ -95,7 +95,7 @@ fn crates(root: &Path, package: &str) -> io::Result<usize> {
         .current_dir(root)
         .output()?;
     let tree = String::from_utf8_lossy(&tree.stdout);
-    // A crate that was named above ends with `(*)`.
+    // A crate that was already listed ends with `(*)`.
     let names = tree.lines().map(|line| line.trim_end_matches(" (*)"));
     let all: BTreeSet<_> = names.filter(|line| !line.is_empty()).collect();
     Ok(all.len().saturating_sub(1))
@@ -138,11 +138,11 @@ fn papers(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The command, and the shortest server.
+/// Measures the command and the shortest server.
 fn programs(root: &Path) -> io::Result<()> {
     println!("\n{:<18} {:>9} {:>9}", "release build", "bytes", "seconds");
     for (package, program) in [("askback-cli", "askback"), ("askback-delete", "delete")] {
-        // One by one, so that each has its own features.
+        // Separately, so that each has only its own features.
         let begin = Instant::now();
         let built = Command::new("cargo")
             .args([
@@ -168,7 +168,7 @@ fn programs(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The files below a folder whose names end so, if there is such a folder.
+/// Returns the files below a folder with this extension, if the folder exists.
 fn files(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if !folder.is_dir() {
