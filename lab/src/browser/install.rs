@@ -1,22 +1,21 @@
-//! Chromium as it is on the machine, and its driver from npm, installed into the user's cache.
+//! Finds Chromium on the machine, and installs its driver from npm into the user's cache.
 
 use std::{path::PathBuf, process::Command, sync::OnceLock};
 
 use crate::install::{self, Result};
 
-/// The packages from npm, pinned to the last byte, and the program that uses them.
+/// The npm packages, pinned by a lock file, and the program that uses them.
 const PACKAGE: &str = include_str!("../../connect/package.json");
 const LOCK: &str = include_str!("../../connect/package-lock.json");
 const DRIVER: &str = include_str!("../../connect/browser.mjs");
 
-/// The names under which a Chromium is installed.
+/// The names of Chromium's executable.
 const CHROMIUM: [&str; 3] = ["chromium", "google-chrome", "google-chrome-stable"];
 
-/// The environment variable that says whether tests may be left out for want of a browser.
+/// The environment variable that says whether tests may be skipped without a browser.
 const REQUIRED: &str = "ASKBACK_BROWSER";
 
-/// The command that starts a browser; nothing where there can be none, with the reason on standard
-/// error.
+/// Returns the command that starts a browser; `None` if there is no browser, with the reason on stderr.
 pub(super) fn command() -> Result<Option<Command>> {
     let Some(chromium) = chromium() else {
         return missing("Chromium");
@@ -42,7 +41,7 @@ fn missing(what: &str) -> Result<Option<Command>> {
     Ok(None)
 }
 
-/// Where Chromium is.
+/// Finds Chromium.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&path).flat_map(|directory| {
@@ -52,7 +51,7 @@ fn chromium() -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// Where the driver is; nothing where there is no npm.
+/// Installs the driver; `None` without npm.
 fn driver() -> Result<Option<PathBuf>> {
     static INSTALLED: OnceLock<Result<Option<PathBuf>, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| in_npm().map_err(|error| error.to_string()));

@@ -1,5 +1,5 @@
-//! A real browser: Chromium without a window, driven by `lab/connect/browser.mjs`. Persons in it share
-//! nothing, and all that their pages request, are refused or complain of is seen.
+//! A real browser: headless Chromium, driven by `lab/connect/browser.mjs`. Its persons share nothing, and every
+//! request, refusal and error of their pages is recorded.
 
 mod install;
 mod wire;
@@ -18,42 +18,42 @@ use serde_json::{Map, Value, json};
 use self::wire::Wire;
 use crate::install::Result;
 
-/// A browser, which ends with this and its persons.
+/// A browser, which ends on drop together with its persons.
 pub struct Browser {
     wire: Arc<Wire>,
     persons: Arc<AtomicU64>,
 }
 
-/// Somebody with a page of the browser, and cookies of their own.
+/// A user with a page in the browser and their own cookies.
 ///
-/// Each act waits for what it needs, and fails with what is on the page instead if that does not come.
+/// Each action waits for what it needs, and otherwise fails with the content of the page.
 pub struct Person {
     name: String,
-    /// Told from others of the same name by this.
+    /// Unique, even if names are not.
     key: String,
     persons: Arc<AtomicU64>,
     wire: Arc<Wire>,
 }
 
-/// The means by which a person looks at pages. The default is a wide screen in light colours.
+/// The device and settings of a person. The default is a wide screen with light colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Means {
-    /// The screen of a phone, and a finger.
+    /// A phone's screen with touch.
     pub phone: bool,
-    /// Dark colours are preferred.
+    /// Prefers dark colours.
     pub dark: bool,
-    /// Pages may not run scripts.
+    /// Scripts are disabled.
     pub scriptless: bool,
 }
 
-/// The answer that led to the page.
+/// The response that led to the page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PageAnswer {
-    /// Where it came from, after redirections.
+    /// The URL after redirects.
     pub url: String,
     /// The status code.
     pub status: u16,
-    /// The header fields.
+    /// The headers.
     pub headers: Vec<(String, String)>,
 }
 
@@ -65,40 +65,40 @@ pub struct Cookie {
     pub name: String,
     /// The value.
     pub value: String,
-    /// The host, or domain after a dot, that it is sent to.
+    /// The host or, with a leading dot, the domain that it is sent to.
     pub domain: String,
-    /// The path below which it is sent.
+    /// The path that it is sent to.
     pub path: String,
     /// Whether scripts cannot read it.
     pub http_only: bool,
-    /// Whether it is sent by TLS alone.
+    /// Whether it is only sent over TLS.
     pub secure: bool,
     /// `Strict`, `Lax` or `None`.
     pub same_site: String,
 }
 
-/// A request that a page made, or that led to it. Each redirection is one of its own.
+/// A request that a page made, or that led to it. Each redirect is a separate request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PageRequest {
     /// The method.
     pub method: String,
     /// The URL.
     pub url: String,
-    /// Such as `document`, `stylesheet`, `image` or `script`.
+    /// For example `document`, `stylesheet`, `image` or `script`.
     pub kind: String,
-    /// The header fields, without cookies.
+    /// The headers, without cookies.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
-    /// The status code of the answer, once it is there.
+    /// The status code of the response, once it has arrived.
     pub status: Option<u16>,
-    /// The header fields of the answer, with cookies.
+    /// The headers of the response, with cookies.
     pub answered: Vec<(String, String)>,
-    /// The content of the answer, where it is a text; a redirection has none, nor a page that was left at once.
+    /// The response's text, if it has one. Redirects and pages left at once have none.
     pub content: Option<String>,
 }
 
-/// A thing that a page wanted and its Content Security Policy did not let it.
+/// A violation of a page's Content Security Policy.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Violation {
     /// The directive.
@@ -107,12 +107,12 @@ pub struct Violation {
     pub blocked: String,
 }
 
-/// A thing that makes a page hard to use for some, as axe-core finds it.
+/// An accessibility problem that axe-core found on a page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Fault {
     /// The rule, such as `color-contrast`.
     pub rule: String,
-    /// The rule in words.
+    /// The description of the rule.
     pub help: String,
     /// The elements that break it.
     pub elements: Vec<String>,
@@ -123,19 +123,19 @@ pub struct Fault {
 pub struct Stop {
     /// The role, such as `button`.
     pub role: String,
-    /// The name that is read out.
+    /// The accessible name.
     pub name: String,
-    /// Whether an outline or a shadow shows that it has the focus.
+    /// Whether an outline or a shadow shows the focus.
     pub visible: bool,
 }
 
 impl Browser {
-    /// Starts a browser; nothing where there is none, or no npm for its driver, which is told on standard
-    /// error. With `ASKBACK_BROWSER=required` in the environment that is an error.
+    /// Starts a browser; `None` if there is no browser, or no npm for its driver, with a note on stderr. With
+    /// `ASKBACK_BROWSER=required` in the environment, that is an error instead.
     ///
     /// # Errors
     ///
-    /// If it does not start, with the reason.
+    /// If the browser does not start.
     pub async fn start() -> Result<Option<Self>> {
         let Some(command) = install::command()? else {
             return Ok(None);
@@ -146,20 +146,12 @@ impl Browser {
         }))
     }
 
-    /// Lets somebody in who has been nowhere yet.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Adds a person with an empty browser profile.
     pub async fn person(&self, name: &str) -> Result<Person> {
         self.person_with(name, Means::default()).await
     }
 
-    /// Lets somebody in who looks at pages by these means.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Adds a person with this device and settings.
     pub async fn person_with(&self, name: &str, means: Means) -> Result<Person> {
         let person = Person::new(name, &self.persons, &self.wire);
         let Means {
@@ -184,242 +176,152 @@ impl Person {
         }
     }
 
-    /// Opens another tab, in which the person has the same cookies.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Opens another tab with the same cookies.
     pub async fn tab(&self) -> Result<Self> {
         let tab = Self::new(&self.name, &self.persons, &self.wire);
         tab.acts("tab", json!({"of": self.key})).await?;
         Ok(tab)
     }
 
-    /// Keeps the tab from all pages whose URL begins so, also where others lead to them: it stays where it is.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Blocks all pages whose URL begins with `url`: the tab stays where it is, even if it is redirected to one.
     pub async fn bar(&self, url: &str) -> Result<()> {
         self.acts("bar", json!({"url": url})).await
     }
 
-    /// Waits until the tab was kept from a page, and gives the URL.
-    ///
-    /// # Errors
-    ///
-    /// If it goes to none that is barred.
+    /// Waits until a page was blocked, and returns its URL.
     pub async fn barred(&self) -> Result<String> {
         self.tells("barred").await
     }
 
-    /// Lets the tab go everywhere again.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Allows all pages again.
     pub async fn unbar(&self) -> Result<()> {
         self.acts("unbar", json!({})).await
     }
 
-    /// Opens a page, and waits until it is loaded.
-    ///
-    /// # Errors
-    ///
-    /// If there is no answer; one that is an error has a page as well.
+    /// Opens a page, and waits until it is loaded. An error status is not an error.
     pub async fn goto(&self, url: &str) -> Result<()> {
         self.acts("goto", json!({"url": url})).await
     }
 
-    /// Loads the page again. What was sent to get it is sent again.
-    ///
-    /// # Errors
-    ///
-    /// If there is no answer.
+    /// Reloads the page, and repeats the request that led to it.
     pub async fn reload(&self) -> Result<()> {
         self.acts("reload", json!({})).await
     }
 
-    /// Goes back to the page before.
-    ///
-    /// # Errors
-    ///
-    /// If there is no answer.
+    /// Goes back to the previous page.
     pub async fn back(&self) -> Result<()> {
         self.acts("back", json!({})).await
     }
 
-    /// Fills in a field, by its label or the text that stands in it while it is empty.
+    /// Fills in a field by its label or placeholder.
     ///
     /// # Errors
     ///
-    /// If there is no such field, or several.
+    /// If there is no such field, or more than one.
     pub async fn fill(&self, field: &str, value: &str) -> Result<()> {
         self.acts("fill", json!({"name": field, "value": value}))
             .await
     }
 
-    /// Clicks, by role and name: `click("button", "Allow")`. A page that this leads to is waited for.
+    /// Clicks on an element by role and name: `click("button", "Allow")`. Waits for the page that this leads to.
     ///
     /// # Errors
     ///
-    /// If there is no such element that can be clicked, or several.
+    /// If there is no such element that can be clicked, or more than one.
     pub async fn click(&self, role: &str, name: &str) -> Result<()> {
         self.acts("click", json!({"role": role, "name": name}))
             .await
     }
 
-    /// Presses a key: `Tab`, `Enter`, `Shift+Tab`. A page that this leads to may not be there yet
-    /// ([`Self::arrives`]).
-    ///
-    /// # Errors
-    ///
-    /// If there is no such key.
+    /// Presses a key: `Tab`, `Enter`, `Shift+Tab`. Does not wait for a page that this leads to; see [`Self::arrives`].
     pub async fn press(&self, key: &str) -> Result<()> {
         self.acts("press", json!({"key": key})).await
     }
 
-    /// Types into what has the focus.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Types into the focused element.
     pub async fn types(&self, text: &str) -> Result<()> {
         self.acts("type", json!({"value": text})).await
     }
 
-    /// Waits until a text can be seen.
-    ///
-    /// # Errors
-    ///
-    /// If it does not come.
+    /// Waits until a text is visible.
     pub async fn sees(&self, text: &str) -> Result<()> {
         self.acts("sees", json!({"text": text})).await
     }
 
-    /// Waits until the URL of the page begins so.
-    ///
-    /// # Errors
-    ///
-    /// If it does not.
+    /// Waits until the URL of the page begins with `url`.
     pub async fn arrives(&self, url: &str) -> Result<()> {
         self.acts("arrives", json!({"url": url})).await
     }
 
-    /// The text of the page, as it can be seen.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns the visible text of the page.
     pub async fn text(&self) -> Result<String> {
         self.tells("text").await
     }
 
-    /// The HTML of the page, as it is now.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns the current HTML of the page.
     pub async fn source(&self) -> Result<String> {
         self.tells("source").await
     }
 
-    /// The title of the page.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns the title of the page.
     pub async fn title(&self) -> Result<String> {
         self.tells("title").await
     }
 
-    /// The URL of the page, with its fragment.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns the URL of the page, with its fragment.
     pub async fn url(&self) -> Result<String> {
         self.tells("url").await
     }
 
-    /// All cookies of the person, of all hosts.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns all cookies of the person, for all hosts.
     pub async fn cookies(&self) -> Result<Vec<Cookie>> {
         self.tells("cookies").await
     }
 
-    /// The status and header fields of the page.
-    ///
-    /// # Errors
-    ///
-    /// If no page was opened yet.
+    /// Returns the status and headers of the page.
     pub async fn answer(&self) -> Result<PageAnswer> {
         self.tells("answer").await
     }
 
-    /// All requests so far, oldest first. None leaves the machine: one that would has no answer.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns all requests so far, oldest first. Requests to other machines are blocked and have no response.
     pub async fn requests(&self) -> Result<Vec<PageRequest>> {
         self.tells("requests").await
     }
 
-    /// The URLs of the pages that the person can go back to, and of this one, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns the URLs of the history up to this page, oldest first.
     pub async fn history(&self) -> Result<Vec<String>> {
         self.tells("history").await
     }
 
-    /// All violations of a Content Security Policy so far.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns all violations of a Content Security Policy so far.
     pub async fn violations(&self) -> Result<Vec<Violation>> {
         self.tells("violations").await
     }
 
-    /// All errors so far that the console shows, those of scripts among them, and pages with an error as
-    /// their status.
-    ///
-    /// # Errors
-    ///
-    /// If the browser does not answer.
+    /// Returns all errors in the console so far, including scripts' errors and pages with an error status.
     pub async fn errors(&self) -> Result<Vec<String>> {
         self.tells("errors").await
     }
 
-    /// The faults that axe-core finds on the page. It runs where the page's own policy does not reach.
+    /// Returns the problems that axe-core finds on the page. It runs outside the page's own policy.
     ///
     /// # Errors
     ///
-    /// If the person's pages may not run scripts.
+    /// If scripts are disabled.
     pub async fn faults(&self) -> Result<Vec<Fault>> {
         self.tells("faults").await
     }
 
-    /// Every element that the Tab key reaches, from the top of the page.
+    /// Returns every element that the Tab key reaches, from the top of the page.
     ///
     /// # Errors
     ///
-    /// If it never comes back to the top.
+    /// If the focus never returns to the top.
     pub async fn walk(&self) -> Result<Vec<Stop>> {
         self.tells("walk").await
     }
 
-    /// Draws the whole page into a file, as a PNG.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
+    /// Saves a screenshot of the whole page as a PNG.
     pub async fn screenshot(&self, file: &Path) -> Result<()> {
         self.acts("screenshot", json!({"file": file})).await
     }

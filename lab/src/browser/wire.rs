@@ -1,4 +1,4 @@
-//! The lines between a test and the driver of the browser, matched by their numbers.
+//! The line protocol between a test and the browser's driver. Responses are matched by number.
 
 use std::{
     collections::HashMap,
@@ -14,29 +14,29 @@ use tokio::{sync::oneshot, time::timeout};
 
 use crate::install::Result;
 
-/// The longest wait for an answer. The driver itself gives up sooner, and says why.
+/// The time limit for a response. The driver itself gives up earlier, with a reason.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The longest wait for the browser to put its things away.
+/// The time limit for the browser to clean up.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The driver in its process. It ends with its standard input.
+/// The driver's process. It exits when its stdin is closed.
 pub(super) struct Wire {
     stdin: Mutex<Option<ChildStdin>>,
     waiting: Arc<Waiting>,
     process: Mutex<Child>,
-    /// Tells when the driver has closed its output.
+    /// Notified when the driver has closed its stdout.
     ended: Mutex<mpsc::Receiver<()>>,
 }
 
-/// The requests that wait for an answer, by their numbers.
+/// The pending requests, by number.
 #[derive(Default)]
 struct Waiting(Mutex<Rows>);
 
 #[derive(Default)]
 struct Rows {
     last: u64,
-    /// Set once nothing is answered any more.
+    /// Set once there will be no more responses.
     over: bool,
     senders: HashMap<u64, oneshot::Sender<Result<Value, String>>>,
 }
@@ -54,7 +54,7 @@ impl Wire {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Chromium complains of all that is not there on a machine without a desktop.
+            // Chromium logs many complaints on a machine without a desktop.
             .stderr(Stdio::null())
             .spawn()?;
         let stdin = process.stdin.take();
@@ -82,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// Has something done, and gives what came of it.
+    /// Sends a command, and returns its result.
     pub(super) async fn send(&self, mut request: Map<String, Value>) -> Result<Value> {
         let (id, answer) = self.waiting.join().ok_or("the browser has ended")?;
         request.insert("id".to_owned(), id.into());
@@ -94,7 +94,7 @@ impl Wire {
         Ok(answer.map_err(|_| "the browser ended before it was done")??)
     }
 
-    /// Lets a person go, without waiting.
+    /// Removes a person, without waiting.
     pub(super) fn forget(&self, person: &str) {
         let leave = [("act", "leave"), ("person", person)];
         let mut request: Map<String, Value> = leave
@@ -102,7 +102,7 @@ impl Wire {
             .into_iter()
             .collect();
         request.insert("id".to_owned(), 0.into());
-        // A browser that has ended has nobody in it.
+        // A browser that has ended has no persons.
         let _ = self.write(&request);
     }
 
@@ -116,7 +116,7 @@ impl Wire {
 }
 
 impl Waiting {
-    /// A number, and where its answer will be; nothing once there are no more answers.
+    /// Returns a new number, and the receiver of its response; `None` if there will be no more responses.
     fn join(&self) -> Option<(u64, oneshot::Receiver<Result<Value, String>>)> {
         let mut rows = held(&self.0);
         if rows.over {
@@ -140,14 +140,14 @@ impl Waiting {
     }
 }
 
-/// Reads lines until there are no more.
+/// Reads lines until stdout is closed.
 fn read(stdout: ChildStdout, waiting: &Waiting, began: oneshot::Sender<Value>) {
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let first = lines
         .next()
         .and_then(|line| serde_json::from_str(&line).ok());
     if let Some(first) = first {
-        // Nobody waits for it who has given up.
+        // The receiver may have given up.
         let _ = began.send(first);
     }
     for line in lines {
@@ -165,7 +165,7 @@ fn read(stdout: ChildStdout, waiting: &Waiting, began: oneshot::Sender<Value>) {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        // The driver closes the browser then.
+        // The driver then closes the browser.
         held(&self.stdin).take();
         let ended = held(&self.ended).recv_timeout(FAREWELL);
         let mut process = held(&self.process);
