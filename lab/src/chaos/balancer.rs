@@ -1,4 +1,4 @@
-//! A balancer without affinity: each request reaches the next process that lives.
+//! A load balancer without affinity: each request goes to the next running process.
 
 use std::{
     io,
@@ -16,40 +16,41 @@ use tokio::{
     time::sleep,
 };
 
-/// How long a request waits for a process that lives.
+/// How long a request waits for a running process.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The longest head of a request, in bytes.
+/// The maximum size of a request's head, in bytes.
 const HEAD: usize = 64 << 10;
 
-/// The end of a body that is sent in chunks.
+/// The end of a chunked body.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
-/// What passes through the balancer.
+/// An event in the balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// A client comes back for the stream of a call.
+    /// A client resumes the stream of a call.
     Resume,
-    /// A client calls for the first time.
+    /// A client makes a new call.
     Call,
     /// A client answers a question.
     Answer,
-    /// A process has taken the answer.
+    /// A process has received the answer.
     AnswerTaken,
-    /// The process is gone before it has taken the answer.
+    /// The process died before it received the answer.
     AnswerCut,
-    /// The process is gone before its response is complete. That a session's own stream ends is not told.
+    /// The process died before its response was complete. The end of a session's own stream is not reported.
     Broken,
     /// A client listens to a session's own stream.
     Listen,
     Other,
 }
 
-/// Hears of what passes, and at which process. A call is known by the token of its client.
+/// Receives the events and their process. A call is identified by its client's token.
 pub(super) trait Observer: Send + Sync + 'static {
     fn passes(self: &Arc<Self>, call: &str, what: Passing, node: usize);
 
-    /// A process sends a question. Says whether it has died meanwhile: the client does not get the question then.
+    /// A process sends a question. Returns whether the process has died, in which case the client does not get the
+    /// question.
     fn asks(self: &Arc<Self>, call: &str, node: usize) -> impl Future<Output = bool> + Send;
 }
 
@@ -64,7 +65,7 @@ impl<O: Observer> Balancer<O> {
         TcpListener::bind("127.0.0.1:0").await
     }
 
-    /// Serves from now on.
+    /// Starts serving.
     pub(super) fn serve(listener: TcpListener, addresses: Vec<SocketAddr>, observer: Arc<O>) {
         let me = Arc::new(Self {
             addresses,
@@ -74,13 +75,13 @@ impl<O: Observer> Balancer<O> {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let me = Arc::clone(&me);
-                // A client sees that its connection is broken.
+                // The client notices that its connection is broken.
                 tokio::spawn(async move { me.pass(client).await });
             }
         });
     }
 
-    /// Passes one request on, and what is answered.
+    /// Forwards one request and its response.
     async fn pass(&self, mut client: TcpStream) -> io::Result<()> {
         client.set_nodelay(true)?;
         let Some((head, body)) = request(&mut client).await? else {
@@ -99,7 +100,7 @@ impl<O: Observer> Balancer<O> {
         loop {
             let read = tokio::select! {
                 read = server.read(&mut bytes) => read.unwrap_or_default(),
-                // The client leaves: a client sends one request at a time.
+                // The client has left, because it sends only one request at a time.
                 left = from_client.read(&mut ignored) => match left {
                     Ok(0) | Err(_) => return Ok(()),
                     Ok(_) => continue,
@@ -145,11 +146,11 @@ impl<O: Observer> Balancer<O> {
     }
 }
 
-/// The part of a response that was received.
+/// The received part of a response.
 #[derive(Default)]
 struct Response {
     head: Vec<u8>,
-    /// Where the body begins, once that has come.
+    /// The start of the body, once it has arrived.
     body: Option<usize>,
     length: usize,
     end: Vec<u8>,
@@ -184,7 +185,7 @@ impl Response {
     }
 }
 
-/// Reads a request: its head, which asks for one answer on the connection, and its body.
+/// Reads a request, and changes its head to close the connection after one response.
 async fn request(client: &mut TcpStream) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut read = Vec::new();
     let end = loop {
@@ -224,7 +225,7 @@ fn has(bytes: &[u8], what: &str) -> bool {
 
 fn kind(head: &str, body: &[u8]) -> Passing {
     if head.starts_with("GET") {
-        // The ids of the session's own stream begin with a zero.
+        // Event ids of a session's own stream begin with a zero.
         return match header(head, "last-event-id") {
             Some(id) if !id.starts_with("0.") => Passing::Resume,
             _ => Passing::Listen,

@@ -1,4 +1,4 @@
-//! The clients: our own, and programs that use the SDKs.
+//! The clients: ours, and programs that use the SDKs.
 
 use std::{
     fmt,
@@ -25,11 +25,11 @@ use tokio::{
 
 use crate::install;
 
-/// How long a call may take: a commit that was cut off is given up after a minute, and each lease of a dead process takes ten
-/// seconds before.
+/// The time limit for a call. An interrupted commit is given up after a minute, and each lease of a dead process takes
+/// ten seconds before that.
 pub(super) const PATIENCE: Duration = Duration::from_secs(130);
 
-/// The packages to install, as in the interop suite.
+/// The packages to install, the same as for the interop suite.
 const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
 const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
@@ -46,14 +46,14 @@ pub(super) struct Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sdk {
     Askback,
-    /// `mcp`, by its first number.
+    /// `mcp`, by its major version.
     Python(u8),
     /// `@modelcontextprotocol/sdk`, or `@modelcontextprotocol/client`.
     TypeScript(u8),
     Rmcp,
 }
 
-/// Their versions are those that the interop suite installs.
+/// In the versions that the interop suite installs.
 const CLIENTS: [(&str, Sdk); 6] = [
     ("askback", Sdk::Askback),
     ("Python 1.30", Sdk::Python(1)),
@@ -72,7 +72,7 @@ pub(super) enum Request {
     Group,
     Prompt,
     Resource,
-    /// As [`Request::Group`], as a task.
+    /// Like [`Request::Group`], as a task.
     Task,
 }
 
@@ -83,12 +83,12 @@ pub(super) enum Outcome {
     Failed(String),
 }
 
-/// Is told when the person has a question, and may take time.
+/// Notified when the person has a question. May take time.
 pub(super) trait Person: Send + Sync + 'static {
     fn asked(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// A client that calls again and again.
+/// A client that makes many calls.
 pub(super) enum Caller {
     Own(Revision),
     Program(Box<Program>, Revision),
@@ -100,7 +100,7 @@ pub(super) struct Program {
     output: Lines<BufReader<ChildStdout>>,
 }
 
-/// All clients whose names have one of these words; all of them if there are no words.
+/// Returns the clients whose names contain one of these words, or all clients if there are no words.
 pub(super) fn all(words: &[String]) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for (name, sdk) in CLIENTS {
@@ -128,17 +128,17 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Whether the client sends again what no process has taken.
+    /// Whether the client resends what no process has received.
     pub(super) fn resends(&self) -> bool {
         self.sdk == Sdk::Askback
     }
 
-    /// Whether a call whose connections were broken so often is one that the client gives up.
+    /// Whether the client gives up a call whose connections were broken this often.
     pub(super) fn gives_up(&self, broken: u32) -> bool {
         match self.sdk {
-            // It sends a round again five times in a row, and comes back for a stream as often as that begins.
+            // It sends a round up to five times in a row, and resumes a stream whenever it has begun.
             Sdk::Askback => self.revision == Revision::LATEST && broken > 5,
-            // In 2026-07-28 a client cannot come back for the response to a round.
+            // In 2026-07-28 a client cannot resume the response to a round.
             _ if self.revision == Revision::LATEST => broken > 0,
             Sdk::Python(_) => broken > 2,
             Sdk::TypeScript(_) | Sdk::Rmcp => false,
@@ -159,8 +159,8 @@ impl Kind {
         requests
     }
 
-    /// Starts the client. Its SDK is installed before, if it is not there; rmcp is built in this folder. Returns nothing if
-    /// that needs a program that this machine does not have.
+    /// Starts the client, after installing its SDK if necessary; rmcp is built in this folder. Returns `None` if this
+    /// machine lacks a program for that.
     pub(super) fn start(&self, target: &Path, log: File) -> install::Result<Option<Caller>> {
         let command = match self.sdk {
             Sdk::Askback => return Ok(Some(Caller::Own(self.revision))),
@@ -217,7 +217,7 @@ fn typescript(number: u8) -> install::Result<Option<Command>> {
 }
 
 impl Request {
-    /// What kind of request it is, and what it names.
+    /// Returns the kind of request, and its target.
     fn target(self) -> (&'static str, &'static str) {
         match self {
             Self::Holiday => ("tool", "book_holiday"),
@@ -228,14 +228,14 @@ impl Request {
         }
     }
 
-    /// Whether something is booked.
+    /// Whether the call books something.
     pub(super) fn books(self) -> bool {
         !matches!(self, Self::Prompt | Self::Resource)
     }
 }
 
 impl Caller {
-    /// Makes a call in the name of a person.
+    /// Makes a call as this person.
     pub(super) async fn call(
         &mut self,
         url: &str,
@@ -284,7 +284,7 @@ impl Program {
             let line = line.ok_or("the client has ended")?;
             let line: Value = serde_json::from_str(&line).unwrap_or_default();
             if line["token"] != order["token"] {
-                // A call was given up here before the client did.
+                // The call was given up here before the client gave up.
                 continue;
             }
             if line.get("asked").is_some() {
@@ -304,10 +304,10 @@ impl Program {
     }
 }
 
-/// A client of our own.
+/// Our client.
 pub(super) struct OwnClient(Client);
 
-/// Connects a client of our own in the name of a person, who answers every form.
+/// Connects our client as this person, who answers every form.
 pub(super) async fn connect(
     url: &str,
     revision: Revision,
@@ -322,7 +322,7 @@ pub(super) async fn connect(
     let (person, answers) = (Arc::clone(person), answers(name));
     let client = Client::builder("chaos", "1.0.0")
         .protocol(Protocol::Only(revision))
-        // Its server books once, however often an answer comes.
+        // The server books only once, however often an answer arrives.
         .resend_answers(true)
         .on_elicit(move |question| {
             let (person, answers) = (Arc::clone(&person), answers.clone());
@@ -373,17 +373,17 @@ fn text(block: &Value) -> String {
     block["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The arguments of a booking at the agency.
+/// Returns the arguments of a booking at the agency.
 fn trip() -> Value {
     json!({"destination": "Lisbon", "depart": "2027-05-01"})
 }
 
-/// The address of a person, by which their results are known.
+/// Returns the address of a person, which identifies their results.
 pub(super) fn address(name: &str) -> String {
     format!("{name}@example.com")
 }
 
-/// The answers of a person, by the names of the fields. Other fields have their default.
+/// Returns a person's answers by field name. Other fields keep their defaults.
 fn answers(name: &str) -> Value {
     json!({
         "confirm_booking": true,

@@ -1,4 +1,4 @@
-//! Many calls at once: a rolling restart, and a soak.
+//! Many concurrent calls: a rolling restart, and a soak test.
 
 use std::{
     fmt, fs, io,
@@ -26,20 +26,20 @@ use super::{
     clients::{OwnClient, PATIENCE, Person, Request, address, connect},
 };
 
-/// How many questions are open in a rolling restart, and how many calls work meanwhile.
+/// The number of open questions in a rolling restart, and of calls that work at the same time.
 const OPEN: u64 = 200;
 const WORKING: u64 = 50;
 
-/// How long after one another people answer then.
+/// The time between two answers.
 const APART: Duration = Duration::from_millis(20);
 
-/// How many clients connect at the same time.
+/// The number of clients that connect at the same time.
 const CONNECTING: usize = 16;
 
-/// How many sessions there are at a time in a soak.
+/// The number of concurrent sessions in a soak test.
 const SESSIONS: u64 = 20;
 
-/// How often a process dies in a soak.
+/// How often a process is killed in a soak test.
 const DEATH: Duration = Duration::from_secs(20);
 
 /// The outcome of many calls.
@@ -52,7 +52,7 @@ pub struct Load {
     before: u64,
     /// Calls that a process left in the middle of their commit.
     unknown: u64,
-    /// Answers that did not reach a process that lived long enough to take them. Our client sends them again.
+    /// Answers that no process received before it died. Our client sends them again.
     cuts: u64,
     what: String,
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// A person who answers when they may.
+/// A person who answers when allowed to.
 struct Waiting {
     asked: AtomicU32,
     may_answer: watch::Receiver<bool>,
@@ -96,7 +96,7 @@ impl Person for Waiting {
         let mut may_answer = self.may_answer.clone();
         // The sender outlives all calls.
         let _ = may_answer.wait_for(|may| *may).await;
-        // Not all at once: each booking is written to the disk.
+        // Not all at once, because each booking is written to the disk.
         sleep(APART * number).await;
     }
 }
@@ -111,7 +111,7 @@ impl Person for Ready {
     }
 }
 
-/// The calls that go on, and what went wrong.
+/// The running calls, and what went wrong.
 #[derive(Default)]
 struct Counts {
     calls: AtomicU64,
@@ -122,7 +122,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Sums up a run under load.
+    /// Summarizes a run.
     fn load(&self, scene: &Scene, what: String) -> io::Result<Load> {
         let bookings = scene.bookings()?;
         let twice = bookings.values().filter(|owners| owners.len() > 1);
@@ -148,7 +148,7 @@ impl Counts {
     }
 }
 
-/// Makes a call that processes may not outlive.
+/// Makes a call whose process may die.
 async fn dangerous(
     counts: &Counts,
     person: &Ready,
@@ -169,7 +169,7 @@ async fn dangerous(
     }
 }
 
-/// Makes a call whose result must have the address of the person.
+/// Makes a call, and checks that its result has the person's address.
 async fn call(client: &OwnClient, request: Request, name: &str) -> Result<(), String> {
     check(client.call(request).await, &format!("{request:?}"), name)
 }
@@ -187,7 +187,7 @@ fn check(called: Result<String, String>, what: &str, name: &str) -> Result<(), S
     }
 }
 
-/// The era of a client, by its number.
+/// Returns the revision of a client, by its number.
 fn revision(number: u64) -> Revision {
     match number % 4 {
         0 => Revision::LATEST,
@@ -195,7 +195,7 @@ fn revision(number: u64) -> Revision {
     }
 }
 
-/// Restarts all processes, one after the other, while people have questions and calls work.
+/// Restarts all processes one after the other, while users have questions and calls work.
 ///
 /// # Errors
 ///
@@ -277,11 +277,11 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
     counts.load(&scene, what)
 }
 
-/// Opens sessions with five questions each for so long, while processes die.
+/// Opens sessions with five questions each during the span, while processes die.
 ///
 /// # Errors
 ///
-/// If a process cannot be started, or the file of the processes cannot be read.
+/// If a process cannot be started, or the processes' shared file cannot be read.
 pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     let folder = settings.folder.join("soak");
     fs::create_dir_all(&folder)?;
@@ -320,7 +320,7 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
             "{} sessions, memory {memory:?} KiB, file {file} KiB",
             sessions.load(Ordering::Relaxed)
         );
-        // One process never dies, so that its memory shows what is not given back.
+        // One process is never killed, so that its memory shows leaks.
         let which = 1 + turn % (settings.nodes - 1).max(1);
         scene.nodes.kill(&[which % settings.nodes]).await?;
         turn += 1;
@@ -337,8 +337,8 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     counts.load(&scene, what)
 }
 
-/// How many entries of the journal, and how many claims of commits, a purge removes: now, when results are not kept any
-/// more, when the ids of sessions have expired, and later.
+/// Returns how many entries of the journal and claims of commits a purge removes: now, when results have expired, when
+/// session ids have expired, and later.
 fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
     let store = SqliteStore::open(scene.nodes.database()).map_err(io::Error::other)?;
     Ok(async move {

@@ -1,8 +1,9 @@
-//! The chaos program (`lab/src/bin/chaos.rs`): processes of a fleet die while clients are asked, and nothing is lost.
+//! The chaos test (`lab/src/bin/chaos.rs`): processes of a fleet are killed while users are being asked, and nothing is
+//! lost.
 //!
-//! Three processes of a server share one file, behind a balancer without affinity. Each call has a person of its own, whose
-//! token comes with each request and whose address is in the result and in the booking. So the results and the list of
-//! bookings show what was lost, booked twice, or came to another person.
+//! Three processes of a server share one file, behind a load balancer without affinity. Each call has its own person,
+//! whose token is in each request and whose address is in the result and in the booking. So the results and the
+//! bookings show what was lost, was booked twice, or reached another person.
 
 #![allow(
     clippy::print_stderr,
@@ -41,19 +42,19 @@ use crate::install;
 /// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many calls with questions each kind of client makes.
+    /// The number of calls with questions per kind of client.
     pub calls: u64,
-    /// How many calls are open at a time.
+    /// The number of concurrent calls.
     pub at_once: usize,
-    /// How many processes there are.
+    /// The number of processes.
     pub nodes: usize,
-    /// The chaos program, which also runs as each of the processes.
+    /// The chaos program, which also runs as the fleet's processes.
     pub program: PathBuf,
-    /// Where the processes keep what they share.
+    /// The folder with the processes' shared files.
     pub folder: PathBuf,
-    /// Only the clients whose names have one of these words. All clients if it is empty.
+    /// Only use clients whose names contain one of these words; if empty, use all.
     pub clients: Vec<String>,
-    /// The seed of what is drawn.
+    /// The seed for random choices.
     pub seed: u64,
 }
 
@@ -70,9 +71,9 @@ pub struct Tally {
     before: u64,
     /// Calls that a process left in the middle of their commit.
     unknown: u64,
-    /// Calls whose client has given up.
+    /// Calls that their client gave up.
     given_up: u64,
-    /// The people who have the result of a booking.
+    /// The persons who got the result of a booking.
     booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
@@ -128,7 +129,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Calls with each kind of client while processes die.
+/// Makes calls with each kind of client while processes are killed.
 ///
 /// # Errors
 ///
@@ -137,7 +138,7 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
     let folder = settings.folder.join("calls");
     fs::create_dir_all(&folder)?;
     let scene = Scene::begin(settings, &folder).await?;
-    // The folder in which cargo builds.
+    // Cargo's target folder.
     let target = settings.program.ancestors().nth(2).unwrap_or(&folder);
     let target = target.join("tmp/interop-rmcp");
     let at_once = Arc::new(Semaphore::new(settings.at_once));
@@ -153,7 +154,7 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
             let mut tally = Tally::default();
             let mut caller = caller;
             let mut call = 0;
-            // Calls that end before their first question are made again.
+            // Calls that end before their first question are repeated.
             while tally.calls < calls {
                 let Ok(_permit) = at_once.acquire().await else {
                     break;
@@ -189,7 +190,7 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
     Ok(all)
 }
 
-/// Makes a call and counts what it came to.
+/// Makes a call and counts its outcome.
 async fn one_call(
     scene: &Arc<Scene>,
     kind: Kind,
@@ -236,10 +237,10 @@ async fn one_call(
         Outcome::Failed(why) if why.contains("outcome is unknown") => {
             (Some(&mut tally.unknown), why)
         }
-        // The process of the call has died, or the client could not connect.
+        // The call's process has died, or the client could not connect.
         Outcome::Failed(why) if is_before => (Some(&mut tally.before), why),
         Outcome::Failed(why) if kind.gives_up(state.broken) => (Some(&mut tally.given_up), why),
-        // Other clients do not send an answer again that no process has taken.
+        // Other clients do not resend an answer that no process received.
         Outcome::Failed(why) if state.cuts > 0 && !kind.resends() => {
             (Some(&mut tally.given_up), why)
         }
@@ -261,46 +262,46 @@ async fn one_call(
     scene.write_down(&line)
 }
 
-/// When processes die.
+/// When to kill processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// The record of a question is written, and the client does not have the question yet.
+    /// A question is recorded, but the client does not have it yet.
     Asking,
-    /// A person has this question.
+    /// The person has this question.
     Asked(u32),
-    /// A process has taken an answer, and works.
+    /// A process has received an answer, and works.
     Working,
-    /// A client comes back.
+    /// A client resumes.
     Resuming,
-    /// An answer is on its way.
+    /// An answer is being sent.
     Answering,
     /// A call has begun.
     Calling,
 }
 
-/// A call that goes on.
+/// A running call.
 #[derive(Default)]
 struct CallState {
     moments: Vec<Moment>,
     asked: u32,
-    /// When the last answer was taken.
+    /// When the last answer was received.
     answered: Option<Instant>,
-    /// How many answers did not reach a process that lived long enough to take them.
+    /// The answers that no process received before it died.
     cuts: u64,
-    /// How many connections were broken by the death of a process.
+    /// The connections broken by the death of a process.
     broken: u32,
     broken_at: Option<Instant>,
 }
 
-/// The processes with the balancer before them, and the people who are asked.
+/// The processes with their balancer, and the persons who are asked.
 struct Scene {
     nodes: Nodes,
     url: String,
     /// By the name of the person.
     calls: Mutex<HashMap<String, CallState>>,
-    /// A file with a line for each call.
+    /// A file with a line per call.
     log: PathBuf,
-    /// Answers of all calls that did not reach a process that lived long enough to take them.
+    /// The answers of all calls that no process received before it died.
     cuts: AtomicU64,
     dice: AtomicU64,
 }
@@ -339,7 +340,7 @@ impl Scene {
         log.write_all(line.as_bytes())
     }
 
-    /// Changes a call, if it goes on.
+    /// Changes a call if it is still running.
     fn call<T>(&self, name: &str, change: impl FnOnce(&mut CallState) -> T) -> Option<T> {
         self.calls().get_mut(name).map(change)
     }
@@ -355,7 +356,7 @@ impl Scene {
         (next(drawn.unwrap_or_else(|it| it)) >> 33) % bound
     }
 
-    /// The moments of a call in which processes die. Other calls go on meanwhile, so each call sees the deaths of several.
+    /// Returns the moments of a call at which to kill processes. Concurrent calls see these deaths, too.
     fn plan(&self, kind: Kind) -> Vec<Moment> {
         let moments = [
             Moment::Asked(1),
@@ -364,14 +365,14 @@ impl Scene {
             Moment::Asking,
             Moment::Resuming,
             Moment::Working,
-            // Other clients send neither an answer nor a call again.
+            // Other clients resend neither an answer nor a call.
             Moment::Answering,
             Moment::Calling,
         ];
         let most = match (kind.resends(), kind.revision == Revision::LATEST) {
             (true, _) => moments.len(),
             (false, false) => 6,
-            // They do not come back between rounds, either.
+            // They do not resume between rounds, either.
             (false, true) => 3,
         };
         let count = self.below(3);
@@ -382,7 +383,7 @@ impl Scene {
         plan
     }
 
-    /// Whether processes die now.
+    /// Whether to kill processes now.
     fn is_now(&self, name: &str, moment: Moment) -> bool {
         let remove = |call: &mut CallState| {
             let at = call.moments.iter().position(|planned| *planned == moment);
@@ -391,7 +392,7 @@ impl Scene {
         self.call(name, remove).unwrap_or_default()
     }
 
-    /// Kills some processes, among them this one.
+    /// Kills some processes, including this one.
     async fn kill(&self, also: Option<usize>) {
         let count = self.nodes.addresses.len();
         let first = also.unwrap_or_else(|| self.below(count as u64) as usize);
@@ -402,7 +403,7 @@ impl Scene {
         }
     }
 
-    /// Returns the owners of bookings, by the address to which the tickets go.
+    /// Returns the owners of bookings, by the address for the tickets.
     fn bookings(&self) -> io::Result<HashMap<String, Vec<String>>> {
         let mut bookings: HashMap<_, Vec<_>> = HashMap::new();
         for file in self.nodes.bookings() {
@@ -411,7 +412,7 @@ impl Scene {
                 text => text?,
             };
             for line in text.lines() {
-                // A line may have been cut short.
+                // A line may have been cut off.
                 let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
                 let owner = line["owner"]["subject"].as_str().unwrap_or_default();
                 if let Some(email) = line["contact"]["email"].as_str() {

@@ -1,4 +1,4 @@
-//! The processes of the fleet, which are killed and started again.
+//! The processes of the fleet.
 
 use std::{
     io,
@@ -18,21 +18,21 @@ use tokio::{
     time::sleep,
 };
 
-/// How long a process may take until it serves.
+/// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
 
-/// The processes, and the file that they share.
+/// The processes, and their shared file.
 pub(super) struct Nodes {
     program: PathBuf,
     folder: PathBuf,
     pub(super) addresses: Vec<SocketAddr>,
     children: Mutex<Vec<Option<Child>>>,
-    /// How many were killed.
+    /// The number of kills.
     pub(super) deaths: AtomicU64,
 }
 
 impl Nodes {
-    /// Starts so many processes of this program.
+    /// Starts this many processes of this program.
     pub(super) async fn start(program: &Path, folder: &Path, count: usize) -> io::Result<Self> {
         let mut addresses = Vec::new();
         // The ports stay reserved until all are known.
@@ -57,12 +57,12 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// The file with the log of all processes.
+    /// Returns the log file of all processes.
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join("nodes.log")
     }
 
-    /// The files with bookings: one is written by the agency, one by the other tools.
+    /// Returns the files with bookings: one from the agency, one from the other tools.
     pub(super) fn bookings(&self) -> [PathBuf; 2] {
         ["bookings.jsonl", "effects.jsonl"].map(|name| self.folder.join(name))
     }
@@ -107,11 +107,11 @@ impl Nodes {
         Ok(())
     }
 
-    /// Kills these processes at once, and starts them again.
+    /// Kills these processes at the same time, and starts them again.
     pub(super) async fn kill(&self, which: &[usize]) -> io::Result<()> {
         let mut dying = Vec::new();
         for at in which {
-            // Without a process, another call is killing it.
+            // If there is no process, another call is already killing it.
             let child = self.children()[*at].take();
             if let Some(mut child) = child {
                 child.start_kill()?;
@@ -126,7 +126,8 @@ impl Nodes {
         Ok(())
     }
 
-    /// Stops a process as an operator does, starts it again, and waits until it serves. Returns how long it took to stop.
+    /// Stops a process as an operator would, starts it again, and waits until it serves. Returns how long stopping
+    /// took.
     pub(super) async fn restart(&self, at: usize) -> io::Result<Duration> {
         let child = self.children()[at].take();
         let begun = Instant::now();
@@ -141,7 +142,7 @@ impl Nodes {
         Ok(took)
     }
 
-    /// The memory of each process, in KiB.
+    /// Returns the memory of each process, in KiB.
     pub(super) fn memory(&self) -> Vec<u64> {
         let children = self.children();
         let pids = children.iter().flatten().filter_map(Child::id);

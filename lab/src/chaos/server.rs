@@ -1,5 +1,4 @@
-//! The server of the processes: the travel agency, and tools, prompts and resources that ask in ways that the agency does
-//! not.
+//! The server of the processes: the travel agency, with tools, prompts and resources that ask in other ways.
 
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc, time::Duration};
 
@@ -23,10 +22,10 @@ use tokio::{
 /// The key of all processes.
 const KEY: [u8; 32] = *b"the key of processes that die...";
 
-/// How long the steps of a handler take.
+/// The duration of a handler's steps.
 const WORK: Duration = Duration::from_millis(20);
 
-/// The file of what was booked, which all processes write to.
+/// The file of bookings, to which all processes write.
 #[derive(Clone)]
 struct Effects(Arc<Path>);
 
@@ -112,22 +111,22 @@ fn subject(ctx: &Ctx) -> &str {
     ctx.principal().map_or("", |person| &person.subject)
 }
 
-/// The text of a result: the guest, and the person who called.
+/// Returns the text of a result: the guest, and the caller.
 fn signed(ctx: &Ctx, contact: &Contact) -> String {
     format!("{} of {}", contact.email, subject(ctx))
 }
 
 impl Effects {
-    /// Adds a line, on the disk before it returns.
+    /// Appends a line durably.
     fn add(&self, line: &Value) -> Result<()> {
         let mut file = OpenOptions::new().append(true).create(true).open(&self.0)?;
-        // In one write: other processes add lines at the same time.
+        // In a single write, because other processes append at the same time.
         file.write_all(format!("{line}\n").as_bytes())?;
         Ok(file.sync_data()?)
     }
 }
 
-/// Serves as one process of the fleet until it is told to stop. The others have the same file.
+/// Serves as one process of the fleet until it is stopped. All processes share the database.
 ///
 /// # Errors
 ///
@@ -146,7 +145,7 @@ pub async fn serve(address: &str, database: &Path) -> Result<(), Box<dyn Error +
         .store(Arc::clone(&store))
         .fleet(Fleet::new(Arc::clone(&store)).bus(store))
         .build()?;
-    // A token is the name of a person: each call has a person of its own.
+    // The token is the person's name, so each call has its own person.
     let protection = Protection::verify_with("http://127.0.0.1/mcp", |token| async move {
         let scopes =
             Scopes::of(["travel:book"]).map_err(|error| TokenError::Invalid(error.to_string()))?;
