@@ -1,7 +1,6 @@
-//! The programs that the official conformance suite of the protocol is run against: a server that
-//! has what the suite looks for, and a client that does what it asks.
+//! The server and the client for the official conformance suite.
 //!
-//! Both use nothing but what askback offers everybody. The names and the words are the suite's.
+//! Both use only askback's public API. Names and texts are the suite's.
 
 pub mod client;
 pub mod server;
