@@ -1,4 +1,4 @@
-//! The client of the conformance suite: it does what a scenario asks of it.
+//! The client for the conformance suite, which does what a scenario requires.
 
 mod scenarios;
 mod sign_in;
@@ -16,18 +16,17 @@ use serde_json::Value;
 pub struct Wish {
     /// The scenario: `MCP_CONFORMANCE_SCENARIO`.
     pub scenario: String,
-    /// The revision to speak, where the suite names one: `MCP_CONFORMANCE_PROTOCOL_VERSION`.
+    /// The revision to speak, if the suite sets one: `MCP_CONFORMANCE_PROTOCOL_VERSION`.
     pub revision: Option<Revision>,
     /// The context of the scenario, as JSON: `MCP_CONFORMANCE_CONTEXT`.
     pub context: Value,
 }
 
-/// Plays one scenario with the server at the other end.
+/// Runs one scenario with the server.
 ///
 /// # Errors
 ///
-/// Fails where the server cannot be talked to, where it answers with an error, and where the
-/// scenario is not known.
+/// If the server cannot be reached or returns an error, or the scenario is unknown.
 pub async fn play(server: Http, wish: Wish) -> Result<()> {
     let authorization = sign_in::authorization(&wish).map_err(Error::new)?;
     let server = server.authorize(&authorization);
@@ -40,7 +39,7 @@ pub async fn play(server: Http, wish: Wish) -> Result<()> {
     played
 }
 
-/// A client that says yes to everything, and leaves every form as it was filled in beforehand.
+/// A client that agrees to everything, and submits forms with their defaults.
 fn agreeable() -> ClientBuilder {
     Client::builder("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")

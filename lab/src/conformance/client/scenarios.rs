@@ -1,4 +1,4 @@
-//! What each scenario asks of a client.
+//! What each scenario requires of a client.
 
 use askback::{Error, Result, client::Client};
 use serde::Deserialize;
@@ -58,9 +58,9 @@ pub(super) async fn play(client: &Client, wish: &Wish) -> Result<()> {
     }
 }
 
-/// Rounds with a state, without one, and a call that has nothing to do with them.
+/// Makes a call with a state, one without, and an unrelated call.
 async fn rounds(client: &Client) -> Result<()> {
-    // The unrelated call is on its way while the other is being asked about.
+    // The unrelated call runs while the other one is asking.
     tokio::try_join!(
         call(client, "test_mrtr_echo_state", json!({})),
         call(client, "test_mrtr_unrelated", json!({})),
@@ -69,7 +69,7 @@ async fn rounds(client: &Client) -> Result<()> {
     call(client, "test_mrtr_no_result_type", json!({})).await
 }
 
-/// Calls, reads and gets all that the server has.
+/// Calls, reads and gets everything that the server has.
 async fn everything(client: &Client) -> Result<()> {
     for tool in client.tools().await? {
         call(client, &tool.name, json!({})).await?;
@@ -83,7 +83,7 @@ async fn everything(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Sends the schema of a tool back as it came.
+/// Sends a tool's schema back unchanged.
 async fn echo_schema(client: &Client) -> Result<()> {
     let name = "json_schema_2020_12_tool";
     let tools = client.tools().await?;

@@ -1,4 +1,4 @@
-//! Who signs in to what the suite's servers want: nobody is asked, and the answer is yes.
+//! Signs in to the suite's servers without a user, and agrees to everything.
 
 use askback::{
     BoxFuture,
@@ -19,13 +19,13 @@ use tokio::{
 
 use super::Wish;
 
-/// The document that the suite knows this client by. It is not there.
+/// The URL of the client's metadata document, as the suite knows it. The document does not exist.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// Where a browser would come back to; none ever does.
+/// The redirect URI; no browser ever opens it.
 const REDIRECT: &str = "http://localhost:3000/callback";
 
-/// The client of a scenario, as far as it has one.
+/// The client of a scenario, as far as the scenario defines one.
 #[derive(Deserialize)]
 struct Client {
     client_id: String,
@@ -51,11 +51,11 @@ struct Workload {
     valid_jwt: String,
 }
 
-/// How the client becomes authorized in a scenario.
+/// Returns the client's authorization in a scenario.
 ///
 /// # Errors
 ///
-/// Where the suite does not say what the scenario needs.
+/// If the suite's context lacks what the scenario needs.
 pub(super) fn authorization(wish: &Wish) -> Result<Authorization, String> {
     let context = &wish.context;
     Ok(match wish.scenario.as_str() {
@@ -101,7 +101,7 @@ fn read<T: for<'de> Deserialize<'de>>(context: &Value) -> Result<T, String> {
     T::deserialize(context).map_err(|error| error.to_string())
 }
 
-/// Says yes to everything.
+/// Agrees to everything.
 struct Yes;
 
 impl SignIn for Yes {
@@ -131,7 +131,7 @@ impl Redirect for Yes {
     }
 }
 
-/// The response of a URL of the suite, redirections not followed.
+/// Returns the response of a URL of the suite, without following redirects.
 async fn get(url: &str) -> std::io::Result<String> {
     let rest = url.strip_prefix("http://").unwrap_or(url);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
