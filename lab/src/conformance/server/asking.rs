@@ -1,4 +1,4 @@
-//! Tools that ask the model or the person behind the call, in any revision.
+//! Tools that ask the model or the user, in any revision.
 
 use askback::{Answer, Ctx, Form, Result, ctx::Progress, protocol::CreateMessageParams, tool};
 use serde_json::Value;
@@ -136,7 +136,7 @@ pub(super) async fn test_streaming_elicitation(ctx: Ctx) -> Result<String> {
     Ok(told(answer))
 }
 
-/// The person's answer, in the words of the suite.
+/// Formats the user's answer as the suite expects.
 fn told<T: Form>(answer: Answer<T>) -> String {
     let (action, content) = match answer {
         Answer::Accepted(form) => ("accept", Value::Object(form.write())),

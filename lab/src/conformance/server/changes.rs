@@ -1,4 +1,4 @@
-//! Tools that tell of changes to what the server offers.
+//! Tools that announce changes of what the server offers.
 
 use askback::{Change, Ctx, Result, tool};
 

@@ -1,4 +1,4 @@
-//! Tools that answer with every kind of content, and one that fails.
+//! Tools that return every kind of content, and one that fails.
 
 use askback::{
     Error, Result,
@@ -6,10 +6,10 @@ use askback::{
     tool,
 };
 
-/// A picture of one pixel, in base64.
+/// A one-pixel image, in base64.
 pub(super) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
-/// A sound of one sample, in base64.
+/// A one-sample sound, in base64.
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==";
 
 /// Says something.

@@ -23,7 +23,7 @@ use self::{
     tasks::*, telling::*,
 };
 
-/// All that the suite looks for, to be given keys and built.
+/// Returns a builder with everything that the suite tests. The keys are missing.
 pub fn server() -> ServerBuilder {
     let server = Server::new("askback-conformance", env!("CARGO_PKG_VERSION"))
         .title("askback under test")

@@ -20,7 +20,7 @@ pub(super) async fn static_text() -> Result<String> {
 /// A picture.
 #[resource(uri = "test://static-binary", mime_type = "image/png")]
 pub(super) async fn static_binary() -> Result<ResourceContents> {
-    // The URI is that of the resource.
+    // Filled in with the URI of the resource.
     Ok(ResourceContents::blob("", PNG))
 }
 

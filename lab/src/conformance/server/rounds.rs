@@ -1,4 +1,4 @@
-//! Tools that ask under keys the suite knows, in one round or several.
+//! Tools that ask with the suite's keys, in one round or more.
 
 use askback::{
     Answer, Ctx, Form, Result,

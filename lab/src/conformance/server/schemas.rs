@@ -1,4 +1,4 @@
-//! Tools whose arguments are described by a JSON schema instead of a form.
+//! Tools with arguments described by a JSON schema instead of a form.
 
 use askback::{PlainJson, Result, protocol::Schema, tool};
 use serde::Deserialize;

@@ -1,10 +1,10 @@
-//! A tool that lets go of its connection while it works.
+//! A tool that closes its connection while it works.
 
 use std::time::Duration;
 
 use askback::{Ctx, Result, tool};
 
-/// Long enough that the client sees the stream end before the result is there.
+/// Long enough that the client sees the stream end before the result exists.
 const WORK: Duration = Duration::from_millis(100);
 
 /// Has the client come back for the result, where the revision has a way to.

@@ -1,4 +1,4 @@
-//! Tools that take their time: they become tasks where the client takes tasks.
+//! Slow tools, which become tasks if the client supports tasks.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ struct Name {
     name: String,
 }
 
-/// How long work takes of which nothing is said.
+/// The duration of work that the suite does not specify.
 const A_SECOND: Duration = Duration::from_secs(1);
 
 /// Greets at once.

@@ -1,10 +1,10 @@
-//! Tools that tell how they are getting on.
+//! Tools that log and report progress.
 
 use std::time::Duration;
 
 use askback::{Ctx, Result, ctx::Progress, protocol::LoggingLevel, tool};
 
-/// Long enough that what is told arrives one by one.
+/// Long enough that the messages arrive separately.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Logs three lines.
