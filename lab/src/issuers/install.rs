@@ -1,5 +1,5 @@
-//! The authorization servers, installed into the user's cache: one from npm with a Node that is new
-//! enough, one from PyPI into a virtual environment.
+//! Installs the authorization servers into the user's cache: one from npm with a recent Node, one from PyPI into a
+//! virtual environment.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,40 +9,39 @@ use std::{
 
 use crate::install::{self, Result};
 
-/// The packages from npm, pinned to the last byte.
+/// The npm packages, pinned by a lock file.
 const PACKAGE: &str = include_str!("../../issuers/package.json");
 const LOCK: &str = include_str!("../../issuers/package-lock.json");
 const OIDC_PROVIDER: &str = include_str!("../../issuers/oidc-provider.mjs");
 
-/// The packages from PyPI, and the program that uses them.
+/// The PyPI packages, and the program that uses them.
 const REQUIREMENTS: &str = include_str!("../../issuers/requirements.txt");
 const AUTHLIB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/issuers/authlib_server.py");
 
-/// The program or directory of an installation, or nothing where there can be none.
+/// The path of an installation, or `None` if it is not possible.
 type Installed = OnceLock<Result<Option<PathBuf>, String>>;
 
-/// The command that starts oidc-provider; nothing where there is no npm.
+/// Returns the command that starts oidc-provider; `None` without npm.
 ///
 /// # Errors
 ///
-/// If npm fails, or the cache cannot be written to.
+/// If npm fails, or the cache is not writable.
 pub fn oidc_provider() -> Result<Option<Command>> {
     static INSTALLED: Installed = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| in_npm().map_err(|error| error.to_string()));
     Ok(installed.clone()?.as_deref().map(install::node))
 }
 
-/// The command that starts the server made with Authlib; nothing where there is no Python with
-/// virtual environments.
+/// Returns the command that starts the server with Authlib; `None` without a Python that has virtual environments.
 ///
 /// # Errors
 ///
-/// If pip fails, or the cache cannot be written to.
+/// If pip fails, or the cache is not writable.
 pub fn authlib() -> Result<Option<Command>> {
     static INSTALLED: Installed = OnceLock::new();
     let command = |directory: &Path| {
         let mut command = Command::new(directory.join("bin/python"));
-        // The sources are no place for what Python makes of them.
+        // Python must not write its cache into the sources.
         command.arg(AUTHLIB).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     };

@@ -1,5 +1,5 @@
-//! Authorization servers that others wrote, as processes: `oidc-provider` from npm, and one made with
-//! Authlib from PyPI ([`install`]). Persons who are asked by their pages answer with [`Maker`].
+//! Authorization servers of others, as processes: `oidc-provider` from npm, and one with Authlib from PyPI
+//! ([`install`]). [`Maker`] operates their pages.
 
 pub mod install;
 mod pages;
@@ -16,47 +16,47 @@ use serde_json::Value;
 
 use crate::{install::Result, loopback};
 
-/// How long tokens last that outlast a test, in seconds.
+/// A token lifetime in seconds that outlasts any test.
 const LONG: u64 = 600;
 
-/// An authorization server in a process of its own, which ends with this.
+/// An authorization server in a child process, stopped on drop.
 pub struct Issuer {
-    /// Its name, and where it is.
+    /// Its issuer name, which is its URL.
     pub name: String,
     process: Child,
-    /// Its other output is of no interest, but it must be able to write it.
+    /// Its further output is ignored, but the pipe must stay open.
     _stdout: Option<BufReader<ChildStdout>>,
 }
 
-/// The purpose of an authorization server, and how it goes about it.
+/// The configuration of an authorization server.
 #[derive(Debug, Clone, Serialize)]
 pub struct Role {
-    /// The host in its name: `127.0.0.1` or `localhost`. A browser keeps cookies by host, and counts
-    /// another host as another site; ports make no difference to it.
+    /// The host in its name: `127.0.0.1` or `localhost`. A browser separates cookies and sites by host, but not by
+    /// port.
     pub host: &'static str,
-    /// The resource that tokens are for, which are signed; without one they are for introspection.
+    /// The resource of its signed tokens. Without one, tokens are opaque, for introspection.
     pub resource: Option<String>,
     /// The scopes that it can grant.
     pub scopes: Vec<String>,
-    /// The clients that are registered by hand. Others may register themselves.
+    /// The preregistered clients. Others may register themselves.
     pub clients: Vec<Registered>,
-    /// How long access tokens last, in seconds.
+    /// The lifetime of access tokens, in seconds.
     #[serde(rename = "accessTokenTTL")]
     pub lasting: u64,
-    /// How long refresh tokens last, in seconds.
+    /// The lifetime of refresh tokens, in seconds.
     #[serde(rename = "refreshTokenTTL")]
     pub refreshable: u64,
-    /// Whether it wants a nonce in every proof of a key.
+    /// Whether it requires a nonce in every DPoP proof.
     pub nonces: bool,
-    /// Whether it binds tokens to a key where a client has one; oidc-provider alone can.
+    /// Whether it binds tokens to a client's key. Only oidc-provider supports this.
     pub binds: bool,
-    /// By how many seconds its clock is behind at first; oidc-provider alone can be.
+    /// How many seconds its clock is behind at first. Only oidc-provider supports this.
     pub behind: u64,
-    /// The tenant of all persons, which tokens name in the claim `tenant`; oidc-provider alone names one.
+    /// The tenant of all persons, in the claim `tenant`. Only oidc-provider supports this.
     pub tenant: Option<&'static str>,
 }
 
-/// A client that is registered by hand, in the words of RFC 7591.
+/// A preregistered client, in the terms of RFC 7591.
 #[derive(Debug, Clone, Serialize)]
 pub struct Registered {
     /// Its name.
@@ -65,15 +65,15 @@ pub struct Registered {
     pub client_secret: String,
     /// How it sends the secret: `client_secret_basic` or `client_secret_post`.
     pub token_endpoint_auth_method: &'static str,
-    /// Where persons are sent back to.
+    /// Its redirect URIs.
     pub redirect_uris: Vec<String>,
-    /// `web`, or `native` for one that persons have on their machine.
+    /// `web`, or `native` for one on the user's machine.
     pub application_type: &'static str,
-    /// How it may come by tokens.
+    /// The grants that it may use.
     pub grant_types: Vec<&'static str>,
-    /// With which the above must agree.
+    /// Must agree with the grant types.
     pub response_types: Vec<&'static str>,
-    /// Whether it is told the same name of a person as others (`public`) or one of its own (`pairwise`).
+    /// Whether it gets the same subject for a person as other clients (`public`) or its own (`pairwise`).
     pub subject_type: &'static str,
 }
 
@@ -81,39 +81,39 @@ pub struct Registered {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// A request for tokens was answered.
+    /// A token request was answered.
     Token {
         /// The grant, such as `authorization_code` or `refresh_token`.
         grant: Option<String>,
-        /// The client, as far as it was known.
+        /// The client, if it was identified.
         client: Option<String>,
-        /// The code of the error, if it was refused.
+        /// The error code, if the request was refused.
         error: Option<String>,
     },
-    /// A request to revoke a token was answered.
+    /// A revocation request was answered.
     Revocation {
-        /// The client, as far as it was known.
+        /// The client, if it was identified.
         client: Option<String>,
-        /// The code of the error, if it was refused.
+        /// The error code, if the request was refused.
         error: Option<String>,
     },
-    /// All tokens that come from one consent became worthless.
+    /// All tokens of one consent were revoked.
     FamilyRevoked,
 }
 
-/// A secret that went between an authorization server and a client.
+/// A secret exchanged between an authorization server and a client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Issued {
-    /// The client, as far as it was known.
+    /// The client, if it was identified.
     pub client: Option<String>,
-    /// The member that held it: `code`, `code_verifier`, `access_token`, `refresh_token` or `id_token`.
+    /// The name of the secret: `code`, `code_verifier`, `access_token`, `refresh_token` or `id_token`.
     pub kind: String,
     /// The secret.
     pub value: String,
 }
 
 impl Role {
-    /// Protects a resource of ours, and signs persons in.
+    /// Returns the role of a server that protects our resource and signs persons in.
     #[must_use]
     pub fn protecting(resource: &str, scopes: &[&str]) -> Self {
         let resource = Some(resource.to_owned());
@@ -125,8 +125,8 @@ impl Role {
         }
     }
 
-    /// Grants a third party's scopes, with tokens that only it can read. Its host is another than ours, as
-    /// a third party's is.
+    /// Grants a third party's scopes, with tokens that only the issuer can read. It has another host than ours, as a
+    /// third party would.
     #[must_use]
     pub fn third_party(scopes: &[&str]) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl Role {
 }
 
 impl Registered {
-    /// A client with pages, to which persons are sent back.
+    /// Creates a web client with this redirect URI.
     #[must_use]
     pub fn web(name: &str, secret: &str, redirect_uri: &str) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Registered {
         }
     }
 
-    /// A client on the machine of a person.
+    /// Creates a client on a user's machine.
     #[must_use]
     pub fn native(name: &str, secret: &str, redirect_uri: &str) -> Self {
         Self {
@@ -169,7 +169,7 @@ impl Registered {
         }
     }
 
-    /// A server that gets no tokens, but is told what others are worth.
+    /// Creates a resource server that gets no tokens, but may introspect them.
     #[must_use]
     pub fn resource_server(name: &str, secret: &str) -> Self {
         Self {
@@ -180,14 +180,14 @@ impl Registered {
         }
     }
 
-    /// Has it send its secret in the form, beside what it wants.
+    /// Sends the secret in the form.
     #[must_use]
     pub fn posting(mut self) -> Self {
         self.token_endpoint_auth_method = "client_secret_post";
         self
     }
 
-    /// Gives it names of persons that no other client is told.
+    /// Uses pairwise subjects.
     #[must_use]
     pub fn pairwise(mut self) -> Self {
         self.subject_type = "pairwise";
@@ -196,17 +196,17 @@ impl Registered {
 }
 
 impl Issuer {
-    /// Starts an authorization server with the command that [`install`] gave.
+    /// Starts an authorization server with a command from [`install`].
     ///
     /// # Errors
     ///
-    /// If it does not start, or does not say its name.
+    /// If it does not start, or does not print its name.
     pub fn start(mut command: Command, role: &Role) -> Result<Self> {
         let mut process = command
             .arg(serde_json::to_string(role)?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Both warn of being what they are here: for development.
+            // Both print warnings that they are for development only.
             .stderr(Stdio::null())
             .spawn()?;
         let mut said = String::new();
@@ -225,51 +225,31 @@ impl Issuer {
         Ok(issuer)
     }
 
-    /// The metadata (RFC 8414).
-    ///
-    /// # Errors
-    ///
-    /// If the server does not give it.
+    /// Returns the metadata (RFC 8414).
     pub async fn metadata(&self) -> Result<Value> {
         let url = format!("{}/.well-known/oauth-authorization-server", self.name);
         loopback::get(&url, &[]).await?.json()
     }
 
-    /// The log, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not give it.
+    /// Returns the log, oldest first.
     pub async fn log(&self) -> Result<Vec<Event>> {
         let answer = loopback::get(&format!("{}/log", self.name), &[]).await?;
         Ok(serde_json::from_value(answer.json()?)?)
     }
 
-    /// All secrets that went between the server and its clients, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not give them.
+    /// Returns all secrets exchanged with clients, oldest first.
     pub async fn issued(&self) -> Result<Vec<Issued>> {
         let answer = loopback::get(&format!("{}/issued", self.name), &[]).await?;
         Ok(serde_json::from_value(answer.json()?)?)
     }
 
-    /// Sets a clock right that was behind: who has signed in until now did so that much longer ago.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not answer.
+    /// Corrects a clock that was behind, so that earlier sign-ins become that much older.
     pub async fn catch_up(&self) -> Result<()> {
         let answer = loopback::get(&format!("{}/catch-up", self.name), &[]).await?;
         answer.json().map(drop)
     }
 
-    /// How many times tokens were renewed.
-    ///
-    /// # Errors
-    ///
-    /// If the server does not give its log.
+    /// Returns how often tokens were renewed.
     pub async fn renewals(&self) -> Result<usize> {
         Ok(self.log().await?.iter().filter(|it| it.renews()).count())
     }
@@ -285,7 +265,7 @@ impl Event {
 
 impl Drop for Issuer {
     fn drop(&mut self) {
-        // It may have ended by itself, which its clients will have noticed.
+        // It may already have exited, which its clients will have noticed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

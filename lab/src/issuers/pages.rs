@@ -1,21 +1,21 @@
-//! The pages of authorization servers, as a person uses them.
+//! The pages of authorization servers, as a user operates them.
 
 use std::process::Command;
 
 use super::install;
 use crate::{browser::Person, install::Result};
 
-/// The one who wrote an authorization server, and with it the pages.
+/// The implementation of an authorization server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
-    /// Asks for a login first, and for consent on another page.
+    /// Asks for the login first, and for consent on another page.
     OidcProvider,
     /// Asks for both on one page.
     Authlib,
 }
 
 impl Maker {
-    /// The command that starts the server; nothing where it cannot be installed, which is told.
+    /// Returns the command that starts the server; `None` if it cannot be installed, with a note on stderr.
     ///
     /// # Errors
     ///
@@ -31,11 +31,11 @@ impl Maker {
         Ok(installed)
     }
 
-    /// Says who the person is, on a page that asks.
+    /// Signs the person in.
     ///
     /// # Errors
     ///
-    /// If the page does not.
+    /// If the page does not ask for it.
     pub async fn sign_in(self, person: &Person, login: &str) -> Result<()> {
         match self {
             Self::OidcProvider => {
@@ -47,11 +47,11 @@ impl Maker {
         }
     }
 
-    /// Says yes, on a page that asks for consent.
+    /// Consents.
     ///
     /// # Errors
     ///
-    /// If the page does not.
+    /// If the page does not ask for it.
     pub async fn agree(self, person: &Person) -> Result<()> {
         match self {
             Self::OidcProvider => person.click("button", "Continue").await,
@@ -59,11 +59,11 @@ impl Maker {
         }
     }
 
-    /// Says no, on a page that asks for consent.
+    /// Refuses consent.
     ///
     /// # Errors
     ///
-    /// If the page does not.
+    /// If the page does not ask for it.
     pub async fn refuse(self, person: &Person) -> Result<()> {
         match self {
             Self::OidcProvider => person.click("link", "[ Cancel ]").await,
