@@ -1,4 +1,4 @@
-//! A public interface as lines, so that what changes in it is what a reader sees change.
+//! Lists a public API as lines, so that a diff shows exactly the changed items.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -8,32 +8,32 @@ use std::{
 
 use public_api::{Builder, PublicItem, tokens::Token};
 
-/// The items of a crate, a line each, in the order in which they belong together.
+/// The items of a crate, one per line, grouped.
 pub(crate) struct Listing {
     lines: Vec<String>,
     /// The public paths of the items.
     paths: BTreeSet<String>,
 }
 
-/// The items that belong together: a line alone, or an implementation and its items.
+/// Groups of items: a single line, or an `impl` with its items.
 ///
-/// A type has one implementation of its own here, in however many places it is written.
+/// The inherent `impl`s of a type are merged into one.
 #[derive(Default)]
 struct Blocks {
     blocks: Vec<(String, BTreeMap<String, String>)>,
-    /// Where the block of a line is.
+    /// The index of each line's group.
     at: HashMap<String, usize>,
 }
 
-/// The public paths of crates by their last name.
+/// The public paths of crates, by their last segment.
 ///
-/// Where a signature names a type of another crate, rustdoc names the module it is written in, which may be
-/// private. That is of no interest to anybody who uses it, and changes when a file is moved.
+/// If a signature names a type of another crate, rustdoc uses the module that defines it, which may be private. That
+/// path does not matter to users, and changes when a file is moved.
 #[derive(Default)]
 pub(crate) struct Paths(BTreeMap<String, BTreeSet<String>>);
 
 impl Listing {
-    /// Lists the crate that a file of rustdoc describes.
+    /// Lists the crate in a rustdoc JSON file.
     pub(crate) fn of(json: &Path, others: &Paths) -> Result<Self, String> {
         let api = Builder::from_rustdoc_json(json)
             .omit_blanket_impls(true)
@@ -59,11 +59,11 @@ impl Listing {
 }
 
 impl Blocks {
-    /// Adds a line, which may belong to an implementation.
+    /// Adds a line, which may belong to an `impl`.
     fn add(&mut self, line: String, parent: Option<String>) {
         match parent.and_then(|parent| self.at.get(&parent)) {
             Some(at) => {
-                // The items have their path in common: they are in the order of their names.
+                // The items share a path, so sort them by name.
                 let name = line.split_once("::").map_or(&*line, |(_, name)| name);
                 self.blocks[*at].1.insert(name.to_owned(), line);
             }
@@ -99,7 +99,7 @@ impl Paths {
         }
     }
 
-    /// The line with public paths instead of those of private modules.
+    /// Replaces private module paths in the line with public ones.
     fn public(&self, line: &str) -> String {
         let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
         let mut out = String::with_capacity(line.len());
@@ -115,7 +115,7 @@ impl Paths {
         out + rest
     }
 
-    /// The public path that has most in common with a path.
+    /// Returns the public path with the longest common prefix.
     fn nearest<'a>(&'a self, path: &'a str) -> &'a str {
         let Some((modules, name)) = path.rsplit_once("::") else {
             return path;
@@ -133,15 +133,15 @@ impl Paths {
     }
 }
 
-/// Whether an item says nothing that is not known from another, or that anybody could use.
+/// Whether an item follows from another one, or is usable by every type.
 fn is_implied(item: &str, is_of_trait: bool) -> bool {
     let Some((of, _)) = item.strip_prefix("impl").and_then(split_impl) else {
-        // The methods of a trait stand there, and so do those that have a body.
+        // A trait's methods are listed with the trait, including provided ones.
         return is_of_trait && !item.starts_with("pub type ");
     };
     let (not, of) = of.strip_prefix('!').map_or((false, of), |of| (true, of));
     match of {
-        // Nearly everything can cross threads. What cannot is named.
+        // Nearly all types are `Send` and `Sync`. Only exceptions are listed.
         "core::marker::Send" | "core::marker::Sync" => !not,
         "core::marker::Freeze"
         | "core::marker::StructuralPartialEq"
@@ -153,12 +153,11 @@ fn is_implied(item: &str, is_of_trait: bool) -> bool {
     }
 }
 
-/// Whether an item is the implementation of a trait.
 fn of_trait(item: &str) -> bool {
     item.strip_prefix("impl").and_then(split_impl).is_some()
 }
 
-/// The trait and the type of an implementation, from what follows `impl`.
+/// Returns the trait and the type of an `impl`, from the text after `impl`.
 fn split_impl(rest: &str) -> Option<(&str, &str)> {
     let mut depth = 0;
     let mut start = 0;
@@ -168,7 +167,7 @@ fn split_impl(rest: &str) -> Option<(&str, &str)> {
             '<' => depth += 1,
             '>' if before != '-' => {
                 depth -= 1;
-                // The parameters of the implementation.
+                // The generic parameters of the `impl`.
                 if depth == 0 && start == 0 && rest.starts_with('<') {
                     start = at + 1;
                 }
@@ -183,7 +182,7 @@ fn split_impl(rest: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The path of a type or a trait.
+/// Returns the path of a type or a trait.
 fn path(item: &PublicItem) -> Option<String> {
     let mut tokens = item.tokens();
     tokens.find(|token| {

@@ -1,9 +1,8 @@
-//! The public interface of the published crates: it changes only on purpose.
+//! The public API of the published crates, which only changes on purpose.
 //!
-//! rustdoc says what is public, with all that macros write and features add, and `docs/api/` holds it a
-//! line an item. Where the two differ, the test names the lines; `ASKBACK_BLESS=1` writes them anew.
-//! What rustdoc writes is read by the version it comes from alone, so all that is listed is listed by one
-//! Rust, whichever is at hand.
+//! rustdoc lists what is public, including what macros generate and features add, and `docs/api/` has one item per
+//! line. If the two differ, the test prints the lines; `ASKBACK_BLESS=1` updates the files. The JSON format depends on
+//! the version of rustdoc, so a pinned Rust creates the listings.
 
 mod listing;
 mod rustdoc;
@@ -12,7 +11,7 @@ use std::{collections::BTreeSet, env, fs, path::Path};
 
 use self::listing::{Listing, Paths};
 
-/// The crates whose interface is listed, each after those it uses.
+/// The crates with a listing, each after those it depends on.
 const CRATES: &[&str] = &[
     "askback-core",
     "askback-macros",
@@ -22,11 +21,10 @@ const CRATES: &[&str] = &[
     "askback-connect",
 ];
 
-/// A variable: with it, the files are written instead of compared.
+/// If this variable is set, the files are written instead of compared.
 const BLESS: &str = "ASKBACK_BLESS";
 
-/// The lines of a listing that a file lacks, and those it has too many, in whichever order; nothing where they
-/// agree.
+/// Returns the missing and the surplus lines of a listing, in any order; `None` if there is no difference.
 fn difference(crate_name: &str, listed: &str, kept: &str) -> Option<String> {
     let (new, old): (BTreeSet<&str>, BTreeSet<&str>) =
         (listed.lines().collect(), kept.lines().collect());

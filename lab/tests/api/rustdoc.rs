@@ -1,4 +1,4 @@
-//! What rustdoc writes of the crates, for programs.
+//! Creates the JSON output of rustdoc.
 
 use std::{
     io,
@@ -8,16 +8,15 @@ use std::{
 
 use serde_json::Value;
 
-/// The Rust whose rustdoc is read: `public-api` reads what this one writes.
+/// The Rust version whose JSON the `public-api` crate can read.
 const RUST: &str = "1.95";
 
-/// The full name of that Rust, by which rustup installs it.
+/// The full version, for rustup.
 const TOOLCHAIN: &str = "1.95.0";
 
-/// Documents these crates of the project, and returns the JSON file of each.
+/// Documents these crates, and returns the JSON file of each.
 ///
-/// Cargo is told of all packages, as in the test command, so that the crates they are built from are those
-/// that are there already.
+/// All packages are passed to cargo, as in the test command, so that it reuses the crates that are already built.
 pub(crate) fn documented(project: &Path, crates: &[&str]) -> Result<Vec<PathBuf>, String> {
     let names: Vec<String> = crates.iter().map(|name| name.replace('-', "_")).collect();
     let arguments = [
@@ -45,7 +44,7 @@ pub(crate) fn documented(project: &Path, crates: &[&str]) -> Result<Vec<PathBuf>
     Ok(files.collect())
 }
 
-/// Cargo of the Rust whose rustdoc is read: the one at hand, or one that rustup has.
+/// Returns cargo of that Rust version: the default one, or one from rustup.
 fn cargo(project: &Path) -> Result<Command, String> {
     let at_hand = said(Command::new("rustc").arg("--version").current_dir(project));
     if at_hand.is_ok_and(|version| version.starts_with(&format!("rustc {RUST}."))) {
@@ -68,7 +67,7 @@ fn in_project(program: &str, project: &Path) -> Command {
     command
 }
 
-/// The directory where cargo builds.
+/// Returns cargo's target directory.
 fn target(project: &Path) -> Result<PathBuf, String> {
     let mut cargo = in_project("cargo", project);
     cargo.args(["metadata", "--locked", "--no-deps", "--format-version", "1"]);
