@@ -1,4 +1,4 @@
-//! A short run of the chaos program (`lab/src/bin/chaos.rs`), with the clients that can be had here.
+//! A short run of the chaos program (`lab/src/bin/chaos.rs`), with the clients that are available.
 
 use std::{error::Error, fs, path::Path};
 
@@ -15,7 +15,7 @@ async fn no_call_is_lost_when_processes_die() -> Result<(), Box<dyn Error + Send
         nodes: 3,
         program: env!("CARGO_BIN_EXE_chaos").into(),
         folder,
-        // Without Python 1.30: it says nothing when it gives up a call, and is then waited for in vain.
+        // Without Python 1.30, which does not report that it gives up a call, so the test would wait for it in vain.
         clients: ["askback", "Python 2", "TypeScript", "rmcp"]
             .map(str::to_owned)
             .into(),
