@@ -1,4 +1,4 @@
-//! What came of a run, read from what the suite wrote.
+//! Reads the results that the suite wrote.
 
 use std::{
     fs,
@@ -12,23 +12,22 @@ use crate::{
     plan::{Run, Side},
 };
 
-/// How much of the suite's words is told; the rest is in its results.
+/// The maximum length of the suite's messages in the output. The results have the rest.
 const LONGEST: usize = 200;
 
-/// The outcome of a run.
 #[derive(Default)]
 pub(crate) struct Verdict {
-    /// How many scenarios were run.
+    /// The number of scenarios.
     pub(crate) scenarios: usize,
-    /// How many checks passed.
+    /// The number of passed checks.
     pub(crate) checks: usize,
-    /// The failures, a line each.
+    /// The failures, one per line.
     pub(crate) wrong: Vec<String>,
-    /// The scenarios that the suite itself left out.
+    /// The scenarios that the suite skipped.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// A check that the suite left out.
+/// A check that the suite skipped.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Skipped {
     pub(crate) scenario: String,
@@ -95,7 +94,7 @@ impl Verdict {
     }
 }
 
-/// Reads the results of a run: a directory for each scenario, named after it and the time.
+/// Reads the results of a run: a directory for each scenario, named after the scenario and the time.
 pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
     let mut verdict = Verdict::default();
     let mut seen = Vec::new();
@@ -121,8 +120,7 @@ pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// The directories of scenarios, by name. A scenario that is named like a path, as `auth/dpop`, has
-/// one within one.
+/// Returns the scenarios' directories by name. A name with a slash, such as `auth/dpop`, has a nested directory.
 fn directories(results: &Path) -> Result<Vec<(String, PathBuf)>> {
     let inside = |path: &Path| -> Result<Vec<(String, PathBuf)>> {
         let mut entries = Vec::new();
@@ -151,7 +149,7 @@ fn directories(results: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(directories)
 }
 
-/// The scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.
+/// Returns the scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.
 fn scenario(directory: &str, side: Side) -> &str {
     let name = match side {
         Side::Server => directory.strip_prefix("server-").unwrap_or(directory),

@@ -1,8 +1,8 @@
 //! Runs the official conformance suite against `conformance-server` and `conformance-client`.
 //!
-//! A check that does not pass fails the test, and so does one that only warns; there is no list of
-//! expected failures. Where there is no npm, nothing is run. Arguments choose runs by their titles:
-//! `cargo test -p lab --test conformance -- client sse-retry` takes those with any of the words.
+//! A failed check fails the test, and so does a warning; there is no list of expected failures. Without npm, nothing is
+//! run. Arguments select runs by title: `cargo test -p lab --test conformance -- client sse-retry` runs those that
+//! contain any of the words.
 
 mod judge;
 mod plan;
@@ -26,7 +26,7 @@ use self::{
     suite::Suite,
 };
 
-/// The reason why the suite cannot be run. A check that does not pass is no error.
+/// The error if the suite cannot be run. A failed check is not an error.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
@@ -41,14 +41,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs what the words choose; false where something did not pass.
+/// Runs what the words select. Returns false if anything failed.
 fn run(words: &[String]) -> Result<bool> {
     let Some(suite) = Suite::install()? else {
         say("the conformance suite is left out: it needs npm, which is not there");
         return Ok(true);
     };
     let mut plan = Plan::of(&suite)?;
-    // Other options are meant for the usual harness.
+    // Other options are for the usual test harness.
     if words.iter().any(|word| word == "--list") {
         plan.runs.iter().for_each(|run| say(&run.title));
         return Ok(true);
@@ -88,7 +88,7 @@ fn run(words: &[String]) -> Result<bool> {
     Ok(failed == 0 && (!all || document(&table::of(&plan.runs, &verdicts), blessed)?))
 }
 
-/// Whether the document tells of these results; where they are blessed, it does from now on.
+/// Whether the document has these results. With `blessed`, writes them.
 fn document(table: &str, blessed: bool) -> Result<bool> {
     if blessed {
         table::write(table)?;
@@ -102,11 +102,11 @@ fn document(table: &str, blessed: bool) -> Result<bool> {
     Ok(written)
 }
 
-/// Runs all, some at the same time, each with a server of its own; tells of each as it ends.
+/// Runs everything, several at a time, each with its own server. Prints each result.
 fn run_all(suite: &Suite, runs: &[Run]) -> Result<Vec<Verdict>> {
     let open: Mutex<VecDeque<(usize, &Run)>> = Mutex::new(runs.iter().enumerate().collect());
     let verdicts = Mutex::new(BTreeMap::new());
-    // A run waits more than it works.
+    // A run mostly waits.
     let workers = 2 * thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let work = || -> Result<()> {
@@ -133,7 +133,7 @@ fn run_all(suite: &Suite, runs: &[Run]) -> Result<Vec<Verdict>> {
         .collect())
 }
 
-/// A worker that panicked leaves its results whole: it changes them in one step.
+/// The results are never half-changed, even if a worker panicked.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -155,7 +155,7 @@ fn say_verdict(run: &Run, verdict: &Verdict, took: Duration) {
     say(&text);
 }
 
-/// Names each check that the suite itself left out once, with its reason.
+/// Prints each skipped check once, with the suite's reason.
 fn say_skipped(skipped: &[&Skipped]) {
     let mut times: BTreeMap<&Skipped, usize> = BTreeMap::new();
     for check in skipped {
@@ -180,7 +180,7 @@ fn seconds(span: Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-/// A line for whoever ran this. Where nobody reads, nobody is told.
+/// Prints a line. A closed stdout is not an error.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

@@ -1,51 +1,50 @@
-//! What is run: everything the suite has, but for what askback does not do.
+//! The runs: everything in the suite except features that askback does not have.
 
 use crate::{Result, suite::Suite};
 
-/// The revisions of which the suite knows what must pass.
+/// The revisions with a list of required scenarios in the suite.
 const REQUIREMENTS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// The features that askback does not have, by the beginnings of the scenarios' names.
+/// The features that askback does not have, by the prefix of the scenarios' names.
 const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "askback has no skills")];
 
-/// The runs, and the scenarios that are left out.
 pub(crate) struct Plan {
     pub(crate) runs: Vec<Run>,
-    /// Which scenarios are not run, and why.
+    /// The scenarios that are skipped, with the reasons.
     pub(crate) left_out: Vec<String>,
 }
 
 /// One call of the suite.
 pub(crate) struct Run {
-    /// Its title; no other has the same.
+    /// A unique title.
     pub(crate) title: String,
-    /// With which others it is counted.
+    /// The group in which the results are counted.
     pub(crate) group: String,
     pub(crate) side: Side,
-    /// Which scenarios the suite is told to run.
+    /// The arguments that select scenarios.
     pub(crate) arguments: Vec<String>,
-    /// The scenarios that must have been run, where the suite chooses.
+    /// If the suite selects the scenarios, those that it must have run.
     pub(crate) scenarios: Vec<String>,
 }
 
-/// The party under test.
+/// The side under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
-    /// Told which revision to speak.
+    /// With the revision to speak.
     Client,
-    /// Told nothing.
+    /// Without a revision.
     FindingClient,
 }
 
-/// A scenario, and the revisions it applies to; none for one of an extension.
+/// A scenario, and the revisions that it applies to; empty for an extension's scenario.
 struct Scenario {
     name: String,
     revisions: Vec<String>,
 }
 
 impl Plan {
-    /// Asks the suite what it has. The long runs come first.
+    /// Asks the suite for its scenarios. Long runs come first.
     pub(crate) fn of(suite: &Suite) -> Result<Self> {
         let (server, mut left_out) = wanted(suite, Side::Server)?;
         let (client, more) = wanted(suite, Side::Client)?;
@@ -77,7 +76,7 @@ impl Plan {
 }
 
 impl Side {
-    /// The suite's word for it.
+    /// Returns the suite's name for the side.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -86,7 +85,7 @@ impl Side {
     }
 }
 
-/// The requirements of a revision, as the suite's authors froze them.
+/// Returns the run with a revision's frozen requirements.
 fn required(side: Side, revision: &str) -> Run {
     let title = format!("{}, what {revision} requires", side.name());
     Run {
@@ -98,7 +97,7 @@ fn required(side: Side, revision: &str) -> Run {
     }
 }
 
-/// All that applies to a revision, over its wire.
+/// Returns the run with all scenarios of a revision, in that revision.
 fn all(revision: &str, scenarios: &[Scenario]) -> Run {
     let applies = |scenario: &&Scenario| scenario.revisions.iter().any(|its| its == revision);
     let title = format!("server, all of {revision}");
@@ -117,7 +116,7 @@ fn all(revision: &str, scenarios: &[Scenario]) -> Run {
     }
 }
 
-/// One scenario. Run alone, it fails where the client under test does.
+/// Returns the run with a single scenario. Alone, it fails if the client under test fails.
 fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     let mut title = format!("{}, {scenario}", side.name());
     let of = revision.map_or("the extensions", String::as_str);
@@ -136,7 +135,7 @@ fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     }
 }
 
-/// One scenario with a client that finds the revision by itself.
+/// Returns the run with a single scenario whose client negotiates the revision.
 fn found(scenario: &str, revision: &String) -> Run {
     let told = alone(Side::Client, scenario, Some(revision));
     Run {
@@ -147,7 +146,7 @@ fn found(scenario: &str, revision: &String) -> Run {
     }
 }
 
-/// The scenarios of a side that are run, and a line for each reason not to run others.
+/// Returns the scenarios to run for a side, and a line for each reason to skip others.
 fn wanted(suite: &Suite, side: Side) -> Result<(Vec<Scenario>, Vec<String>)> {
     let mut scenarios = scenarios(suite, side)?;
     let mut left_out = Vec::new();
@@ -165,7 +164,7 @@ fn wanted(suite: &Suite, side: Side) -> Result<(Vec<Scenario>, Vec<String>)> {
     Ok((scenarios, left_out))
 }
 
-/// The list of the suite: `  - tools-list [2025-06-18,2025-11-25]`.
+/// Parses the suite's list: `  - tools-list [2025-06-18,2025-11-25]`.
 fn scenarios(suite: &Suite, side: Side) -> Result<Vec<Scenario>> {
     let list = format!("--{}", side.name());
     let output = suite.command().args(["list", &list]).output()?;

@@ -1,4 +1,4 @@
-//! One call of the suite, with the program under test.
+//! Runs the suite with the program under test.
 
 use std::{
     fs::{self, File},
@@ -17,20 +17,19 @@ use crate::{
 const SERVER: &str = env!("CARGO_BIN_EXE_conformance-server");
 const CLIENT: &str = env!("CARGO_BIN_EXE_conformance-client");
 
-/// Where results are left for whoever looks into a failure.
+/// Where results are kept to investigate a failure.
 const RESULTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 
-/// How long the suite waits for the client of a scenario, in milliseconds. Its own 30 seconds are short for a machine that does
-/// other work.
+/// The suite's timeout for a client, in milliseconds. Its default of 30 seconds is too short for a busy machine.
 const PATIENCE: &str = "180000";
 
-/// A server that lasts as long as this value.
+/// A server that is stopped on drop.
 struct Server {
     child: Child,
     url: String,
 }
 
-/// Runs the suite and reads what it wrote.
+/// Runs the suite and reads its results.
 pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
     let results = results(&run.title)?;
     let mut command = suite.command();
@@ -41,7 +40,7 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
             command.args(["--url", &server.url]);
             Some(server)
         }
-        // The suite hands it to a shell.
+        // The suite passes it to a shell.
         Side::Client => {
             command.args(["--command", &format!("'{CLIENT}'"), "--timeout", PATIENCE]);
             None
@@ -70,7 +69,7 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
 }
 
 impl Server {
-    /// Starts a server and waits until it says where it is.
+    /// Starts a server and waits until it prints its URL.
     fn start(results: &Path) -> Result<Self> {
         let log = File::create(results.join("server.txt"))?;
         let mut child = Command::new(SERVER)
@@ -94,13 +93,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An empty directory for the results of a run.
+/// Creates an empty directory for the results of a run.
 fn results(title: &str) -> Result<PathBuf> {
     let name = title.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     let directory = Path::new(RESULTS).join(name);

@@ -1,4 +1,4 @@
-//! The official suite: an npm package, and a Node that is new enough for it.
+//! The official suite, installed from npm with a recent Node.
 
 use std::{path::PathBuf, process::Command};
 
@@ -6,23 +6,22 @@ use lab::install;
 
 use crate::Result;
 
-/// The package of the suite, pinned to the last byte.
+/// The npm package of the suite, pinned by a lock file.
 const PACKAGE: &str = include_str!("../../conformance/package.json");
 const LOCK: &str = include_str!("../../conformance/package-lock.json");
 
-/// The suite, installed.
 pub(crate) struct Suite {
     directory: PathBuf,
 }
 
 impl Suite {
-    /// Installs the suite into the user's cache, unless it is there; nothing where there is no npm.
+    /// Installs the suite into the user's cache, unless it is there; `None` without npm.
     pub(crate) fn install() -> Result<Option<Self>> {
         let installed = install::npm("conformance", PACKAGE, LOCK)?;
         Ok(installed.map(|directory| Self { directory }))
     }
 
-    /// The suite's command.
+    /// Returns the suite's command.
     pub(crate) fn command(&self) -> Command {
         let modules = self.directory.join("node_modules");
         let mut command = Command::new(self.directory.join(install::NODE));

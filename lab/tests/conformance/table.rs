@@ -6,10 +6,10 @@ use crate::{Result, judge::Verdict, plan::Run};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/conformance.md");
 
-/// The heading under which the table stands, and nothing else.
+/// The heading of the section that contains only the table.
 const HEADING: &str = "\n## Results\n";
 
-/// The table of passes, with a line for each group of runs.
+/// Formats the passes as a table with a line per group of runs.
 pub(crate) fn of(runs: &[Run], verdicts: &[Verdict]) -> String {
     let mut groups: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (run, verdict) in runs.iter().zip(verdicts) {
@@ -30,7 +30,7 @@ pub(crate) fn is_written(table: &str) -> Result<bool> {
     Ok(text == with(&text, table)?)
 }
 
-/// Puts the table into the document.
+/// Writes the table into the document.
 pub(crate) fn write(table: &str) -> Result<()> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(fs::write(DOCUMENT, with(&text, table)?)?)
