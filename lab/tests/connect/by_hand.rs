@@ -1,4 +1,4 @@
-//! A client of an authorization server that does each step when it is told to, and keeps nothing.
+//! A client of an authorization server that performs each step separately, and stores nothing.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::{
     site::{Page, Site},
 };
 
-/// A verifier and its challenge, of RFC 7636, Appendix B.
+/// A verifier and its challenge from RFC 7636, Appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &[(&str, &str)] = &[
     (
@@ -29,7 +29,6 @@ pub(crate) const CHALLENGE: &[(&str, &str)] = &[
 const BACK: &str = "/callback";
 const PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</title>")];
 
-/// The client, and the authorization server.
 pub(crate) struct ByHand {
     pub(crate) maker: Maker,
     pub(crate) issuer: Issuer,
@@ -39,8 +38,7 @@ pub(crate) struct ByHand {
 }
 
 impl ByHand {
-    /// Starts the authorization server, with this client and the airline registered; nothing where it is
-    /// not installed.
+    /// Starts the authorization server, and registers this client and the airline; `None` if it is not installed.
     pub(crate) async fn start(
         maker: Maker,
         role: Role,
@@ -80,7 +78,7 @@ impl ByHand {
         person.goto(url.as_str()).await
     }
 
-    /// The query that the person was last sent back with.
+    /// Returns the query of the last redirect back to the client.
     pub(crate) async fn back(&self, person: &Person) -> Result<HashMap<String, String>> {
         person.arrives(&format!("{}{BACK}", self.site.url)).await?;
         let visits = self.site.visits(BACK);
@@ -94,7 +92,7 @@ impl ByHand {
         Ok(last)
     }
 
-    /// Has a person sign in and agree, and gives what their code is worth.
+    /// Has a person sign in and consent, and exchanges the code for tokens.
     pub(crate) async fn tokens(&self, person: &Person, login: &str, scope: &str) -> Result<Value> {
         let wanted = [&[("scope", scope)], CHALLENGE].concat();
         self.ask(person, &wanted).await?;

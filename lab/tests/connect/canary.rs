@@ -1,5 +1,4 @@
-//! Secrets that are known, and the search for them where none of them may be: as they are, and as they are written where
-//! bytes are written as text.
+//! Searches for known secrets where they must not appear, in plain text and in encodings of bytes as text.
 
 use std::{
     collections::BTreeSet,
@@ -22,20 +21,20 @@ use crate::{
     scene::{BREAKS, KEY, SECRETS, Scene, held},
 };
 
-/// The way back to the pages, which a code has to take.
+/// The redirect URIs, which receive codes.
 const CALLBACKS: [&str; 2] = ["/cb/airline", "/signed-in"];
 
-/// Kinds of secrets that the airline gives, and those of the issuer that signs persons in.
+/// The kinds of secrets that the airline and the sign-in issuer create.
 const OF_AIRLINE: &[&str] = &["access_token", "code", "code_verifier", "refresh_token"];
 const OF_ISSUER: &[&str] = &["access_token", "code", "code_verifier", "id_token"];
 
-/// All that may be seen nowhere but at those whose it is.
+/// The secrets, which only their owners may see.
 #[derive(Default)]
 pub(crate) struct Canary {
     secrets: Vec<Secret>,
 }
 
-/// A secret, and all that it looks like.
+/// A secret in all its encodings.
 struct Secret {
     name: String,
     is_code: bool,
@@ -43,8 +42,8 @@ struct Secret {
 }
 
 impl Canary {
-    /// The key of the vault, the secrets of the clients, and all that went between the pages and the two authorization
-    /// servers so far.
+    /// Collects the key of the vault, the secrets of the clients, and everything exchanged between the pages and the
+    /// two authorization servers so far.
     pub(crate) async fn of(scene: &Scene) -> Result<Self> {
         let mut canary = Self::default();
         canary.add("the key of the vault", str::from_utf8(&KEY)?);
@@ -53,13 +52,13 @@ impl Canary {
         }
         canary.add_issued(&scene.third, "kit", OF_AIRLINE).await?;
         canary.add_issued(&scene.issuer, "pages", OF_ISSUER).await?;
-        // The handler had these, so they are what is searched for.
+        // The handler had these tokens, so search for them.
         let had = scene.had.tokens();
         assert!(!had.is_empty() && had.iter().all(|it| canary.knows(it.expose())));
         Ok(canary)
     }
 
-    /// Adds what went between an authorization server and a client: these kinds at least.
+    /// Adds the secrets exchanged between an authorization server and a client. These kinds must be among them.
     pub(crate) async fn add_issued(
         &mut self,
         issuer: &Issuer,
@@ -88,12 +87,11 @@ impl Canary {
         });
     }
 
-    /// Whether this is among them.
     pub(crate) fn knows(&self, secret: &str) -> bool {
         self.secrets.iter().any(|it| it.forms[0] == secret)
     }
 
-    /// The name of a secret that bytes hold.
+    /// Returns the name of a secret that the bytes contain.
     fn found(&self, bytes: &[u8], but_codes: bool) -> Option<&str> {
         let text = String::from_utf8_lossy(bytes);
         let is_there = |it: &&Secret| it.forms.iter().any(|form| text.contains(form));
@@ -101,14 +99,14 @@ impl Canary {
         searched.into_iter().find(is_there).map(|it| &*it.name)
     }
 
-    /// Fails where bytes hold a secret, or not the text by which they are known to be what was meant.
+    /// Panics if the bytes contain a secret, or do not contain `known`, which shows that they are the right bytes.
     pub(crate) fn hold_none(&self, place: &str, bytes: &[u8], known: &str) {
         let text = String::from_utf8_lossy(bytes);
         assert!(text.contains(known), "{place} has nothing of {known}");
         assert_eq!(self.found(bytes, false), None, "in {place}");
     }
 
-    /// Fails where a file in a folder, or below it, holds a secret, or none holds the text.
+    /// Panics if a file below the folder contains a secret, or if no file contains `known`.
     pub(crate) fn hold_none_below(&self, folder: &Path, known: &str) -> Result<()> {
         let mut all = Vec::new();
         read_below(folder, &mut all)?;
@@ -116,8 +114,8 @@ impl Canary {
         Ok(())
     }
 
-    /// Fails where a browser was given a secret by the pages, or gave one away: in what a page holds, in header fields and
-    /// cookies, in the URLs that it went to and can go back to. A code is brought back by it, in that URL alone.
+    /// Panics if the pages gave a browser a secret, or if it sent one elsewhere: in the pages' content, in headers and
+    /// cookies, and in the URLs of requests and of the history. The only exception is a code in its redirect URI.
     pub(crate) async fn hold_none_in(&self, person: &Person, pages: &str) -> Result<()> {
         let origin = Url::parse(pages)?.origin();
         let (mut read, mut brought) = (0, BTreeSet::<&str>::new());
@@ -125,7 +123,7 @@ impl Canary {
             let place = &request.url;
             let url = Url::parse(place)?;
             let is_ours = url.origin() == origin;
-            // The page to which a code was brought tells the pages, and nobody else, where it is.
+            // The page after the redirect has the code in its URL, and only sends that to the pages.
             let headers = format!("{:?}", request.headers);
             let found = self.found(headers.as_bytes(), is_ours);
             assert_eq!(found, None, "in the header fields to {place}");
@@ -166,13 +164,13 @@ impl Canary {
     }
 }
 
-/// The way back that a URL is.
+/// Returns the redirect URI of a URL, if it is one.
 fn callback(url: &Url) -> Option<&'static str> {
     let is_it = |it: &&str| url.path().ends_with(it);
     CALLBACKS.into_iter().find(is_it)
 }
 
-/// A text as it is, in a URL, in JSON, in hexadecimal digits, and in Base64 behind any other bytes.
+/// Returns a text in plain, in URL encoding, JSON, hexadecimal, and Base64 at any offset.
 fn forms(secret: &str) -> Vec<String> {
     let url: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -184,7 +182,7 @@ fn forms(secret: &str) -> Vec<String> {
         format!("{:?}", secret.as_bytes()).replace(['[', ']'], ""),
     ];
     for before in 0..3 {
-        // Characters at the ends are of bytes beside it, too.
+        // The characters at both ends also encode adjacent bytes.
         let bytes = [&vec![0; before], secret.as_bytes()].concat();
         let whole = &bytes[..bytes.len() / 3 * 3];
         for written in [STANDARD.encode(whole), URL_SAFE_NO_PAD.encode(whole)] {
@@ -212,12 +210,12 @@ fn read_below(folder: &Path, all: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// All that this process logs, and says when something panics.
+/// Collects this process's log. Panics are logged, too.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// The log, which begins with the first test that wants it.
+    /// Starts logging on first use.
     pub(crate) fn begin() -> &'static Self {
         static LOG: OnceLock<Log> = OnceLock::new();
         LOG.get_or_init(|| {
@@ -226,7 +224,7 @@ impl Log {
             let subscriber = tracing_subscriber::fmt()
                 .with_max_level(tracing::Level::TRACE)
                 .with_writer(move || writer.clone());
-            // Nobody else in this process logs.
+            // Fails only if a logger is already set, which no other code does.
             let _ = tracing::subscriber::set_global_default(subscriber.finish());
             let (tell, told) = (panic::take_hook(), log.clone());
             panic::set_hook(Box::new(move |panic| {
@@ -255,7 +253,6 @@ impl Write for Log {
     }
 }
 
-/// The search finds what is planted, however it is written, and nothing else.
 #[test]
 fn what_is_planted_is_found() {
     let mut canary = Canary::default();

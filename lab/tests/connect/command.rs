@@ -1,5 +1,5 @@
-//! The command as the client: a person before its terminal, and a script, are led to the pages, sign in, and have the miles
-//! in the end. Who says no, in the terminal or on the page, has connected nothing.
+//! The command as the client. A user at a terminal and a script are led to the pages, sign in, and get the miles. If
+//! the user refuses, in the terminal or on the page, nothing is connected.
 
 use std::{
     fs,
@@ -31,33 +31,33 @@ use crate::{
 
 const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 
-/// A rule that agrees to every link of this machine.
+/// A rule that accepts all links to this machine.
 const ANSWERS: &str = "answers: [{when: {mode: url, host: 127.0.0.1}, accept: true}]\n";
 
-/// The longest wait for what the command says, or gives to the browser.
+/// The time limit for output of the command and for the browser's start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The revision in which a call goes on when its client asks for it again, and can be parked.
+/// A revision in which the client repeats the call, so it can be parked.
 const IN_ROUNDS: &str = "2026-07-28";
 
-/// The revision in which a client is asked by a request of the server's own, or told by an error.
+/// A revision in which a client is asked by a request of the server, or told by an error.
 const BY_QUESTION: &str = "2025-11-25";
 
-/// How often a page is loaded again before it is given up.
+/// How often to reload a page before giving up.
 const MOST_LOOKS: usize = 200;
 
-/// The row below a prompt that takes keys.
+/// The line below a prompt that accepts keys.
 const HOME: &str = "Ctrl-D leave";
 
-/// A person's place before the command: its files, and a browser that tells what it is given.
+/// A user's environment for the command: its files, and a fake browser that reports its URL.
 struct Desk<'a> {
     scene: &'a Scene,
     revision: &'a str,
     directory: PathBuf,
     given: Lines<BufReader<pipe::Receiver>>,
-    /// Keeps the pipe from its end between two programs that write to it.
+    /// Keeps the pipe open between two writers.
     _open: pipe::Sender,
-    /// All that scripts said.
+    /// Everything that scripts printed.
     said: String,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// The words of a command that reaches the server.
+    /// Returns the arguments of a command with the server's URL.
     fn words(&self, words: &[&str]) -> Vec<String> {
         let url = &self.scene.endpoint;
         let there = ["--name", "desk", "--url", url, "--protocol", self.revision];
@@ -92,7 +92,7 @@ impl<'a> Desk<'a> {
         words.collect()
     }
 
-    /// The variables of its environment. Nobody's keyring is looked into, and nobody's files.
+    /// Returns the environment variables, which isolate the command from real keyrings and files.
     fn variables(&self) -> [(&'static str, PathBuf); 4] {
         [
             ("HOME", self.directory.join("home")),
@@ -106,7 +106,7 @@ impl<'a> Desk<'a> {
         self.directory.join("state")
     }
 
-    /// Begins a conversation.
+    /// Starts a conversation.
     fn open(&self) -> Result<Terminal> {
         let words = self.words(&["open", "--credentials", "file"]);
         let command = pty_process::blocking::Command::new(ASKBACK)
@@ -116,7 +116,7 @@ impl<'a> Desk<'a> {
         Terminal::start(command)
     }
 
-    /// Starts the command from a script.
+    /// Starts the command as a script does.
     fn script(&self, words: &[String]) -> Result<Script> {
         let mut process = tokio::process::Command::new(ASKBACK)
             .args(words)
@@ -136,14 +136,14 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// Waits for the URL that the browser is given.
+    /// Waits for the URL that the browser is opened with.
     async fn given(&mut self) -> Result<String> {
         let line = timeout(PATIENCE, self.given.next_line()).await;
         let line = line.map_err(|_| "the browser is given nothing")??;
         Ok(line.ok_or("the browser has ended")?)
     }
 
-    /// Waits for the end of a script: its exit code, and what it printed.
+    /// Waits for the end of a script. Returns its exit code and its stdout.
     async fn end(&mut self, script: Script) -> Result<(Option<i32>, String)> {
         let (code, printed, said) = script.end().await?;
         self.said += &printed;
@@ -152,7 +152,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// A command of a script that runs.
+/// A running command without a terminal.
 struct Script {
     process: tokio::process::Child,
     stderr: Lines<BufReader<ChildStderr>>,
@@ -160,7 +160,7 @@ struct Script {
 }
 
 impl Script {
-    /// Waits for a link of these pages among what it says.
+    /// Waits until it prints a link to these pages.
     async fn link(&mut self, pages: &str) -> Result<String> {
         loop {
             let line = timeout(PATIENCE, self.stderr.next_line()).await;
@@ -173,7 +173,7 @@ impl Script {
         }
     }
 
-    /// Its exit code, what it printed, and what it said beside.
+    /// Returns its exit code, stdout and stderr.
     async fn end(mut self) -> Result<(Option<i32>, String, String)> {
         let (mut printed, mut said) = (String::new(), self.said);
         let stdout = self.process.stdout.as_mut().ok_or("it is taken")?;
@@ -185,11 +185,11 @@ impl Script {
     }
 }
 
-/// Types a line of a conversation.
+/// Types a line in a conversation.
 async fn say(terminal: &mut Terminal, line: &str) -> Result<()> {
     terminal.until(HOME).await?;
     terminal.press(line)?;
-    // The row above the prompt may hold the same line.
+    // The line above the prompt may have the same text.
     terminal.until_at_end(&format!("desk> {line}")).await?;
     terminal.press(ENTER)
 }
@@ -208,7 +208,7 @@ async fn sign_in(terminal: &mut Terminal, desk: &mut Desk<'_>, browser: &Browser
     terminal.until(&format!("MCP {}", desk.revision)).await
 }
 
-/// Calls the tool, and opens the link that the person is asked to open.
+/// Calls the tool, and opens the link that the user is asked to open.
 async fn call(terminal: &mut Terminal, desk: &mut Desk<'_>) -> Result<String> {
     say(terminal, "/call my_miles").await?;
     terminal.until("[o] Open").await?;
@@ -216,7 +216,7 @@ async fn call(terminal: &mut Terminal, desk: &mut Desk<'_>) -> Result<String> {
     desk.given().await
 }
 
-/// Says that the page is done, where the command does not hear of it before it asks.
+/// Confirms that the page is done, unless the command finds out before it asks.
 async fn finish(terminal: &mut Terminal, desk: &Desk<'_>) -> Result<()> {
     if desk.revision != IN_ROUNDS {
         return Ok(());
@@ -225,7 +225,7 @@ async fn finish(terminal: &mut Terminal, desk: &Desk<'_>) -> Result<()> {
     terminal.press(ENTER)
 }
 
-/// A person at a terminal says no there, then on the page, and then goes the whole way.
+/// A user at a terminal refuses there, then on the page, and then completes everything.
 async fn converse(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Result<Vec<u8>> {
     let scene = desk.scene;
     let mut terminal = desk.open()?;
@@ -276,7 +276,8 @@ async fn converse(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Resul
     Ok(std::mem::take(&mut terminal.wrote))
 }
 
-/// A person at a terminal is told of the link by an error: the call goes on once the server says that the page is done.
+/// An error tells a user at a terminal about the link. The call continues when the server reports that the page is
+/// done.
 async fn be_told(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Result<Vec<u8>> {
     let scene = desk.scene;
     let mut terminal = desk.open()?;
@@ -295,7 +296,7 @@ async fn be_told(desk: &mut Desk<'_>, browser: &Browser, ada: &Person) -> Result
     Ok(std::mem::take(&mut terminal.wrote))
 }
 
-/// A script calls with the sign-in of that person, who opens the link that it agrees to.
+/// A script calls with that user's sign-in, and the user opens the link that the script accepts.
 async fn script(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     let scene = desk.scene;
     let words = ["call", "my_miles", "--credentials", "file"];
@@ -304,19 +305,19 @@ async fn script(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     let mut call = desk.script(&answers)?;
     let link = call.link(&scene.pages).await?;
     scene.agree(ada, &link).await?;
-    // The airline knows the person by now.
+    // The airline already knows the user.
     scene.allow_again(ada, "ada").await?;
     ada.sees("Airline is connected").await?;
     let (code, printed) = desk.end(call).await?;
     assert_eq!((code, printed.trim_end()), (Some(0), &*said()));
-    // What is connected needs nobody.
+    // A connected account needs no user.
     let again = desk.script(&desk.words(&words))?;
     let (code, printed) = desk.end(again).await?;
     assert_eq!((code, printed.trim_end()), (Some(0), &*said()));
     Ok(())
 }
 
-/// A script that parks the call is given the link, and answers when the person has been there.
+/// A script parks the call and gets the link. It answers after the user has opened it.
 async fn park(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     let scene = desk.scene;
     disconnect(scene, ada).await?;
@@ -344,7 +345,7 @@ async fn park(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     Ok(())
 }
 
-/// Disconnects the account on the pages, and looks again until the airline has been told.
+/// Disconnects the account on the pages, and reloads until the airline has been told.
 async fn disconnect(scene: &Scene, person: &Person) -> Result<()> {
     person.goto(&format!("{}/accounts", scene.pages)).await?;
     person.click("button", "Disconnect Airline ada").await?;
@@ -357,12 +358,12 @@ async fn disconnect(scene: &Scene, person: &Person) -> Result<()> {
     Err(format!("the account stays: {}", person.text().await?).into())
 }
 
-/// The words of the tool in the end.
+/// Returns the tool's final text.
 fn said() -> String {
     json!({"person": "ada", "miles": MILES}).to_string()
 }
 
-/// The makers are of the issuer that signs persons in, and of the airline's.
+/// The two makers are for the sign-in issuer and the airline's server.
 const fn between(name: &'static str, signs_in: Maker, maker: Maker) -> Plan {
     Plan {
         signs_in,
@@ -399,7 +400,7 @@ async fn check(plan: Plan, revision: &str) -> Result<()> {
     let canary = Canary::of(&scene).await?;
     canary.hold_none("the terminal", &wrote, "Airline");
     canary.hold_none("what scripts were told", desk.said.as_bytes(), &scene.pages);
-    // Its own token is there.
+    // The command's own token is stored there.
     canary.hold_none_below(&desk.state(), "eyJ")?;
     canary.hold_none_in(&ada, &scene.pages).await?;
     assert_eq!(ada.violations().await?, []);

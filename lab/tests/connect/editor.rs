@@ -1,4 +1,4 @@
-//! The client of a person: it signs in with a browser, calls a tool, and is given links.
+//! A user's client: it signs in with a browser, calls a tool, and gets links.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,26 +27,26 @@ use crate::{
     scene::{Scene, held},
 };
 
-/// A call that goes on.
+/// A running call.
 pub(crate) struct Call {
     links: mpsc::UnboundedReceiver<String>,
-    /// What came of it.
+    /// The result of the call.
     pub(crate) said: JoinHandle<Result<String>>,
-    /// All that came to the client.
+    /// Everything that the client received.
     pub(crate) wire: Arc<Mutex<Vec<u8>>>,
-    /// The links that the server said are done.
+    /// The links that the server reported as done.
     pub(crate) completed: watch::Receiver<Vec<String>>,
-    /// The token that the client showed to the server.
+    /// The token that the client sent to the server.
     pub(crate) token: String,
 }
 
 impl Call {
-    /// The next link that the person is to open.
+    /// Returns the next link that the user has to open.
     pub(crate) async fn link(&mut self) -> Result<String> {
         Ok(self.links.recv().await.ok_or("no link is asked for")?)
     }
 
-    /// What came of the call.
+    /// Returns the result of the call as JSON.
     pub(crate) async fn json(self) -> Result<Value> {
         let said: String = self.said.await??;
         Ok(serde_json::from_str(&said)
@@ -55,10 +55,9 @@ impl Call {
 }
 
 impl Scene {
-    /// Calls a tool with a client of a person, who signs in for it with a browser of its own.
+    /// Calls a tool with a user's client, which signs in with its own browser.
     ///
-    /// Where links come by an error, the person agrees once the server says that they are done: then the call is made
-    /// again.
+    /// If links come as errors, the user agrees once the server reports them as done, and the call is repeated.
     pub(crate) async fn call(
         &self,
         browser: &Browser,
@@ -131,7 +130,7 @@ impl Scene {
     }
 }
 
-/// How the client signs in: with a real browser.
+/// Signs the client in with a real browser.
 #[derive(Clone)]
 struct Editor {
     person: Arc<Person>,

@@ -1,6 +1,7 @@
 //! Fifty calls in three processes share one account, and processes are killed at each step of a renewal. The
-//! authorization server takes a refresh token that comes twice for stolen. Whatever can be saved is: the others go on
-//! with the right token, for one request an expiry. What was lost with a process is for the person to connect again.
+//! authorization server treats a refresh token that is used twice as stolen. Whenever the tokens survive, the other
+//! processes continue with the right one, after a single renewal per expiry. If they are lost with a process, the user
+//! has to connect again.
 
 use std::{
     collections::VecDeque,
@@ -43,34 +44,34 @@ use crate::{
     wire::{Place, Wire},
 };
 
-/// How many calls each process has at a time.
+/// The number of concurrent calls per process.
 const CALLS: [usize; 3] = [17, 17, 16];
 const RENEWALS: usize = 4;
 
-/// When all clocks begin, and the first token has ended.
+/// The start time of all clocks, when the first token has expired.
 const NOW: Millis = 1_800_000_000_000;
 
-/// How long a call waits for somebody else's renewal, and how much longer a lease lasts: those of [`VaultSettings`].
+/// How long a call waits for another process's renewal, and how much longer a lease lasts, as in [`VaultSettings`].
 const WAIT: Millis = 20_000;
 const REST_OF_LEASE: Millis = 10_000;
 
-/// The longest that processes may be silent while something is expected of them.
+/// The time limit for the processes' output.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The step at which a process is killed.
+/// When a process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// It has the lease, and has sent nothing.
+    /// It has the lease, but has not sent the request.
     Leased,
-    /// Its request is on the way.
+    /// The request has been sent.
     Sent,
-    /// The provider has given new tokens, and the answer is on the way.
+    /// The provider has issued new tokens, but the response has not arrived.
     Answered,
-    /// It has the new tokens, and has written nothing.
+    /// It has the new tokens, but has not stored them.
     Given,
-    /// It has written the new tokens.
+    /// It has stored the new tokens.
     Stored,
-    /// Another process renews the token, for which it waits.
+    /// It waits for another process to renew the token.
     Waiting,
 }
 
@@ -81,7 +82,7 @@ enum Database {
     Postgres,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Called {
     Token(String),
@@ -89,7 +90,7 @@ enum Called {
     Reconnect,
 }
 
-/// A clock that stands still.
+/// A clock that does not move.
 struct Still;
 
 impl Clock for Still {
@@ -98,11 +99,11 @@ impl Clock for Still {
     }
 }
 
-/// All that the processes share.
+/// What the processes share.
 struct Shared {
     by_hand: ByHand,
     airline: Airline,
-    /// The database, as a process is told of it.
+    /// The database as an argument for a process.
     database: String,
     vault: Vault,
     _cluster: Option<Arc<Cluster>>,
@@ -113,12 +114,12 @@ struct Fleet {
     shared: Shared,
     wire: Wire,
     members: Vec<Member>,
-    /// What they say, with the number of each.
+    /// Their output lines, with the number of the process.
     said: mpsc::UnboundedReceiver<(usize, String)>,
     saying: mpsc::UnboundedSender<(usize, String)>,
-    /// The lines that came while another one was waited for.
+    /// Lines that arrived while waiting for another one.
     early: VecDeque<(usize, String)>,
-    /// The time by their clocks.
+    /// The time of their clocks.
     now: Millis,
 }
 
@@ -167,7 +168,7 @@ impl Shared {
         }))
     }
 
-    /// Has the person connect the account, with a token that ends then.
+    /// Connects the user's account, with a token that expires at `ends`.
     async fn connect(&self, login: &str, ends: Millis) -> Result<()> {
         let browser = browser().await?.ok_or("there is no browser")?;
         let ada = browser.person(login).await?;
@@ -178,7 +179,7 @@ impl Shared {
         Ok(self.vault.put(&person(), PROVIDER, "ada", granted).await?)
     }
 
-    /// Whether the airline takes a token.
+    /// Whether the airline accepts a token.
     async fn is_good(&self, token: &str) -> Result<bool> {
         let bearer = format!("Bearer {token}");
         let answer = loopback::get(&self.airline.miles, &[("Authorization", &bearer)]).await?;
@@ -186,7 +187,7 @@ impl Shared {
     }
 }
 
-/// An empty schema, as a connection string.
+/// Creates an empty schema, and returns its connection string.
 fn schema(cluster: &Cluster) -> Result<String> {
     let (directory, schema) = (&cluster.directory, cluster.new_name());
     let made = Command::new(cluster.programs.join("psql"))
@@ -204,7 +205,7 @@ fn schema(cluster: &Cluster) -> Result<String> {
 }
 
 impl Fleet {
-    /// Starts three processes; nothing where something is missing that they need, which is told.
+    /// Starts three processes; `None` with a note if something they need is missing.
     async fn start(name: &str, database: Database) -> Result<Option<Self>> {
         if browser().await?.is_none() {
             return Ok(None);
@@ -230,7 +231,7 @@ impl Fleet {
         Ok(Some(fleet))
     }
 
-    /// Starts one more process.
+    /// Starts another process.
     async fn join(&mut self) -> Result<()> {
         let mut process = tokio::process::Command::new(env!("CARGO_BIN_EXE_fleet-member"))
             .arg(&self.shared.database)
@@ -246,7 +247,7 @@ impl Fleet {
         let (number, saying) = (self.members.len(), self.saying.clone());
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
-                // Nobody listens any more where the test is over.
+                // The test may be over.
                 let _ = saying.send((number, line));
             }
         });
@@ -260,7 +261,7 @@ impl Fleet {
         Ok(told.write_all(format!("{line}\n").as_bytes()).await?)
     }
 
-    /// The next thing that any of them says.
+    /// Returns the next output line of any process.
     async fn hear(&mut self) -> Result<(usize, String)> {
         if let Some(early) = self.early.pop_front() {
             return Ok(early);
@@ -271,7 +272,7 @@ impl Fleet {
             .ok_or("all are gone")?)
     }
 
-    /// Waits until one of them says this, and says which.
+    /// Waits until a process prints this line, and returns its number.
     async fn hear_of(&mut self, wanted: &str) -> Result<usize> {
         let (member, line) = self.hear().await?;
         assert_eq!(line, wanted, "process {member}");
@@ -282,7 +283,7 @@ impl Fleet {
         Ok(self.members[member].process.kill().await?)
     }
 
-    /// Has processes need the token, in so many calls each.
+    /// Starts this many calls that need the token, in each process.
     async fn call(&mut self, calls: &[(usize, usize)]) -> Result<()> {
         for (member, calls) in calls {
             self.tell(*member, &format!("call {calls}")).await?;
@@ -290,7 +291,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// What comes of so many calls, and how often the provider is asked meanwhile.
+    /// Returns the outcomes of this many calls, and how often the provider was asked meanwhile.
     async fn called(&mut self, calls: usize) -> Result<(Vec<Called>, usize)> {
         let (mut called, mut asked) = (Vec::new(), 0);
         while called.len() < calls {
@@ -310,7 +311,7 @@ impl Fleet {
         Ok((called, asked))
     }
 
-    /// Turns the clocks of processes. What comes of that before all are turned is heard later.
+    /// Advances the clocks of these processes. Their other output is kept for later.
     async fn turn(&mut self, members: &[usize], by: Millis) -> Result<()> {
         self.now += by;
         for member in members {
@@ -330,7 +331,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Whether all calls had the same token, and the airline takes it.
+    /// Whether all calls got the same token, and the airline accepts it.
     async fn have_one_good_token(&self, called: &[Called]) -> Result<bool> {
         let Some(Called::Token(first)) = called.first() else {
             return Ok(false);
@@ -339,7 +340,7 @@ impl Fleet {
         Ok(is_same && self.shared.is_good(first).await?)
     }
 
-    /// What the authorization server did since the account was connected.
+    /// Returns the authorization server's log since the account was connected.
     async fn log(&self) -> Result<Vec<Event>> {
         let log = self.shared.by_hand.issuer.log().await?;
         let codes = |it: &Event| matches!(it, Event::Token { grant: Some(grant), .. } if grant == "authorization_code");
@@ -419,7 +420,7 @@ async fn killed(name: &str, database: Database, step: Step) -> Result<()> {
 
     fleet.kill(renewing).await?;
     fleet.turn(&others, WAIT).await?;
-    // Nobody waits for a lease that nobody has.
+    // Calls do not wait for a lease that no process holds.
     let (called, asked) = fleet.called(all - CALLS[renewing]).await?;
     assert!(called.iter().all(|it| *it == Called::Unavailable));
     assert_eq!(asked, 0);
@@ -439,7 +440,7 @@ async fn killed(name: &str, database: Database, step: Step) -> Result<()> {
         return Ok(());
     }
 
-    // The new tokens are lost, and the old ones are spent.
+    // The new tokens are lost, and the old ones are used up.
     assert!(
         called.iter().all(|it| *it == Called::Reconnect),
         "{called:?}"
@@ -454,7 +455,7 @@ async fn killed(name: &str, database: Database, step: Step) -> Result<()> {
         "{called:?}"
     );
     assert_eq!(asked, 0);
-    // The person connects it again, and all is well.
+    // After the user connects the account again, everything works.
     fleet.shared.connect("ada again", fleet.now).await?;
     fleet.call(&calls).await?;
     let (called, asked) = fleet.called(all).await?;
@@ -463,15 +464,15 @@ async fn killed(name: &str, database: Database, step: Step) -> Result<()> {
     Ok(())
 }
 
-/// One process renews the token, and is killed when it is written: the others use it at once, and nobody's clock is
-/// turned.
+/// One process renews the token, and is killed after storing it. The others use it at once, without advancing any
+/// clock.
 async fn stored(mut fleet: Fleet) -> Result<()> {
     fleet.call(&[(0, CALLS[0])]).await?;
     assert_eq!(fleet.hear_of("asking").await?, 0);
     assert_eq!(fleet.hear_of("given").await?, 0);
     let (first, _) = fleet.called(1).await?;
     fleet.kill(0).await?;
-    // What it said before that is not of interest.
+    // Its earlier output does not matter.
     let others = CALLS[1] + CALLS[2];
     fleet.call(&[(1, CALLS[1]), (2, CALLS[2])]).await?;
     let mut called = first;
@@ -488,7 +489,7 @@ async fn stored(mut fleet: Fleet) -> Result<()> {
     Ok(())
 }
 
-/// A process is killed at each step.
+/// Kills a process at each step.
 async fn at_each_step(name: &str, database: Database) -> Result<()> {
     for step in [
         Step::Leased,

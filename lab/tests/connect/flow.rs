@@ -1,4 +1,4 @@
-//! The whole way: a tool needs an account, its person connects it in a browser, and no secret is seen on the way.
+//! The whole flow: a tool needs an account, its user connects it in a browser, and no secret leaks on the way.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::{
     scene::{BREAKS, MILES, Plan, Scene, held},
 };
 
-/// Calls a tool as Ada, who is given a link, signs in, agrees, and agrees at the airline; then all places are searched
-/// for what is none of theirs.
+/// Calls a tool as Ada, who gets a link, signs in, agrees, and consents at the airline. Then all places are searched
+/// for secrets that do not belong there.
 ///
-/// The makers are of the issuer that signs persons in, and of the airline's.
+/// The makers are for the sign-in issuer and the airline's server.
 async fn check(
     name: &'static str,
     [signs_in, maker]: [Maker; 2],
@@ -69,14 +69,14 @@ async fn check(
         "{events:?}"
     );
 
-    // The next call has it already.
+    // The next call already has the account.
     let again = scene
         .call(browser, "ada", revision, by_error, "my_miles")
         .await?;
     let again: Value = again.json().await?;
     assert_eq!(again, said);
 
-    // A handler that breaks has the account in its hands.
+    // A handler that panics while it holds the account.
     let broken = scene
         .call(browser, "ada", revision, by_error, "breaks")
         .await?;
@@ -100,7 +100,7 @@ async fn check(
     canary.hold_none_below(&scene.directory, "SQLite format")?;
     canary.hold_none_in(&ada, &scene.pages).await?;
 
-    // The airline was shown its own tokens alone.
+    // The airline only received its own tokens.
     let (received, tokens) = (scene.airline.received(), scene.had.tokens());
     assert!(received.len() >= 3);
     for headers in received {

@@ -1,5 +1,5 @@
-//! Two persons with a browser each, and all that one could do with a link, an answer or a session of the other: nobody
-//! comes by an account, pages name nobody, and the person who was asked still can.
+//! Two users with a browser each, and everything that one could do with the other's link, response or session. Neither
+//! gets the other's account, no page shows a name, and the user who was asked can still connect.
 
 use askback::Revision::V2026_07_28;
 use askback_connect::vault::AuditEvent::{self, CallbackRefused, WrongPerson};
@@ -14,34 +14,34 @@ use crate::{
     scene::{Plan, Scene},
 };
 
-/// The thing that goes wrong.
+/// What goes wrong.
 #[derive(Debug, Clone, Copy)]
 enum Wrong {
-    /// Somebody else opens the link, and signs in as themselves.
+    /// Another user opens the link, and signs in as themselves.
     OtherSignsIn,
-    /// The same, who has signed in before.
+    /// The same, but the other user is already signed in.
     OtherIsSignedIn,
-    /// A letter of the link is changed.
+    /// A character of the link is changed.
     Edited,
-    /// The answer for Ada comes to a browser in which somebody else has signed in.
+    /// Ada's response is opened in a browser in which another user is signed in.
     PastedToOther,
-    /// The same in one in which nobody has.
+    /// The same in a browser without a sign-in.
     PastedToNobody,
-    /// The answer for somebody else comes to Ada's browser.
+    /// Another user's response is opened in Ada's browser.
     Injected,
-    /// Somebody else's code comes with Ada's state.
+    /// Another user's code comes with Ada's state.
     CodeOfOther,
-    /// Ada's code comes with somebody else's state.
+    /// Ada's code comes with another user's state.
     StateOfOther,
-    /// The answer names another issuer.
+    /// The response names another issuer.
     IssOfOther,
-    /// The answer names none.
+    /// The response names no issuer.
     WithoutIss,
-    /// The answer comes twice in one.
+    /// The response has the state twice.
     StateTwice,
 }
 
-/// Whose audit tells of it.
+/// The users whose audit logs record it.
 #[derive(Clone, Copy)]
 enum TellOutcome {
     Ada(AuditEvent),
@@ -52,7 +52,7 @@ enum TellOutcome {
 
 const NOT_YOURS: &str = "This page is not for you";
 
-/// What goes wrong, the status and the words of the page that it ends at, and whose audit tells of it.
+/// What goes wrong, the status and text of the final page, and the users whose audit logs record it.
 type Case = (Wrong, u16, &'static str, TellOutcome);
 
 const CASES: &[Case] = &[
@@ -109,7 +109,7 @@ const CASES: &[Case] = &[
     (Wrong::StateTwice, 403, NOT_YOURS, TellOutcome::Nobody),
 ];
 
-/// Ada, who was asked, and somebody else.
+/// Ada, who was asked, and another user.
 struct Two<'a> {
     scene: &'a Scene,
     browser: &'a Browser,
@@ -121,7 +121,7 @@ struct Two<'a> {
 }
 
 impl Two<'_> {
-    /// Has it go wrong, and gives the one who sees what comes of it.
+    /// Performs the attack, and returns the person who sees the result.
     async fn go(&self, wrong: Wrong) -> Result<&Person> {
         let Self {
             scene,
@@ -153,7 +153,7 @@ impl Two<'_> {
             _ => scene.visit(ada, ada_login).await?,
         }
         let own = match wrong {
-            // Her own answer would be one more.
+            // Her own response would be an additional one.
             Wrong::Injected => None,
             _ => Some(scene.callback(ada, link, ada_login).await?),
         };
@@ -181,7 +181,7 @@ impl Two<'_> {
         Ok(to)
     }
 
-    /// The answer for somebody else, who was asked as well.
+    /// Returns the response for the other user, who was asked as well.
     async fn of_other(&self) -> Result<String> {
         let Self {
             scene,
@@ -224,7 +224,7 @@ fn with(url: &str, name: &str, value: &str) -> Result<String> {
     Ok(changed.into())
 }
 
-/// Asks two persons, has something go wrong, and then Ada does it right.
+/// Asks two users, performs the attack, and then lets Ada connect properly.
 async fn check(browser: &Browser, scene: &Scene, number: usize, case: &Case) -> Result<()> {
     let &(wrong, status, text, told) = case;
     let logins = [format!("ada{number}"), format!("mallory{number}")];
@@ -261,7 +261,7 @@ async fn check(browser: &Browser, scene: &Scene, number: usize, case: &Case) -> 
         let refusals: Vec<_> = events.iter().copied().filter(refused).collect();
         assert_eq!(refusals, event.as_slice(), "{wrong:?}: {login}: {events:?}");
     }
-    // What is left is Ada's to do, in a browser of her own that knows nothing of all that.
+    // Then Ada connects in a fresh browser.
     let right = browser.person(ada_login).await?;
     scene.connect(&right, &two.link, ada_login).await?;
     assert_eq!(call.json().await?["person"], ada_login.as_str());
@@ -294,7 +294,7 @@ async fn nobody_gets_what_is_anothers_from_authlib() -> Result<()> {
     check_all(Plan::new("hands-authlib", Maker::Authlib)).await
 }
 
-/// What was used once does nothing any more: the link, and the answer.
+/// A used link and a used response do nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_used_twice() -> Result<()> {
     let Some(browser) = browser().await? else {
@@ -328,7 +328,7 @@ async fn nothing_is_used_twice() -> Result<()> {
     Ok(())
 }
 
-/// In two tabs of one browser, the one that was sent to the airline last has the link.
+/// With two tabs of one browser, the link belongs to the one that was sent to the airline last.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_tabs_the_last_one_connects() -> Result<()> {
     let Some(browser) = browser().await? else {
@@ -358,8 +358,8 @@ async fn of_two_tabs_the_last_one_connects() -> Result<()> {
     Ok(())
 }
 
-/// Half an hour ago, Mallory signed in at the issuer in Ada's browser, and now sends her a link of their own: whoever sits
-/// there must sign in again first, and is named on the page.
+/// Half an hour ago, Mallory signed in at the issuer in Ada's browser, and now sends her his own link. The user at that
+/// browser must sign in again first, and the page shows their name.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_session_of_somebody_else_is_not_enough() -> Result<()> {
     let Some(browser) = browser().await? else {
@@ -374,7 +374,7 @@ async fn an_old_session_of_somebody_else_is_not_enough() -> Result<()> {
             return Ok(());
         };
         let ada = browser.person("ada").await?;
-        // Without an end of the session at the issuer, where its cookie stays.
+        // Without ending the issuer's session, whose cookie remains.
         ada.bar(&format!("{}/signed-in", scene.pages)).await?;
         ada.goto(&format!("{}/accounts", scene.pages)).await?;
         ada.click("button", "Sign in").await?;

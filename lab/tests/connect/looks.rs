@@ -1,5 +1,6 @@
-//! Every page as persons see it: on a wide screen in light and in dark, and on a phone. Each is drawn into a file of the
-//! folder of tests, has no fault that axe-core finds, is reached whole by the keyboard, and wants nothing from elsewhere.
+//! Every page as users see it: on a wide screen in light and dark colours, and on a phone. Each page is saved as a
+//! screenshot in the test folder, has no problem that axe-core finds, is fully usable with the keyboard, and loads
+//! nothing from other sites.
 
 use std::{fs, path::PathBuf};
 
@@ -15,7 +16,7 @@ use crate::{
     scene::{Plan, Scene},
 };
 
-/// What a page is reached with by the keyboard: its own, then what is below each page of who has signed in.
+/// The elements that the keyboard reaches: a page's own, followed by those on every page with a sign-in.
 struct Page {
     name: &'static str,
     stops: &'static [(&'static str, &'static str)],
@@ -100,7 +101,7 @@ impl Look<'_> {
         let origin = Url::parse(&self.scene.pages)?.origin();
         let requests = person.requests().await?;
         let is_ours = |url: &str| Url::parse(url).is_ok_and(|url| url.origin() == origin);
-        // All that was loaded since the page itself.
+        // Everything that was loaded since the page itself.
         let last = requests
             .iter()
             .rposition(|it| it.kind == "document" && is_ours(&it.url));
@@ -112,7 +113,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Goes somewhere, and looks.
+    /// Opens a page and checks it.
     async fn goes(&self, url: &str, text: &str, page: &Page) -> Result<()> {
         self.person.goto(url).await?;
         self.sees(text, page).await
@@ -128,7 +129,7 @@ impl Look<'_> {
         self.at(page).await
     }
 
-    /// Comes to a page that leads to a site at once, and stays there.
+    /// Opens a page that immediately leads to another site, and stays on it.
     async fn leaves(&self, site: &str, button: &str, page: &Page) -> Result<()> {
         self.person.bar(site).await?;
         self.person.click("button", button).await?;

@@ -1,6 +1,5 @@
-//! The stage on which the connect kit is tried, tried itself: a real browser, authorization servers that
-//! others wrote, and an airline as the third party. Where there is no browser, these tests are left out and
-//! say so; with `ASKBACK_BROWSER=required` they fail.
+//! Tests the environment for the connect kit: a real browser, authorization servers of others, and an airline as the
+//! third party. Without a browser, these tests are skipped with a note; with `ASKBACK_BROWSER=required` they fail.
 
 mod by_hand;
 mod canary;
@@ -31,11 +30,11 @@ mod wire;
 use lab::browser::Browser;
 use tokio::sync::OnceCell;
 
-/// The reason why something cannot be tried.
+/// The error if a test cannot run.
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// The one browser of all tests, whose persons share nothing; nothing where there is none. It ends with
-/// this process.
+/// Returns the browser of all tests, whose persons share nothing; `None` if there is no browser. It ends with this
+/// process.
 async fn browser() -> Result<Option<&'static Browser>> {
     static BROWSER: OnceCell<Option<Browser>> = OnceCell::const_new();
     let browser = BROWSER.get_or_try_init(Browser::start).await?;

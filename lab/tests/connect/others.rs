@@ -1,4 +1,4 @@
-//! Clients that others wrote: each says the link that it is given, and its person opens it in the same browser.
+//! Clients of others: each prints the link that it gets, and its user opens the link in the same browser.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use crate::{
     scene::{MILES, Plan, Scene},
 };
 
-/// The packages, as the interop suite pins them.
+/// The packages, with the versions of the interop suite.
 const NPM: [&str; 2] = [
     include_str!("../../interop/typescript/package.json"),
     include_str!("../../interop/typescript/package-lock.json"),
@@ -28,13 +28,13 @@ const NPM: [&str; 2] = [
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 
-/// Where the programs are.
+/// The folder of the programs.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/connect");
 
-/// The longest wait for a line of a client.
+/// The time limit for a client's next line.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A client by its library.
+/// A client, by its library.
 #[derive(Clone, Copy)]
 enum Peer {
     TypeScript(&'static str, &'static str),
@@ -42,7 +42,7 @@ enum Peer {
 }
 
 impl Peer {
-    /// The command that starts it; nothing where it cannot be installed, which is told.
+    /// Returns the command that starts it; `None` with a note if it cannot be installed.
     fn command(self) -> Result<Option<Command>> {
         let command = match self {
             Self::TypeScript(name, content) => {
@@ -58,7 +58,7 @@ impl Peer {
                     let mut command = Command::new(directory.join("bin/python"));
                     command
                         .arg(Path::new(SOURCES).join(file))
-                        // The sources are no place for what Python makes of them.
+                        // Python must not write its cache into the sources.
                         .env("PYTHONDONTWRITEBYTECODE", "1");
                     command
                 })
@@ -71,7 +71,7 @@ impl Peer {
     }
 }
 
-/// A client that runs, until this is dropped.
+/// A running client, killed on drop.
 struct Client {
     lines: Lines<BufReader<ChildStdout>>,
     _process: Child,
@@ -114,7 +114,7 @@ async fn check(name: &'static str, peer: Peer, revision: &str) -> Result<()> {
         return Ok(());
     };
     scene.airline.credit("ada", MILES);
-    // A client of ours signs in, and lends its token, which is bound to no key.
+    // Our client signs in and lends its token, which is not bound to a key.
     let lender = scene
         .call(browser, "ada", V2026_07_28, false, "my_miles")
         .await?;

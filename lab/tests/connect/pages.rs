@@ -1,4 +1,4 @@
-//! A browser that sees what it should on pages that are planted for it.
+//! Tests the browser with prepared pages.
 
 use std::{fs, path::Path};
 
@@ -89,7 +89,7 @@ async fn axe_finds_what_is_planted_and_nothing_else() -> Result<()> {
         rules.sort_unstable();
         assert_eq!(rules, wanted, "{path}: {faults:#?}");
     }
-    // The policies do not reach axe.
+    // The policies do not affect axe.
     assert_eq!(person.violations().await?, []);
     Ok(())
 }
@@ -119,7 +119,7 @@ async fn what_a_policy_refuses_is_seen() -> Result<()> {
     Ok(())
 }
 
-/// A page may want something of another site, and then it is seen, but nothing leaves the machine.
+/// If a page requests something from another site, the request is recorded, but nothing leaves the machine.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_and_errors_are_seen() -> Result<()> {
     let Some(browser) = browser().await? else {
@@ -213,7 +213,7 @@ async fn the_keyboard_reaches_what_can_be_used() -> Result<()> {
         stop("button", "Wait", false),
     ];
     assert_eq!(person.walk().await?, wanted);
-    // Once more from the top, and then without a mouse to the end.
+    // Again from the top, and then to the end without a mouse.
     assert_eq!(person.walk().await?, wanted);
     person.fill("Card", "").await?;
     person.types("777").await?;

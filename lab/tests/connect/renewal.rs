@@ -1,5 +1,5 @@
-//! One account, three vaults on one file as three processes have them, and many calls at a time: an authorization
-//! server that takes a refresh token which comes twice for stolen sees each of them once.
+//! One account, three vaults on one file as in three processes, and many concurrent calls. The authorization server,
+//! which treats a refresh token that is used twice as stolen, receives each one once.
 
 use std::sync::{
     Arc,
@@ -28,10 +28,10 @@ const VAULTS: usize = 3;
 const CALLS: usize = 50;
 const RENEWALS: usize = 4;
 
-/// How long a token lasts for the vaults.
+/// The lifetime of a token for the vaults.
 const LASTS: Millis = 3_600_000;
 
-/// A clock that is turned by hand.
+/// A clock that is set by hand.
 struct Hands(AtomicU64);
 
 impl Clock for Hands {
@@ -40,7 +40,7 @@ impl Clock for Hands {
     }
 }
 
-/// The third parties, whose tokens last by the clock of the vaults.
+/// Third parties whose tokens expire by the vaults' clock.
 struct Turned {
     providers: Providers,
     clock: Arc<Hands>,
@@ -104,7 +104,7 @@ async fn check(name: &'static str, maker: Maker) -> Result<()> {
     let log = scene.third.log().await?;
     assert!(!log.contains(&Event::FamilyRevoked), "{log:?}");
     assert_eq!(log.len(), 1 + RENEWALS, "{log:?}");
-    // The last of them is good.
+    // The last one is valid.
     let again = scene
         .call(browser, "ada", V2026_07_28, false, "my_miles")
         .await?;

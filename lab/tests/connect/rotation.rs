@@ -1,5 +1,5 @@
-//! New keys in place of old ones, while persons sign in, agree, come back and look at their accounts, and calls use them:
-//! everything that is read opens, and nobody is refused.
+//! Keys are replaced while users sign in, consent, come back and look at their accounts, and calls use them. Everything
+//! can still be decrypted, and no user is refused.
 
 use std::{
     future::Future,
@@ -25,16 +25,16 @@ use crate::{
 const TENANT: &str = "acme";
 const PERSONS: [&str; 3] = ["ada", "grace", "hedy"];
 
-/// The account beside those of the persons, which is of no tenant.
+/// An additional account without a tenant.
 const KEPT: &str = "a key that was there before";
 
-/// How often at most keys change and accounts are read: the browser and the issuers need the machine, too.
+/// The minimum pause between rotations and reads, because the browser and the issuers need the CPU, too.
 const PACE: Duration = Duration::from_millis(20);
 
-/// How often all keys have to change for a test to have tried it.
+/// The minimum number of rotations for a meaningful test.
 const ROUNDS: usize = 10;
 
-/// Something that is done again and again, until it is told to end.
+/// A task that repeats until it is stopped.
 struct Busy {
     ends: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -61,7 +61,7 @@ impl Busy {
         Self { ends, done, task }
     }
 
-    /// How often it was done.
+    /// Stops the task, and returns the number of repetitions.
     async fn end(self) -> Result<usize> {
         self.ends.store(true, Relaxed);
         self.task.await??;
@@ -69,7 +69,7 @@ impl Busy {
     }
 }
 
-/// Puts another key-encryption key in place of the one before: both are there until all is wrapped by the new one.
+/// Replaces the key-encryption key. Both keys are available until everything is wrapped with the new one.
 async fn exchange(vault: &Vault, keys: &LocalKeys, round: usize) -> Result<()> {
     let key = |round: usize| {
         let mut bytes = KEY;
@@ -95,8 +95,8 @@ fn nobody() -> Principal {
     }
 }
 
-/// Exchanges all keys, those of the pages' own cookies among them, again and again: now in the process of the pages, and
-/// now in another.
+/// Rotates all keys repeatedly, including those of the pages' cookies, alternating between the pages' process and
+/// another one.
 async fn rotating(scene: &Scene) -> Result<Busy> {
     let vaults = [scene.vault.clone(), scene.open_again().await?];
     let keys = Arc::clone(&scene.keys);
@@ -104,7 +104,7 @@ async fn rotating(scene: &Scene) -> Result<Busy> {
         let (vault, keys) = (vaults[round % 2].clone(), Arc::clone(&keys));
         async move {
             vault.rotate(Some(TENANT)).await?;
-            // Each of these is kept for as long as a cookie lasts.
+            // Each of these keys is kept for the lifetime of a cookie.
             if round < ROUNDS {
                 vault.rotate(None).await?;
             }
@@ -113,7 +113,7 @@ async fn rotating(scene: &Scene) -> Result<Busy> {
     }))
 }
 
-/// Uses an account of no tenant, again and again.
+/// Uses an account without a tenant repeatedly.
 fn reading(scene: &Scene) -> Busy {
     let vault = scene.vault.clone();
     let renewer: Arc<dyn Renewer> = Arc::new(scene.providers.clone());
@@ -129,7 +129,7 @@ fn reading(scene: &Scene) -> Busy {
     })
 }
 
-/// Goes the whole way as a person, looks at the accounts, and calls again.
+/// Completes the flow as a user, looks at the accounts, and calls again.
 async fn goes(browser: &Browser, scene: &Scene, login: &str) -> Result<()> {
     let mut call = scene
         .call(browser, login, V2026_07_28, false, "my_miles")
@@ -194,7 +194,7 @@ async fn keys_are_exchanged_while_all_are_busy() -> Result<()> {
     Ok(())
 }
 
-/// A new key for what is of no tenant signs no visitor out: in the middle of a visit, and on the way back from the airline.
+/// A new key for tenantless data signs no visitor out, neither during a visit nor on the way back from the airline.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_visit_goes_on_with_new_keys() -> Result<()> {
     let Some(browser) = browser().await? else {

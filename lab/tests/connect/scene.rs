@@ -1,5 +1,5 @@
-//! A server of ours with its pages, between two authorization servers that others wrote: one whose tokens it takes and
-//! at which persons sign in, and the one of an airline.
+//! Our server with its pages, between two authorization servers of others: the one for our tokens and sign-ins, and the
+//! airline's.
 
 use std::{
     fs,
@@ -40,53 +40,53 @@ use crate::{
     site::{Page, Site},
 };
 
-/// The secrets of all clients. Each is to be seen nowhere but at its authorization server.
+/// The secrets of all clients. Each must only be visible at its authorization server.
 pub(crate) const SECRETS: [&str; 3] = [PAGES, KIT, EDITOR];
 const PAGES: &str = "canary-of-the-pages";
 const KIT: &str = "canary-of-the-kit";
 const EDITOR: &str = "canary-of-the-editor";
 
-/// How a handler panics that has an account in its hands.
+/// The panic message of a handler that has an account.
 pub(crate) const BREAKS: &str = "the handler breaks with";
 
-/// The miles of everybody.
+/// The miles of every person.
 pub(crate) const MILES: u64 = 12_300;
 
-/// The bytes of the key that seals what is kept.
+/// The bytes of the key that seals the vault.
 pub(crate) const KEY: [u8; 32] = *b"canary: the key of the vault....";
 
-/// The claim that names the tenant of a person.
+/// The claim with a person's tenant.
 const TENANT: &str = "tenant";
 
 const BACK: &str = "/callback";
 const EDITORS_PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</title>")];
 
-/// The stage for a test, and what differs from one to another.
+/// The set-up of a test.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// Names the files.
+    /// The name of its files.
     pub(crate) name: &'static str,
-    /// The one who wrote the airline's authorization server.
+    /// The maker of the airline's authorization server.
     pub(crate) maker: Maker,
-    /// The one who wrote the issuer that signs persons in.
+    /// The maker of the sign-in issuer.
     pub(crate) signs_in: Maker,
-    /// Whether clients of 2025-11-25 are told of links by an error.
+    /// Whether clients of 2025-11-25 get links in an error.
     pub(crate) by_error: bool,
-    /// By how many seconds the clock of the issuer that signs persons in is behind at first.
+    /// How many seconds the sign-in issuer's clock is behind at first.
     pub(crate) behind: u64,
-    /// Whether that issuer binds tokens to keys of clients.
+    /// Whether the sign-in issuer binds tokens to clients' keys.
     pub(crate) binds: bool,
-    /// The tenant that the issuer says all persons are of.
+    /// The tenant of all persons at the sign-in issuer.
     pub(crate) tenant: Option<&'static str>,
 }
 
-/// All servers.
+/// All servers of a test.
 pub(crate) struct Scene {
-    /// The airline's authorization server.
+    /// The maker of the airline's authorization server.
     pub(crate) maker: Maker,
     pub(crate) third: Issuer,
     pub(crate) airline: Airline,
-    /// The one whose tokens the endpoint takes, and who wrote it.
+    /// The issuer of the endpoint's tokens, and its maker.
     pub(crate) issuer: Issuer,
     pub(crate) signs_in: Maker,
     /// The tenant of all persons.
@@ -99,16 +99,16 @@ pub(crate) struct Scene {
     pub(crate) pages: String,
     /// The URL of the endpoint.
     pub(crate) endpoint: String,
-    /// Where the vault is.
+    /// The folder of the vault.
     pub(crate) directory: PathBuf,
-    /// What the handler had of the airline.
+    /// What the handler got from the airline.
     pub(crate) had: Arc<Had>,
-    /// Where clients send persons back to.
+    /// The redirect URI of clients.
     pub(crate) editor: Site,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What a handler had: the tokens, and all that it could print.
+/// What a handler got: the tokens, and everything it could print.
 #[derive(Default)]
 pub(crate) struct Had {
     tokens: Mutex<Vec<Secret>>,
@@ -130,7 +130,7 @@ impl Plan {
 }
 
 impl Scene {
-    /// Starts all; nothing where an authorization server cannot be installed, which is told.
+    /// Starts all servers; `None` with a note if an authorization server cannot be installed.
     pub(crate) async fn set(plan: Plan) -> Result<Option<Self>> {
         let Plan {
             name,
@@ -218,17 +218,17 @@ impl Scene {
         }))
     }
 
-    /// Where clients send a person back to.
+    /// Returns the redirect URI of clients.
     pub(crate) fn editors_callback(&self) -> String {
         format!("{}{BACK}", self.editor.url)
     }
 
-    /// The client that persons use.
+    /// Returns the client that users have.
     pub(crate) fn registered_editor() -> RegisteredClient {
         RegisteredClient::new("editor").with_secret(Secret::new(EDITOR))
     }
 
-    /// A person as the endpoint knows them.
+    /// Returns a person as the endpoint's principal.
     pub(crate) fn principal(&self, login: &str) -> Principal {
         Principal {
             tenant: self.tenant.map(str::to_owned),
@@ -238,7 +238,7 @@ impl Scene {
         }
     }
 
-    /// The vault once more, as another process has it that is given the same keys.
+    /// Opens the vault again, as another process with the same keys would.
     pub(crate) async fn open_again(&self) -> Result<Vault> {
         open_with(
             &self.directory,
@@ -248,13 +248,13 @@ impl Scene {
         .await
     }
 
-    /// The accounts of a person.
+    /// Returns a person's accounts.
     pub(crate) async fn accounts(&self, login: &str) -> Result<Vec<String>> {
         let accounts = self.vault.accounts(&self.principal(login)).await?;
         Ok(accounts.into_iter().map(|it| it.key.account).collect())
     }
 
-    /// The lines of the audit that are about a person, oldest first.
+    /// Returns a person's audit events, oldest first.
     pub(crate) async fn events(&self, login: &str) -> Result<Vec<AuditEvent>> {
         let lines = self.vault.audit(self.tenant, 0, 10_000).await?;
         let records = lines.into_iter().map(|line| line.record);
@@ -262,47 +262,47 @@ impl Scene {
         Ok(theirs.map(|record| record.event).collect())
     }
 
-    /// Signs a person in who is asked to by one of the pages, in a browser that the issuer does not know.
+    /// Signs in a person who was asked to by a page, in a browser that the issuer does not know.
     pub(crate) async fn sign_in(&self, person: &Person, login: &str) -> Result<()> {
         person.click("button", "Sign in").await?;
         self.known(person, login).await?;
         person.sees("Signed in as").await
     }
 
-    /// Tells the issuer who a person is, and agrees to what a client wants to know.
+    /// Signs in at the issuer, and consents to the client.
     pub(crate) async fn known(&self, person: &Person, login: &str) -> Result<()> {
         self.signs_in.sign_in(person, login).await?;
         self.signs_in.agree(person).await
     }
 
-    /// Has a person visit the pages who was not asked for anything.
+    /// Visits the pages without having been asked.
     pub(crate) async fn visit(&self, person: &Person, login: &str) -> Result<()> {
         person.goto(&format!("{}/accounts", self.pages)).await?;
         self.sign_in(person, login).await
     }
 
-    /// Agrees to connect the airline, on the page of a link; the airline asks next.
+    /// Agrees to connect the airline on the page of a link. The airline asks next.
     pub(crate) async fn agree(&self, person: &Person, link: &str) -> Result<()> {
         person.goto(link).await?;
         person.click("button", "Continue to Airline").await
     }
 
-    /// Agrees at the airline, in a browser that it does not know.
+    /// Consents at the airline, in a browser that it does not know.
     pub(crate) async fn allow(&self, person: &Person, login: &str) -> Result<()> {
         self.maker.sign_in(person, login).await?;
         self.maker.agree(person).await
     }
 
-    /// Agrees at the airline, in a browser in which the person has done so before.
+    /// Consents at the airline, in a browser that it knows.
     pub(crate) async fn allow_again(&self, person: &Person, login: &str) -> Result<()> {
         match self.maker {
             Maker::OidcProvider => self.maker.agree(person).await,
-            // It remembers nobody.
+            // Authlib's server remembers no one.
             Maker::Authlib => self.allow(person, login).await,
         }
     }
 
-    /// Does all of that, in a browser that has been nowhere.
+    /// Performs all these steps in a fresh browser.
     pub(crate) async fn connect(&self, person: &Person, link: &str, login: &str) -> Result<()> {
         person.goto(link).await?;
         self.sign_in(person, login).await?;
@@ -311,7 +311,7 @@ impl Scene {
         person.sees("Airline is connected").await
     }
 
-    /// The answer of the airline to a visitor of the pages, who does not bring it there.
+    /// Returns the airline's response to a visitor of the pages, without delivering it.
     pub(crate) async fn callback(
         &self,
         person: &Person,
@@ -342,24 +342,24 @@ impl Had {
         held(&self.printed).push_str(text);
     }
 
-    /// The tokens so far.
+    /// Returns the tokens so far.
     pub(crate) fn tokens(&self) -> Vec<Secret> {
         held(&self.tokens).clone()
     }
 
-    /// All that was printed so far.
+    /// Returns everything printed so far.
     pub(crate) fn printed(&self) -> String {
         held(&self.printed).clone()
     }
 }
 
-/// A way to the servers of a test.
+/// Returns a fetcher that can reach the test's servers.
 pub(crate) fn fetcher() -> Result<Fetcher> {
     let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default());
     Ok(fetcher?)
 }
 
-/// The vault in a directory, as each process opens it.
+/// Opens the vault in a directory, as each process does.
 pub(crate) async fn open(directory: &Path, clock: Arc<dyn Clock>) -> Result<Vault> {
     open_with(directory, keys(), clock).await
 }
@@ -370,7 +370,7 @@ async fn open_with(directory: &Path, keys: Arc<LocalKeys>, clock: Arc<dyn Clock>
     Ok(vault)
 }
 
-/// The keys with which a vault begins.
+/// Returns the initial keys of a vault.
 fn keys() -> Arc<LocalKeys> {
     Arc::new(LocalKeys::new(KeyRing::new(Key::new(&KEY))))
 }
@@ -410,7 +410,7 @@ fn server(kit: Connections, airline: &Airline, had: &Arc<Had>) -> Result<Server>
     Ok(server.tool(Tool::new("pay", pay)).build()?)
 }
 
-/// The tool that all of this is for.
+/// The tool of the tests.
 async fn my_miles(ctx: Ctx, url: String, had: Arc<Had>) -> askback::Result<String> {
     let airline = ctx.connect("airline").scopes([SCOPE]).await?;
     let answer = airline.get(&url).await?;

@@ -1,4 +1,4 @@
-//! The authorization server that protects a server of ours, as the one at which persons sign in on pages.
+//! The authorization server for our server's tokens, used for sign-ins on the pages.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use lab::issuers::{Maker, Registered, Role};
@@ -11,7 +11,7 @@ use crate::{
 
 const RESOURCE: &str = "http://127.0.0.1:9/mcp";
 
-/// The claims of an ID token or a signed access token. Its signature is not looked at.
+/// Returns the claims of an ID token or a signed access token, without checking the signature.
 fn claims(token: &Value) -> Result<Value> {
     let token = token.as_str().ok_or("there is no token")?;
     let said = token.split('.').nth(1).ok_or("the token is not signed")?;
@@ -35,7 +35,7 @@ async fn persons_sign_in_on_pages() -> Result<()> {
         let person = browser.person(login).await?;
         let tokens = by_hand.tokens(&person, login, "openid").await?;
         assert_eq!(claims(&tokens["id_token"])?["sub"], login);
-        // The session is known again, and its age told where it must not be too old.
+        // The session is reused, and its age is in the token because of `max_age`.
         let wanted = [&[("scope", "openid"), ("max_age", "600")], CHALLENGE].concat();
         by_hand.ask(&person, &wanted).await?;
         let back = by_hand.back(&person).await?;
@@ -43,7 +43,7 @@ async fn persons_sign_in_on_pages() -> Result<()> {
         let again = claims(&again["id_token"])?;
         assert_eq!(again["sub"], login);
         assert!(again["auth_time"].is_u64(), "{again}");
-        // Who must sign in again is asked.
+        // With `prompt=login` the person is asked again.
         let wanted = [&[("scope", "openid"), ("prompt", "login")], CHALLENGE].concat();
         by_hand.ask(&person, &wanted).await?;
         assert_eq!(person.title().await?, "Sign-in");

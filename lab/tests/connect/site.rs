@@ -1,4 +1,4 @@
-//! A site with pages that are written for a test. Every path is also good to be sent back to.
+//! A site with prepared pages for a test. Every path can also be a redirect URI.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ pub(crate) struct Page {
     pub(crate) html: &'static str,
 }
 
-/// A site that is there until this is dropped.
+/// A site that is stopped on drop.
 pub(crate) struct Site {
     pub(crate) url: String,
     visits: Arc<Mutex<Vec<Visit>>>,
@@ -42,7 +42,7 @@ pub(crate) struct Visit {
 type Shared = (Arc<Mutex<Vec<Visit>>>, &'static [Page]);
 
 impl Page {
-    /// A page that is there, for everybody and in its place.
+    /// Creates a page at this path.
     pub(crate) const fn at(path: &'static str, html: &'static str) -> Self {
         Self {
             path,
@@ -52,7 +52,7 @@ impl Page {
         }
     }
 
-    /// The same with header fields.
+    /// Adds headers.
     pub(crate) const fn with(self, headers: &'static [(&'static str, &'static str)]) -> Self {
         Self { headers, ..self }
     }
@@ -75,7 +75,7 @@ impl Site {
         })
     }
 
-    /// All visits to a path, oldest first.
+    /// Returns all visits to a path, oldest first.
     pub(crate) fn visits(&self, path: &str) -> Vec<Visit> {
         let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
         let there = visits.iter().filter(|visit| visit.uri.path() == path);
@@ -84,7 +84,7 @@ impl Site {
 }
 
 impl Visit {
-    /// The query, by name.
+    /// Returns the query by name.
     pub(crate) fn query(&self) -> HashMap<String, String> {
         let query = self.uri.query().unwrap_or_default();
         let pairs = url::form_urlencoded::parse(query.as_bytes());

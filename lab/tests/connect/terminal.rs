@@ -1,4 +1,4 @@
-//! A terminal with a program on it, as a person sees it.
+//! A terminal with a running program, as a user sees it.
 
 use std::{
     fs::File,
@@ -21,22 +21,22 @@ use crate::Result;
 const ROWS: NonZero<u16> = NonZero::new(40).expect("it has rows");
 const COLUMNS: NonZero<u16> = NonZero::new(120).expect("it has columns");
 
-/// The row below a question that takes no keys yet.
+/// The line below a question that does not accept keys yet.
 const SETTLING: &str = "One moment…";
 
-/// The longest wait for what is to be shown.
+/// The time limit for text to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const CTRL_D: &str = "\x04";
 
-/// A terminal, whose program does not outlive it.
+/// A terminal, whose program is killed on drop.
 pub(crate) struct Terminal {
     child: Child,
     pty: Pty,
     output: mpsc::UnboundedReceiver<Vec<u8>>,
     screen: vt100::Parser,
-    /// All that the program wrote.
+    /// Everything that the program wrote.
     pub(crate) wrote: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl Terminal {
         let (sender, output) = mpsc::unbounded_channel();
         thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // The end of the program is an error of its terminal.
+            // Reading fails when the program exits.
             while let Ok(many @ 1..) = reading.read(&mut bytes) {
                 if sender.send(bytes[..many].to_vec()).is_err() {
                     return;
@@ -65,13 +65,13 @@ impl Terminal {
         })
     }
 
-    /// Waits until this is seen, and a question takes keys.
+    /// Waits until this text is visible, and a question accepts keys.
     pub(crate) async fn until(&mut self, seen: &str) -> Result<()> {
         self.until_is(seen, |contents| contents.contains(seen))
             .await
     }
 
-    /// Waits until nothing is below this.
+    /// Waits until this text is the last on the screen.
     pub(crate) async fn until_at_end(&mut self, seen: &str) -> Result<()> {
         let is_last = |contents: &str| contents.trim_end().ends_with(seen);
         self.until_is(seen, is_last).await
@@ -90,18 +90,18 @@ impl Terminal {
         Ok(self.pty.write_all(keys.as_bytes())?)
     }
 
-    /// Waits for the end of the program: its exit code.
+    /// Waits for the program to exit, and returns its exit code.
     pub(crate) async fn end(&mut self) -> Result<Option<i32>> {
         while self.take().await? {}
         Ok(self.child.wait()?.code())
     }
 
-    /// The text on the screen.
+    /// Returns the text on the screen.
     pub(crate) fn contents(&self) -> String {
         self.screen.screen().contents()
     }
 
-    /// Waits for what the program writes next; nothing comes after its end.
+    /// Waits for the program's next output; false after its end.
     async fn take(&mut self) -> Result<bool> {
         let bytes = timeout(PATIENCE, self.output.recv()).await;
         let bytes =
@@ -117,7 +117,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

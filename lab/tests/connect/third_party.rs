@@ -1,4 +1,4 @@
-//! The third party: a code for tokens, miles for a token, tokens that are renewed, copied and revoked.
+//! The third party: a code for tokens, miles for a token, and tokens that are renewed, copied and revoked.
 
 use lab::{
     airline::{Airline, SCOPE},
@@ -12,7 +12,7 @@ use crate::{
     by_hand::{ByHand, CHALLENGE},
 };
 
-/// Another scope than the one for miles.
+/// A scope that does not include miles.
 const SEATS: &str = "seats.read";
 
 async fn start(maker: Maker) -> Result<Option<(ByHand, Airline)>> {
@@ -42,8 +42,8 @@ fn token(grant: &str, error: Option<&str>) -> Event {
     }
 }
 
-/// Tokens are renewed, each refresh token once. Who uses one twice has a copy, and then all of its family
-/// are worth nothing.
+/// Tokens are renewed, and each refresh token is used once. A second use means that it was copied, and revokes all its
+/// tokens.
 async fn renews(maker: Maker) -> Result<()> {
     let Some(browser) = browser().await? else {
         return Ok(());
@@ -80,7 +80,7 @@ async fn renews(maker: Maker) -> Result<()> {
     ];
     assert_eq!(by_hand.issuer.log().await?, wanted);
 
-    // The airline has seen these tokens, and no others.
+    // The airline received exactly these tokens.
     let received = airline.received();
     let tokens = received.iter().filter_map(|it| it.get("authorization"));
     let tokens: Vec<_> = tokens.filter_map(|it| it.to_str().ok()).collect();
@@ -120,7 +120,7 @@ async fn revokes(maker: Maker) -> Result<()> {
     Ok(())
 }
 
-/// A client is refused that forgets what it must not, and so is one to which a person says no.
+/// A client that forgets a required parameter is refused, and so is one that the person refuses.
 async fn refuses(maker: Maker) -> Result<()> {
     let Some(browser) = browser().await? else {
         return Ok(());
@@ -142,7 +142,7 @@ async fn refuses(maker: Maker) -> Result<()> {
     let back = by_hand.back(&person).await?;
     assert_eq!(back.get("error").map(String::as_str), Some("access_denied"));
 
-    // Neither without a token, nor with one for something else.
+    // Refused without a token, and with one for another scope.
     let none = loopback::get(&airline.miles, &[]).await?;
     assert_eq!(
         (none.status, none.header("www-authenticate")),
@@ -152,7 +152,7 @@ async fn refuses(maker: Maker) -> Result<()> {
     let tokens = by_hand.tokens(&grace, "grace", SEATS).await?;
     assert_eq!(miles(&airline, &tokens).await?.status, 403);
 
-    // A code is good once.
+    // A code can be used once.
     let back = by_hand.back(&grace).await?;
     assert_eq!(by_hand.exchange(&back["code"]).await?.status, 400);
     Ok(())

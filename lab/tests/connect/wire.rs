@@ -1,4 +1,4 @@
-//! The wire between processes and a token endpoint: it stops a request, or the answer to one, until it is let go.
+//! The wire between processes and a token endpoint, which can hold back a request or a response.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,18 +22,18 @@ use url::form_urlencoded;
 
 use crate::{Result, scene::held};
 
-/// A place on the wire.
+/// Where a message is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The endpoint has not had the request.
+    /// Before the endpoint receives the request.
     Request,
-    /// The process has not had the answer.
+    /// Before the process receives the response.
     Answer,
 }
 
-/// A wire that lasts until it is dropped.
+/// A wire, closed on drop.
 pub(crate) struct Wire {
-    /// The end at which it takes requests.
+    /// The URL for the processes.
     pub(crate) url: String,
     state: Arc<Through>,
     stopped: mpsc::UnboundedReceiver<()>,
@@ -43,7 +43,7 @@ pub(crate) struct Wire {
 struct Through {
     endpoint: String,
     requests: AtomicUsize,
-    /// Where the next message stops.
+    /// Where to hold back the next message.
     stop: Mutex<Option<Place>>,
     stopped: mpsc::UnboundedSender<()>,
     go: Semaphore,
@@ -64,7 +64,7 @@ impl Wire {
         let routes = Router::new().route("/token", post(pass));
         let service = routes.with_state(Arc::clone(&state));
         let task = tokio::spawn(async move {
-            // It ends with its listener alone.
+            // It only ends with its listener.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self {
@@ -75,22 +75,22 @@ impl Wire {
         })
     }
 
-    /// How many requests there were.
+    /// Returns the number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.state.requests.load(Ordering::SeqCst)
     }
 
-    /// Stops the next message at this place.
+    /// Holds back the next message at this place.
     pub(crate) fn stop_next(&self, place: Place) {
         *held(&self.state.stop) = Some(place);
     }
 
-    /// Waits until a message has stopped.
+    /// Waits until a message is held back.
     pub(crate) async fn stopped(&mut self) -> Result<()> {
         Ok(self.stopped.recv().await.ok_or("the wire is gone")?)
     }
 
-    /// Lets a message go that has stopped.
+    /// Releases a message.
     pub(crate) fn go(&self) {
         self.state.go.add_permits(1);
     }
@@ -106,7 +106,7 @@ impl Through {
     async fn at(&self, place: Place) {
         let is_stop = held(&self.stop).take_if(|stop| *stop == place).is_some();
         if is_stop && self.stopped.send(()).is_ok() {
-            // Whoever is killed meanwhile has their message end here.
+            // If the process is killed in the meantime, its message ends here.
             let _ = self.go.acquire().await.map(|permit| permit.forget());
         }
     }
