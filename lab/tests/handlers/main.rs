@@ -1,11 +1,11 @@
-//! The handlers of the conformance server, in every revision and without the suite: what fails here
-//! is the handler, not the transport.
+//! Tests the conformance server's handlers in every revision without the suite, which separates handler bugs from
+//! transport bugs.
 
 use askback::testing::{self, Person};
 use lab::conformance::server::server;
 use serde_json::{Value, json};
 
-/// Calls a tool; it must come to the same in every revision that can ask, and say this.
+/// Calls a tool. The outcome must be the same in every revision that can ask, with this text.
 async fn check(tool: &str, arguments: Value, person: Person, keys: &[&str], text: &str) {
     let call = testing::call(server, tool, arguments).with(person);
     let report = call.in_every_revision().await;
