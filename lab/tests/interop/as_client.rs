@@ -15,13 +15,13 @@ use crate::{
     program::{ASKBACK, Program},
 };
 
-/// How long a client may take for everything.
+/// The time limit for a client.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a server may live on when its client has died.
+/// How long a server may run on after its client was killed.
 const GONE: Duration = Duration::from_secs(15);
 
-/// A client's report on a scenario, in a line.
+/// A client's report on a scenario, one per line.
 #[derive(Debug, Deserialize)]
 struct Line {
     scenario: String,
@@ -86,7 +86,7 @@ fn scenario_name(scenario: Scenario) -> &'static str {
     }
 }
 
-/// Whether everything that a scenario consists of went well.
+/// Whether all parts of a scenario passed.
 fn both<const N: usize>(
     seen: &mut BTreeMap<String, Result<(), String>>,
     names: [&str; N],
@@ -106,7 +106,7 @@ fn saved(seen: &mut BTreeMap<String, Result<(), String>>, file: &Path) -> Result
     }
 }
 
-/// Whether a client saw what is to be seen.
+/// Whether a client reported the expected result.
 fn judged(run: &Run, line: Line) -> Result<(), String> {
     let Line {
         scenario,
@@ -129,7 +129,7 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
         true => Ok(()),
         false => wrong(&format!("expected {questions} questions and {says:?}")),
     };
-    // No person is at these clients: they refuse at once, unless the machine is slow.
+    // These clients have no user: they refuse at once, unless the machine is slow.
     let refused = |questions, says| {
         let by_itself = "the client turned the question down by itself";
         expect(questions, by_itself).or_else(|_| expect(questions, says))
@@ -174,8 +174,8 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
         }
         "two" => expect(2, "Booked: Barcelona"),
         "decline" => refused(2, "declined"),
-        // The tool has an output schema, so that a result without a value is a failure: clients that
-        // check results refuse any other.
+        // The tool has an output schema, so a result without a value has to be an error: clients that check results
+        // reject any other.
         "no value" if seen["failed"] != true => wrong("expected a failure"),
         "no value" => refused(1, "declined"),
         "cancelled question" => refused(2, "cancel"),
@@ -189,12 +189,12 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
     }
 }
 
-/// Whether both hold the same; numbers are compared as such.
+/// Whether both are equal; numbers are compared by value.
 fn same(left: &Map<String, Value>, right: &Value) -> bool {
     same_value(&Value::Object(left.clone()), right)
 }
 
-/// Whether both are the same; numbers are compared as such.
+/// Whether both are equal; numbers are compared by value.
 pub(crate) fn same_value(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
@@ -215,7 +215,7 @@ pub(crate) fn same_value(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Kills the client while a question is open: its server ends with it, one over HTTP serves others.
+/// Kills the client while a question is open. A stdio server must exit, and an HTTP server must serve other clients.
 async fn crash(
     run: &Run,
     client: &Program,
@@ -255,7 +255,7 @@ async fn crash(
     }
 }
 
-/// Whether any process that serves has this word on its command line.
+/// Whether a running process has this word on its command line.
 async fn is_running(word: &str) -> Result<bool, String> {
     let processes = Program::new("ps").args(["-Ao", "args="]).run(LIMIT).await;
     let processes = processes.map_err(|error| error.to_string())?.stdout;

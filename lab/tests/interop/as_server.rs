@@ -1,5 +1,4 @@
-//! A peer as a server, under the command; where a command cannot be scripted, under the library's
-//! client.
+//! A peer as a server, called by the command, or by the library's client if the command cannot be scripted.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -14,13 +13,13 @@ use crate::{
     program::{ASKBACK, Ended, Program, Serving},
 };
 
-/// How long a command may take.
+/// The time limit for a command.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a model is made to say.
+/// The model's answer.
 const ADVICE: &str = "Take the train.";
 
-/// A server: how it is started, or where it is.
+/// A server: how to start it, or its URL.
 pub(crate) enum Server {
     Stdio(Program),
     Http(Serving),
@@ -59,7 +58,7 @@ async fn start(run: &Run, program: &Program, place: &Place) -> Result<Server> {
     ))
 }
 
-/// A scenario as one command line.
+/// Runs a scenario as one command line.
 async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) -> Result<()> {
     let which = match run.revision.facts().forms.multi_choice {
         true => "2025-11-25",
@@ -75,7 +74,7 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
         Scenario::Two | Scenario::Decline | Scenario::Cancel => command.args(["call", "two"]),
         Scenario::Sampling => command.args(["call", "sampling"]),
         Scenario::Roots => command.args(["call", "roots", "--roots"]).arg(&roots),
-        // A stream that can be taken up again is waited for; not here.
+        // By default the command waits for a resumable stream.
         Scenario::Crash => command.args(["call", "crash", "--timeout", "8"]),
         Scenario::Completion | Scenario::Progress | Scenario::Cancellation => {
             return Err("no command can be scripted to do that".into());
@@ -101,7 +100,7 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
     judge(run, scenario, &ended, &roots, which)
 }
 
-/// The answers file of a scenario.
+/// Returns the answers file of a scenario.
 fn script(scenario: Scenario, which: &str) -> Option<Value> {
     let rule = |message: &str, act: (&str, Value)| {
         let (act, value) = act;
@@ -123,7 +122,7 @@ fn script(scenario: Scenario, which: &str) -> Option<Value> {
     })
 }
 
-/// The form of `lab/interop/forms.json`, filled in.
+/// Returns the filled-in form of `lab/interop/forms.json`.
 fn filled(which: &str) -> Value {
     let mut filled = json!({
         "name": "Bo",
@@ -144,7 +143,7 @@ fn filled(which: &str) -> Value {
     filled
 }
 
-/// Whether a command came to what it should.
+/// Checks the outcome of a command.
 fn judge(run: &Run, scenario: Scenario, ended: &Ended, roots: &Path, which: &str) -> Result<()> {
     let wrong = |what: &str| {
         let Ended { code, stdout, .. } = ended;
@@ -157,7 +156,7 @@ fn judge(run: &Run, scenario: Scenario, ended: &Ended, roots: &Path, which: &str
         };
     if scenario.asks_a_person() && !has_forms(run.revision) {
         return match ended.code {
-            // 6: the question is told, and that nobody answered it.
+            // 6: the question is shown, and that it was not answered.
             Some(1 | 4 | 6) => Ok(()),
             _ => wrong("a person was asked"),
         };

@@ -1,4 +1,4 @@
-//! What peers do not do. Each line is checked: where it works after all, the line is wrong.
+//! Features that peers lack. Each entry is checked: if the feature works, the entry is wrong.
 
 use crate::plan::{Gap, Peer, Scenario, Side};
 

@@ -1,5 +1,5 @@
-//! The peers, installed into the user's cache: from npm with a Node that is new enough, from PyPI
-//! into virtual environments, and rmcp built by cargo.
+//! Installs the peers into the user's cache: from npm with a recent Node, from PyPI into virtual environments, and rmcp
+//! with cargo.
 
 use std::{
     fs,
@@ -15,24 +15,24 @@ use crate::{
     program::Program,
 };
 
-/// The packages from npm, pinned to the last byte.
+/// The npm packages, pinned by a lock file.
 const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
 const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
 
-/// The packages from PyPI, each list for an environment of its own.
+/// The PyPI packages, one virtual environment per list.
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 
-/// Where rmcp is built: beside what cargo builds, for it is no less large.
+/// rmcp's target directory. It is separate because it is just as large.
 const RMCP: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-rmcp");
 
-/// Where the programs for Node are run from.
+/// The folder from which the Node programs run.
 const PROGRAMS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-npm");
 
-/// Where the programs of the peers are.
+/// The folder of the peers' programs.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/interop");
 
-/// The installed packages. Those that are not there are left out, and named.
+/// The installed packages. Missing ones are reported and skipped.
 pub(crate) struct Installed {
     npm: Option<PathBuf>,
     python_2: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Installs what is not there yet.
+    /// Installs what is missing.
     pub(crate) fn install() -> Result<Self> {
         let mut left_out = Vec::new();
         let mut or_left_out = |installed: Result<Option<PathBuf>>, what: &str, needs: &str| {
@@ -73,7 +73,7 @@ impl Installed {
         })
     }
 
-    /// The program of a peer; nothing where it is not installed.
+    /// Returns the program of a peer; `None` if it is not installed.
     pub(crate) fn program(&self, peer: Peer, side: Side) -> Option<Program> {
         let name = match side {
             Side::Client => "client",
@@ -83,7 +83,7 @@ impl Installed {
         let python = |environment: &Option<PathBuf>, file: &str| {
             let python = environment.as_ref()?.join("bin/python");
             let program = Program::new(python).arg(Path::new(SOURCES).join("python").join(file));
-            // The sources are no place for what Python makes of them.
+            // Python must not write its cache into the sources.
             Some(program.env("PYTHONDONTWRITEBYTECODE", "1"))
         };
         match peer {
@@ -96,26 +96,26 @@ impl Installed {
         }
     }
 
-    /// Node, to be given a file.
+    /// Returns Node, to which a file is added.
     fn node(&self) -> Option<Program> {
         let npm = self.npm.as_ref()?;
         Some(Program::new(npm.join(install::NODE)))
     }
 
-    /// The program of a package from npm, by the file that starts it.
+    /// Returns the program of an npm package, by the file that starts it.
     pub(crate) fn package(&self, file: &str) -> Option<Program> {
         let modules = self.npm.as_ref()?.join("node_modules");
         Some(self.node()?.arg(modules.join(file)))
     }
 }
 
-/// Installs the packages of npm, and puts the programs that use them where they find them.
+/// Installs the npm packages, and copies the programs next to them.
 fn npm() -> Result<Option<PathBuf>> {
     let Some(directory) = install::npm("interop/npm", PACKAGE, LOCK)? else {
         return Ok(None);
     };
-    // Modules are looked for from where a program lies. The cache is no place for the programs: those
-    // of another checkout would take their place.
+    // Node looks for modules next to a program. The programs cannot be in the cache, because another checkout would
+    // overwrite them.
     let programs = Path::new(PROGRAMS);
     let _ = fs::remove_dir_all(programs);
     fs::create_dir_all(programs)?;

@@ -1,4 +1,4 @@
-//! What a client is told to do, and where.
+//! The jobs for clients, with their servers.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
     program::{ASKBACK, Program, SERVER, Serving},
 };
 
-/// What a model is made to say.
+/// The model's answer.
 pub(crate) const ADVICE: &str = "1, 2 and 3, for they leave early.";
 
 /// The servers of a run.
@@ -28,7 +28,7 @@ impl Servers {
         }
         let mut travel = travel(run, place).args(["--http", "127.0.0.1:0"]);
         let mut other = other(run);
-        // Nothing that is deprecated is served unless it is asked for.
+        // Deprecated transports are only served on request.
         if run.is_sse() {
             (travel, other) = (travel.arg("--sse"), other.arg("--sse"));
         }
@@ -41,7 +41,7 @@ impl Servers {
     }
 }
 
-/// Everything but the crash. `file` is what is to be written in the folder that is shown.
+/// Returns all jobs except the crash. `file` has to be written in the shared folder.
 pub(crate) fn all(run: &Run, servers: &Servers, place: &Place, file: &Path) -> Value {
     json!({"connections": [
         connection(run, servers, place, true, &travelling(run, place, file)),
@@ -49,14 +49,14 @@ pub(crate) fn all(run: &Run, servers: &Servers, place: &Place, file: &Path) -> V
     ]})
 }
 
-/// A client that dies over a question.
+/// Returns the job of a client that is killed during a question.
 pub(crate) fn deadly(run: &Run, servers: &Servers, place: &Place) -> Value {
     let mut scenario = call("crash", "find_best_flight", flight());
     scenario["die"] = true.into();
     json!({"connections": [connection(run, servers, place, true, &json!([scenario]))]})
 }
 
-/// The jobs at the agency.
+/// Returns the jobs at the agency.
 fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     let trip = || json!({"destination": "Barcelona", "depart": "2026-06-15"});
     let plan = json!({"destination": "Barcelona", "days": "3", "budget": "900"});
@@ -83,7 +83,7 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
         asking(book("cancelled question"), json!([wishes, refuse("cancel")])),
         sampling,
     ]);
-    // Over HTTP the agency saves nothing in the folders of its clients.
+    // Over HTTP the agency does not write to its clients' folders.
     if let (Transport::Stdio, Some(scenarios)) = (run.transport, scenarios.as_array_mut()) {
         let itinerary = json!({"file": file, "text": "Day 1: arrive."});
         scenarios.push(sharing("save_itinerary", itinerary, place));
@@ -91,7 +91,7 @@ fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     scenarios
 }
 
-/// A call at which the client shares its folder.
+/// Returns a call at which the client shares its folder.
 fn sharing(tool: &str, arguments: Value, place: &Place) -> Value {
     let root = format!("file://{}", place.path.join("roots").display());
     let mut call = call("roots", tool, arguments);
@@ -99,7 +99,7 @@ fn sharing(tool: &str, arguments: Value, place: &Place) -> Value {
     call
 }
 
-/// The jobs at the small server.
+/// Returns the jobs at the small server.
 fn telling(run: &Run, place: &Place) -> Value {
     let mut scenarios = json!([
         {"name": "progress", "do": "progress", "tool": "progress"},
@@ -124,9 +124,9 @@ fn flight() -> Value {
     json!({"destination": "Barcelona", "month": "june", "wishes": "early"})
 }
 
-/// The agency, with pages so short that a client has to ask for more.
+/// Returns the agency with short pages, so that clients have to request more.
 fn travel(run: &Run, place: &Place) -> Program {
-    // Clients do not hand on what is not on the command line.
+    // Some clients do not pass on environment variables.
     let program = Program::new("env")
         .arg(format!(
             "XDG_STATE_HOME={}",
@@ -174,7 +174,7 @@ fn connection(
     json!({"command": program.words(), "url": url, "sse": run.is_sse(), "scenarios": scenarios})
 }
 
-/// What the person would like, whose every field is of another kind.
+/// Returns the person's preferences, with a field of each kind.
 pub(crate) fn preferences() -> Value {
     json!({
         "name": "Tapas",
@@ -183,7 +183,7 @@ pub(crate) fn preferences() -> Value {
         "inspiration": "https://example.com/gaudi",
         "depart": "2026-06-15",
         "call_at": "2026-06-01T09:30:00Z",
-        // A whole number where any number may stand: some languages cannot tell them apart.
+        // An integer for a number field, because some languages cannot distinguish them.
         "budget": 120,
         "travellers": 3,
         "pets": true,
@@ -194,8 +194,7 @@ pub(crate) fn preferences() -> Value {
     })
 }
 
-/// The same in the words of a revision: where there is no choice of several, each option is asked
-/// with a yes or no.
+/// Returns the same for a revision: without multiple choice, each option is asked with a yes or no.
 fn asked_for(revision: Revision) -> Value {
     let mut preferences = preferences();
     if let (false, Value::Object(fields)) = (revision.facts().forms.multi_choice, &mut preferences)

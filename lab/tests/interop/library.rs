@@ -1,4 +1,4 @@
-//! What a command cannot be scripted to do, with the library's client.
+//! Scenarios that need the library's client, because the command cannot be scripted to do them.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use tokio::{sync::Notify, time::timeout};
 
 use crate::{Result, as_server::Server, plan::Run};
 
-/// How long any of these may take.
+/// The time limit for each of them.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Hears of progress.
+/// Receives progress.
 #[derive(Clone, Default)]
 struct Ear {
     heard: Arc<Mutex<Vec<f64>>>,
@@ -35,7 +35,6 @@ impl Ear {
     }
 }
 
-/// An argument of a prompt is completed.
 pub(crate) async fn completion(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let client = connect(run, server, Ear::default()).await?;
@@ -52,7 +51,7 @@ pub(crate) async fn completion(run: &Run, server: &Server) -> Result<()> {
     .await?
 }
 
-/// All that is told arrives.
+/// All notifications arrive.
 pub(crate) async fn progress(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let ear = Ear::default();
@@ -72,7 +71,7 @@ pub(crate) async fn progress(run: &Run, server: &Server) -> Result<()> {
     .await?
 }
 
-/// A call that is given up ends at the server, too.
+/// A cancelled call also ends at the server.
 pub(crate) async fn cancellation(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let ear = Ear::default();

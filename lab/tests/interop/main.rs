@@ -1,10 +1,9 @@
-//! Runs other implementations of the protocol against askback: each as a client of the travel agency,
-//! and each as a server under the command.
+//! Runs other implementations of the protocol against askback: each as a client of the travel agency, and each as a
+//! server that the command calls.
 //!
-//! What fails fails the test; what a peer does not do is listed with its reason in `gaps.rs`, and
-//! that list is checked, too. Where there is no npm or no Python, their peers are left out. Arguments
-//! choose runs by their titles:
-//! `cargo test -p lab --test interop -- python-2 "client http"` takes those with any of the words.
+//! A failure fails the test. Features that a peer lacks are listed in `gaps.rs` with a reason, and the list is checked,
+//! too. Without npm or Python, their peers are skipped. Arguments select runs by title: `cargo test -p lab --test
+//! interop -- python-2 "client http"` runs those that contain any of the words.
 
 mod as_client;
 mod as_server;
@@ -37,16 +36,16 @@ use self::{
     plan::{Outcome, Run, Scenario, Side},
 };
 
-/// The reason why something cannot be tried. A scenario that fails is no error.
+/// The error if a test cannot run. A failed scenario is not an error.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// The outcomes of the scenarios of a run.
 type Outcomes = BTreeMap<Scenario, Outcome>;
 
-/// The word that chooses the reference servers.
+/// The word that selects the reference servers.
 const PACKAGES: &str = "packages";
 
-/// How many runs are under way at the same time: each has a client and a server.
+/// The number of concurrent runs, each with a client and a server.
 const AT_ONCE: usize = 2;
 
 #[tokio::main]
@@ -62,10 +61,10 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs what the words choose; false where something did not pass.
+/// Runs what the words select. Returns false if anything failed.
 async fn run(words: &[String]) -> Result<bool> {
     let mut runs = Run::all();
-    // Other options are meant for the usual harness.
+    // Other options are for the usual test harness.
     if words.iter().any(|word| word == "--list") {
         runs.iter().for_each(|run| say(&run.to_string()));
         return Ok(true);
@@ -109,7 +108,7 @@ async fn run(words: &[String]) -> Result<bool> {
     Ok(failed == 0 && (!complete || document(&table::of(&results, &tried), blessed)?))
 }
 
-/// Whether the document tells of these results; where they are blessed, it does from now on.
+/// Whether the document has these results. With `blessed`, writes them.
 fn document(tables: &str, blessed: bool) -> Result<bool> {
     if blessed {
         table::write(tables)?;
@@ -123,7 +122,7 @@ fn document(tables: &str, blessed: bool) -> Result<bool> {
     Ok(written)
 }
 
-/// Runs all, some at the same time; tells of each as it ends.
+/// Runs everything, several at a time. Prints each result.
 async fn run_all(runs: Vec<Run>, installed: &Arc<Installed>) -> Result<BTreeMap<Run, Outcomes>> {
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut under_way = JoinSet::new();
@@ -148,7 +147,7 @@ async fn run_all(runs: Vec<Run>, installed: &Arc<Installed>) -> Result<BTreeMap<
     Ok(results)
 }
 
-/// Puts the reference servers under the command.
+/// Calls the reference servers with the command.
 async fn try_packages(installed: &Installed) -> Result<BTreeMap<&'static str, Tried>> {
     let place = Place::named(PACKAGES)?;
     let mut all = BTreeMap::new();
@@ -176,7 +175,7 @@ async fn try_packages(installed: &Installed) -> Result<BTreeMap<&'static str, Tr
     Ok(all)
 }
 
-/// A run, and what is known to be missing taken into account.
+/// Runs one run, and applies the known gaps.
 async fn attempt(run: &Run, installed: &Installed) -> Outcomes {
     let outcomes = match run.gap(GAPS, None) {
         Some(why) => Ok(all_are(&Outcome::Cannot(why))),
@@ -233,7 +232,7 @@ fn seconds(span: Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-/// A line for whoever ran this. Where nobody reads, nobody is told.
+/// Prints a line. A closed stdout is not an error.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

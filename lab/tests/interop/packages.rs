@@ -1,4 +1,4 @@
-//! The reference servers on npm, under the command.
+//! The reference servers on npm, called by the command.
 
 use std::{fs, time::Duration};
 
@@ -11,10 +11,10 @@ use crate::{
     program::{ASKBACK, Program},
 };
 
-/// How long a command may take.
+/// The time limit for a command.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A command line that a server is put under, and what it comes to.
+/// A command line for a server, and its expected outcome.
 struct Trial {
     title: &'static str,
     words: Vec<String>,
@@ -23,7 +23,7 @@ struct Trial {
     says: String,
 }
 
-/// A reference server: what it is called, what starts it, and what is tried.
+/// A reference server: its name, how to start it, and what to test.
 pub(crate) struct Package {
     pub(crate) name: &'static str,
     file: &'static str,
@@ -37,7 +37,7 @@ pub(crate) struct Tried {
     pub(crate) failed: Vec<String>,
 }
 
-/// All of them.
+/// Returns all packages.
 pub(crate) fn all(place: &Place) -> Vec<Package> {
     vec![everything(), filesystem(place), memory()]
 }
@@ -112,7 +112,7 @@ fn filesystem(place: &Place) -> Package {
         file: "@modelcontextprotocol/server-filesystem/dist/index.js",
         arguments: vec![folder.clone()],
         trials: vec![
-            // It asks at once where it may work.
+            // The server asks for the client's folders at once.
             trial("lists", "", "list_allowed_directories")
                 .with(words(&["list", "--all", "--json"])),
             trial("roots", "call list_allowed_directories", &folder)
@@ -175,7 +175,7 @@ impl Trial {
 }
 
 impl Package {
-    /// Tries everything; nothing where the package is not installed.
+    /// Runs all trials; `None` if the package is not installed.
     pub(crate) async fn run(&self, installed: &Installed, place: &Place) -> Result<Option<Tried>> {
         let Some(server) = installed.package(self.file) else {
             return Ok(None);
@@ -189,14 +189,14 @@ impl Package {
         };
         for (at, trial) in self.trials.iter().enumerate() {
             let answers = place.path.join(format!("answers-{at}.json"));
-            // Some ask of their own accord where they may work.
+            // Some servers ask for the client's folders unprompted.
             let mut script = trial.answers.clone();
             script["roots"] = json!(["roots"]);
             fs::write(&answers, script.to_string())?;
             let command = Program::new(ASKBACK)
                 .args(&trial.words)
                 .env("XDG_STATE_HOME", place.path.join("state"));
-            // A run that only looks is asked nothing.
+            // Read-only commands accept no answers.
             let command = match trial.words[0].as_str() {
                 "list" => command,
                 _ => command.arg("--answers").arg(&answers),

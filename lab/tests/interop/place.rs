@@ -1,4 +1,4 @@
-//! Where a run works, and leaves what was said for whoever looks into a failure.
+//! The directory of a run, which keeps the output for investigation.
 
 use std::{
     fs,
@@ -9,18 +9,17 @@ use crate::{Result, plan::Run, program::Ended};
 
 const PLACES: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop");
 
-/// A directory of a run's own.
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
 }
 
 impl Place {
-    /// An empty one, with a folder to show to servers.
+    /// Creates an empty directory, with a folder to share with servers.
     pub(crate) fn of(run: &Run) -> Result<Self> {
         Self::named(&run.to_string().replace(' ', "-"))
     }
 
-    /// The same, by a name.
+    /// The same, by name.
     pub(crate) fn named(name: &str) -> Result<Self> {
         let path = Path::new(PLACES).join(name);
         if path.exists() {
@@ -30,7 +29,7 @@ impl Place {
         Ok(Self { path })
     }
 
-    /// Keeps what a program said.
+    /// Stores a program's output.
     pub(crate) fn keep(&self, name: &str, ended: &Ended) -> Result<()> {
         let Ended {
             code,

@@ -1,4 +1,4 @@
-//! What is run: every peer, on either side, over every transport, in every revision both speak.
+//! The runs: every peer, on either side, over every transport, in every revision that both speak.
 
 use std::fmt;
 
@@ -25,11 +25,10 @@ pub(crate) enum Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Transport {
     Stdio,
-    /// In 2024-11-05 that is the older pair of a stream and a second address, where a peer has it.
+    /// In 2024-11-05 this is HTTP with SSE, if a peer supports it.
     Http,
 }
 
-/// A scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scenario {
     List,
@@ -46,7 +45,7 @@ pub(crate) enum Scenario {
     Crash,
 }
 
-/// One peer on one side over one transport in one revision: all scenarios.
+/// All scenarios of one peer on one side over one transport in one revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Run {
     pub(crate) peer: Peer,
@@ -55,26 +54,25 @@ pub(crate) struct Run {
     pub(crate) transport: Transport,
 }
 
-/// The outcome of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// The revision has no such thing, and both sides say so.
+    /// The revision does not have this feature, and both sides report that.
     Absent,
-    /// The peer does not do it, for this reason.
+    /// The peer does not support it, for this reason.
     Cannot(&'static str),
     Failed(String),
 }
 
-/// The gaps of a peer.
+/// The missing features of a peer.
 pub(crate) struct Gap {
     pub(crate) peer: Peer,
     pub(crate) side: Side,
-    /// Where absent: over any.
+    /// `None` means any transport.
     pub(crate) transport: Option<Transport>,
-    /// Where empty: in any.
+    /// Empty means any revision.
     pub(crate) revisions: &'static [Revision],
-    /// Where empty: nothing at all.
+    /// Empty means that nothing works.
     pub(crate) scenarios: &'static [Scenario],
     pub(crate) why: &'static str,
 }
@@ -89,7 +87,7 @@ impl Peer {
         Self::Rmcp,
     ];
 
-    /// The newest revision it speaks.
+    /// Returns the newest revision it speaks.
     pub(crate) fn newest(self) -> Revision {
         match self {
             Self::TypeScript2 | Self::Python2 | Self::FastMcp | Self::Rmcp => Revision::LATEST,
@@ -97,7 +95,7 @@ impl Peer {
         }
     }
 
-    /// Its name in the document.
+    /// Returns its name in the document.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TypeScript2 => "TypeScript, `@modelcontextprotocol/client` and `server` 2.4.0",
@@ -167,14 +165,14 @@ impl Scenario {
         }
     }
 
-    /// Whether it asks a person, for which the first revisions have no words.
+    /// Whether it asks the user, which the first revisions cannot do.
     pub(crate) fn asks_a_person(self) -> bool {
         matches!(self, Self::Form | Self::Two | Self::Decline | Self::Cancel)
     }
 }
 
 impl Run {
-    /// Every run there is; the slow peers first.
+    /// Returns every run, slow peers first.
     pub(crate) fn all() -> Vec<Self> {
         let mut runs = Vec::new();
         for peer in Peer::ALL.into_iter().rev() {
@@ -195,13 +193,13 @@ impl Run {
         runs
     }
 
-    /// The revision that askback is told to speak: none, where it is to find the newest by itself.
+    /// Returns the revision that askback has to speak; `None` if it should negotiate the newest.
     pub(crate) fn pinned(&self) -> Option<Revision> {
         (self.revision != self.peer.newest()).then_some(self.revision)
     }
 
-    /// Whether the older pair of a stream and a second address is meant. Some peers have no such
-    /// thing, and speak its revision over the newer transport.
+    /// Whether this uses HTTP with SSE. Some peers do not support that, and speak its revision over the newer
+    /// transport.
     pub(crate) fn is_sse(&self) -> bool {
         let has_it = !matches!(
             (self.peer, self.side),
@@ -210,7 +208,7 @@ impl Run {
         has_it && self.transport == Transport::Http && !self.revision.facts().http.streamable
     }
 
-    /// The known gaps; nothing works where `scenario` is none.
+    /// Returns the reason of a known gap; `scenario` is `None` to ask whether nothing works.
     pub(crate) fn gap(&self, gaps: &[Gap], scenario: Option<Scenario>) -> Option<&'static str> {
         let gap = gaps.iter().find(|gap| {
             gap.peer == self.peer

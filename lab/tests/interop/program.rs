@@ -1,4 +1,4 @@
-//! Programs: run to their end, or kept for as long as a value.
+//! Programs, run to completion or until dropped.
 
 use std::{ffi::OsStr, path::Path, process::Stdio, time::Duration};
 
@@ -11,17 +11,17 @@ use tokio::{
 
 use crate::Result;
 
-/// The command, and what clients call beside the travel agency.
+/// The command, and the second server for clients.
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_interop-server");
 
-/// How long a server may take to say where it is: some import half a library first.
+/// How long a server may take to print its URL. Some import large libraries first.
 const START: Duration = Duration::from_secs(30);
 
-/// The outcome of a program.
+/// The output of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// None where a signal ended it.
+    /// `None` if a signal killed it.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -34,7 +34,7 @@ pub(crate) struct Program {
     environment: Vec<(&'static str, String)>,
 }
 
-/// A server over HTTP, which does not outlive its value.
+/// A server over HTTP, killed on drop.
 pub(crate) struct Serving {
     _child: Box<Child>,
     pub(crate) url: String,
@@ -64,7 +64,7 @@ impl Program {
         self
     }
 
-    /// This program's command line at the end of another's, and its environment.
+    /// Appends this program's command line and environment to another's.
     pub(crate) fn behind(self, other: Self) -> Self {
         let mut environment = other.environment;
         environment.extend(self.environment);
@@ -74,12 +74,12 @@ impl Program {
         }
     }
 
-    /// The words of the command line.
+    /// Returns the words of the command line.
     pub(crate) fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Runs it to its end, which comes in time.
+    /// Runs it to completion, within the time limit.
     pub(crate) async fn run(&self, limit: Duration) -> Result<Ended> {
         let mut command = self.command();
         command
@@ -100,7 +100,7 @@ impl Program {
         })
     }
 
-    /// Starts a server that says where it is in a line, and waits for that line.
+    /// Starts a server that prints its URL to stdout, and waits for it.
     pub(crate) async fn serve(&self, log: &Path) -> Result<Serving> {
         let mut command = self.command();
         let log = std::fs::File::create(log)?;
@@ -112,7 +112,7 @@ impl Program {
             .await
     }
 
-    /// The same, for one that says it on its standard error.
+    /// The same for a server that prints it to stderr.
     pub(crate) async fn serve_on_stderr(&self) -> Result<Serving> {
         let mut command = self.command();
         command
@@ -168,13 +168,13 @@ impl Program {
 }
 
 impl Ended {
-    /// The last words of its standard error, for whoever looks into a failure.
+    /// Returns the last line of stderr, to explain a failure.
     pub(crate) fn last_words(&self) -> String {
         let lines: Vec<&str> = self.stderr.lines().map(str::trim_end).collect();
         lines[lines.len().saturating_sub(6)..].join(" / ")
     }
 
-    /// The standard output as JSON.
+    /// Returns stdout as JSON.
     pub(crate) fn json(&self) -> Result<Value> {
         serde_json::from_str(&self.stdout).map_err(|error| {
             let Self { code, stdout, .. } = self;

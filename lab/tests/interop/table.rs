@@ -1,4 +1,4 @@
-//! The tables of results in `docs/interop.md`.
+//! Writes the results in `docs/interop.md`.
 
 use std::{collections::BTreeMap, fs};
 
@@ -12,11 +12,10 @@ use crate::{
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/interop.md");
 
-/// The heading under which the tables stand, and nothing else.
+/// The heading of the section that contains only the tables.
 const HEADING: &str = "\n## Results\n";
 
-/// A table for each peer and side, and under it the reasons for what is missing; then what was tried
-/// with the reference servers.
+/// Formats a table for each peer and side, followed by the reasons for gaps, and the results of the reference servers.
 pub(crate) fn of(
     results: &BTreeMap<Run, Outcomes>,
     tried: &BTreeMap<&'static str, Tried>,
@@ -113,7 +112,7 @@ pub(crate) fn is_written(tables: &str) -> Result<bool> {
     Ok(text == with(&text, tables)?)
 }
 
-/// Puts the tables into the document.
+/// Writes the tables into the document.
 pub(crate) fn write(tables: &str) -> Result<()> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(fs::write(DOCUMENT, with(&text, tables)?)?)
