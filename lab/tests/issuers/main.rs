@@ -1,8 +1,7 @@
-//! The client and the server of askback with authorization servers that others wrote: oidc-provider
-//! from npm, and one made with Authlib from PyPI. Both are installed into the user's cache; where
-//! there is no npm or no Python, their tests are left out and say so.
+//! askback's client and server with authorization servers of others: oidc-provider from npm, and one made with Authlib
+//! from PyPI. Both are installed into the user's cache; without npm or Python, their tests are skipped with a note.
 //!
-//! Nobody is there to sign in: a browser of a few lines fills in the pages.
+//! There is no user: a minimal browser fills in the pages.
 
 mod pages;
 mod person;
@@ -18,7 +17,7 @@ use lab::issuers::install;
 
 use self::stage::{BY_HAND, Plan, Stage, User, call};
 
-/// The reason why something cannot be tried.
+/// The error if a test cannot run.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// Tokens that outlast a test.
@@ -27,7 +26,7 @@ const LONG: Plan = Plan {
     bound: false,
 };
 
-/// Tokens that end so soon that each request renews them.
+/// Tokens that expire so soon that each request renews them.
 const SHORT: Plan = Plan {
     seconds: 5,
     bound: false,
@@ -41,13 +40,13 @@ async fn authlib(plan: Plan) -> Result<Option<Stage>> {
     Stage::set("Authlib", install::authlib(), plan).await
 }
 
-/// The client that oidc-provider knows, with subjects that no other client has.
+/// Returns a client that is preregistered at oidc-provider, with pairwise subjects.
 fn by_hand() -> RegisteredClient {
     let secret = Secret::new(BY_HAND);
     RegisteredClient::new("by-hand").with_secret(secret)
 }
 
-/// A person signs in once, and every tool is told that it was them.
+/// A user signs in once, and every tool gets this user as the caller.
 async fn signs_in(stage: Option<Stage>) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let user = stage.user("alice");
@@ -63,17 +62,17 @@ async fn signs_in(stage: Option<Stage>) -> Result<()> {
         "{asked:?}"
     );
     assert!(!asked[0].contains("trips:write"), "{asked:?}");
-    // Another program of the same user finds what this one has kept.
+    // Another program of the same user finds the stored tokens.
     client.close().await;
     assert_eq!(call(&user.connect().await?, "whoami").await?, who);
     assert_eq!(user.person.asked().len(), 1);
-    // Somebody else is somebody else.
+    // Another user has another subject.
     let other = call(&stage.user("bob").connect().await?, "whoami").await?;
     assert_eq!(other.subject, "bob");
     Ok(())
 }
 
-/// Tokens are renewed without a person, each refresh token once.
+/// Tokens are renewed without the user, and each refresh token is used once.
 async fn refreshes(stage: Option<Stage>) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let user = stage.user("alice");
@@ -94,11 +93,11 @@ async fn refreshes(stage: Option<Stage>) -> Result<()> {
     }
     assert_eq!(seen.len(), 3, "the tokens are never renewed");
     assert_eq!(user.person.asked().len(), 1);
-    // One that was used is worth nothing any more.
+    // A used refresh token is invalid.
     is_worth_nothing(&stage, &user, &seen[0]).await
 }
 
-/// Once the access token among these has ended, the person is asked again: they cannot be renewed.
+/// After the access token has expired, the user is asked again, because these tokens cannot be renewed.
 async fn is_worth_nothing(stage: &Stage, user: &User, tokens: &Secret) -> Result<()> {
     let before = user.person.asked().len();
     let mut moments = tokio::time::interval(Duration::from_millis(200));
@@ -114,13 +113,13 @@ async fn is_worth_nothing(stage: &Stage, user: &User, tokens: &Secret) -> Result
     Err("the tokens are still good".into())
 }
 
-/// A tool that needs more is asked for once, with what was granted before.
+/// A tool that needs more scopes causes one request, which includes the granted ones.
 async fn steps_up(stage: Option<Stage>) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let user = stage.user("alice");
     let client = user.connect().await?;
     let who = call(&client, "whoami").await?;
-    // The client may have had to register anew: some issuers hold it to what it registered for.
+    // The client may have to register again, because some issuers only grant registered scopes.
     let more = call(&client, "book").await?;
     assert_eq!((&more.issuer, &more.subject), (&who.issuer, &who.subject));
     let asked = user.person.asked();
@@ -138,7 +137,7 @@ async fn steps_up(stage: Option<Stage>) -> Result<()> {
     Ok(())
 }
 
-/// Tokens are worth nothing after a sign-out, also to those who have a copy.
+/// After a sign-out, tokens are invalid, even copies of them.
 async fn signs_out(stage: Option<Stage>) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let user = stage.user("alice");
@@ -191,7 +190,7 @@ async fn oidc_provider_binds_tokens_to_keys() -> Result<()> {
         }
         assert_eq!(user.person.asked().len(), 2);
         client.close().await;
-        // The key is kept with the tokens.
+        // The key is stored with the tokens.
         assert_eq!(call(&user.connect().await?, "book").await?.subject, "alice");
         assert_eq!(user.person.asked().len(), 2);
     }
@@ -211,7 +210,7 @@ async fn oidc_provider_binds_tokens_where_a_client_wants_it() -> Result<()> {
     Ok(())
 }
 
-/// The same person has another name for each client that is told no more than it must be.
+/// With pairwise subjects, the same user has another name for each client.
 // Shows AR-01, AR-18, AZ25-03.
 #[tokio::test(flavor = "multi_thread")]
 async fn oidc_provider_knows_a_person_by_several_names() -> Result<()> {

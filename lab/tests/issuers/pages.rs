@@ -1,4 +1,4 @@
-//! The pages beside a server: a person signs in there, and connects an account.
+//! The pages next to a server, where a user signs in and connects an account.
 
 use askback_connect::{
     providers::{AccountSource, Providers, ThirdParty},
@@ -19,13 +19,13 @@ fn fetcher() -> Result<Fetcher> {
     Ok(fetcher?)
 }
 
-/// The tokens of a grant that can be renewed.
+/// Returns the tokens of a grant, which must be renewable.
 fn tokens(granted: &Grant) -> Result<(&Secret, &Secret)> {
     let refresh = granted.refresh.as_ref();
     Ok((&granted.secret, refresh.ok_or("there is no refresh token")?))
 }
 
-/// A person who signs in at the pages is the one whom access tokens of the same client name.
+/// A user who signs in at the pages is the one whom access tokens of the same client name.
 pub(crate) async fn signs_in(stage: Option<Stage>, client: RegisteredClient) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let fetcher = fetcher()?;
@@ -38,11 +38,11 @@ pub(crate) async fn signs_in(stage: Option<Stage>, client: RegisteredClient) -> 
         let who = call(&user.connect().await?, "whoami").await?;
         assert_eq!(person.principal.issuer.as_deref(), Some(&*who.issuer));
         assert_eq!(person.principal.subject, who.subject);
-        // A client of another sector has another name for the same person.
+        // A client with another sector gets another name for the same user.
         let public = call(&stage.user(login).connect().await?, "whoami").await?;
         assert_ne!(person.principal.subject, public.subject);
     }
-    // An answer signs in nobody whom it was not meant for.
+    // A response only signs in the user for whom it was requested.
     let (url, _) = sign_in.begin(ENDS_AT)?;
     let (_, other) = sign_in.begin(ENDS_AT)?;
     let redirected = browse(url.as_str(), "alice").await?;
@@ -51,7 +51,7 @@ pub(crate) async fn signs_in(stage: Option<Stage>, client: RegisteredClient) -> 
     Ok(())
 }
 
-/// An account is connected, its tokens are renewed, each refresh token once, and are given back.
+/// An account is connected, its tokens are renewed with each refresh token used once, and then revoked.
 pub(crate) async fn connects(stage: Option<Stage>, client: RegisteredClient) -> Result<()> {
     let Some(stage) = stage else { return Ok(()) };
     let fetcher = fetcher()?;
@@ -83,7 +83,7 @@ pub(crate) async fn connects(stage: Option<Stage>, client: RegisteredClient) -> 
     let renewed = renewed.map_err(|error| format!("it is not renewed: {error:?}"))?;
     let (other_access, second) = tokens(&renewed)?;
     assert!(first != second && access != other_access);
-    // Each is given back, also once more.
+    // Each token is revoked, and revoking it again is not an error.
     for _ in 0..2 {
         let revoked = providers.revoke(&account, second, TokenKind::Refresh).await;
         assert!(revoked.is_ok(), "{revoked:?}");

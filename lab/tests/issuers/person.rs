@@ -1,5 +1,4 @@
-//! A person with a browser: follows redirections, keeps cookies, and fills in the forms of an
-//! authorization server.
+//! A user with a browser that follows redirects, keeps cookies, and fills in the forms of an authorization server.
 
 use std::{
     collections::BTreeMap,
@@ -18,13 +17,13 @@ use url::Url;
 
 use crate::Result;
 
-/// Where the browser ends. Nobody listens there: it does not go there, but tells.
+/// The redirect URI. Nothing listens there: the browser stops and reports the URL.
 pub(crate) const ENDS_AT: &str = "http://127.0.0.1:49152/callback";
 
-/// The most pages on the way to an answer.
+/// The maximum number of pages before the redirect.
 const PAGES: usize = 12;
 
-/// Somebody who signs in whenever asked.
+/// A user who always signs in.
 #[derive(Clone)]
 pub(crate) struct Person {
     login: &'static str,
@@ -40,7 +39,7 @@ impl Person {
         }
     }
 
-    /// The scopes that they were asked to agree to so far, a list for each time.
+    /// Returns the scopes of each consent so far.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked
             .lock()
@@ -76,25 +75,25 @@ impl Redirect for Person {
     }
 }
 
-/// Has somebody sign in at an address with a new browser, until it is sent back; returns where.
+/// Signs in at an address with a new browser. Returns the final redirect.
 pub(crate) async fn browse(address: &str, login: &str) -> Result<String> {
     Browser::default().sign_in(address, login).await
 }
 
-/// A browser as far as these pages need one.
+/// A minimal browser.
 #[derive(Default)]
 struct Browser {
     cookies: BTreeMap<String, String>,
 }
 
-/// The answer of a server.
+/// A server's response.
 struct Page {
     location: Option<String>,
     body: String,
 }
 
 impl Browser {
-    /// Goes to an address and does what the pages want, until it is sent back.
+    /// Opens an address and fills in the pages until the final redirect.
     async fn sign_in(mut self, address: &str, login: &str) -> Result<String> {
         let mut at = Url::parse(address)?;
         let mut page = self.get(&at).await?;
@@ -158,7 +157,7 @@ impl Browser {
         })
     }
 
-    /// Keeps the cookies of a response, and gives where it leads.
+    /// Stores a response's cookies, and returns its redirect.
     fn read(&mut self, head: &str) -> Option<String> {
         let mut location = None;
         for (name, value) in head.lines().filter_map(|line| line.split_once(": ")) {
@@ -178,7 +177,7 @@ impl Browser {
     }
 }
 
-/// The value of an attribute of the first element that is written so.
+/// Returns an attribute of the first element that begins like this.
 fn attribute(body: &str, element: &str, name: &str) -> Option<String> {
     let (_, rest) = body.split_once(element)?;
     let (tag, _) = rest.split_once('>')?;

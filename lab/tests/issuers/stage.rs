@@ -1,4 +1,4 @@
-//! A server of ours that takes the tokens of one authorization server, and clients for it.
+//! Our server, which accepts tokens of one authorization server, and clients for it.
 
 use std::{
     io,
@@ -28,26 +28,26 @@ use tokio::net::TcpListener;
 
 use crate::{Result, person::Person};
 
-/// The secret of the client that is registered by hand.
+/// The secret of the preregistered client.
 pub(crate) const BY_HAND: &str = "a secret that was given by hand";
 
-/// The features that an authorization server is to use.
+/// The features of an authorization server in a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// How long its tokens last, in seconds.
+    /// The lifetime of its tokens, in seconds.
     pub(crate) seconds: u64,
-    /// Whether tokens are bound to keys, and proofs have nonces.
+    /// Whether tokens are bound to keys, and proofs need nonces.
     pub(crate) bound: bool,
 }
 
-/// An authorization server, and the server its tokens are for.
+/// An authorization server, and the server for its tokens.
 pub(crate) struct Stage {
     pub(crate) issuer: Issuer,
     /// The URL of the server.
     pub(crate) url: String,
 }
 
-/// Somebody who uses the server: a person, and what their programs keep.
+/// A user of the server, with the data that their programs store.
 pub(crate) struct User {
     pub(crate) person: Person,
     pub(crate) store: Arc<Watched>,
@@ -56,14 +56,14 @@ pub(crate) struct User {
     url: String,
 }
 
-/// A store that shows what is kept in it.
+/// A store with readable content.
 #[derive(Default)]
 pub(crate) struct Watched {
     store: MemoryCredentials,
     tokens: Mutex<Option<Secret>>,
 }
 
-/// The caller of a tool, as it was told: issuer, subject and client.
+/// The caller of a tool, as reported by the tool: issuer, subject and client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Principal {
     pub(crate) issuer: String,
@@ -72,7 +72,7 @@ pub(crate) struct Principal {
 }
 
 impl Stage {
-    /// Starts both; nothing where the authorization server is not installed, which is told.
+    /// Starts both servers; `None` with a note if the authorization server is not installed.
     pub(crate) async fn set(
         name: &str,
         installed: Result<Option<Command>>,
@@ -106,7 +106,7 @@ impl Stage {
         Ok(Some(Self { issuer, url }))
     }
 
-    /// A user who is new here. Tokens are bound to a key only where the plan says so.
+    /// Returns a new user. Tokens are only bound to a key if the plan says so.
     pub(crate) fn user(&self, login: &'static str) -> User {
         User {
             person: Person::new(login),
@@ -128,13 +128,13 @@ async fn whoami(ctx: Ctx) -> askback::Result<String> {
 }
 
 impl User {
-    /// The same with a client that was registered by hand.
+    /// Uses a preregistered client.
     pub(crate) fn with_client(mut self, client: RegisteredClient) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// The same, who wants tokens that are bound to a key.
+    /// Uses tokens that are bound to a key.
     pub(crate) fn with_bound_tokens(mut self) -> Self {
         self.bound = true;
         self
@@ -152,7 +152,7 @@ impl User {
         authorization
     }
 
-    /// Starts a program of the user, which knows what earlier ones have kept.
+    /// Starts a program of the user, with the data that earlier ones stored.
     pub(crate) async fn connect(&self) -> Result<Client, ClientError> {
         let http =
             Http::new(&self.url).map_err(|error| ClientError::Unreachable(error.to_string()))?;
@@ -161,13 +161,12 @@ impl User {
             .await
     }
 
-    /// Signs out.
     pub(crate) async fn sign_out(&self) -> Result<SignOut> {
         Ok(self.authorization().sign_out(&self.url).await?)
     }
 }
 
-/// Calls a tool, and gives who it was told it was called by.
+/// Calls a tool that returns its caller.
 pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principal> {
     let result = client.call_tool(tool, ()).await?;
     let text = result.text()?;
@@ -184,13 +183,13 @@ pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principa
 }
 
 impl Watched {
-    /// The record of the last sign-in or renewal.
+    /// Returns the record of the last sign-in or renewal.
     pub(crate) fn tokens(&self) -> Option<Secret> {
         let tokens = self.tokens.lock();
         tokens.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts back what was kept before, as somebody would who has copied it.
+    /// Restores older tokens, as a thief would use a copy.
     pub(crate) async fn put_back(&self, url: &str, tokens: &Secret) -> Result<()> {
         Ok(self
             .save(&CredentialKey::Tokens(url.to_owned()), tokens)
