@@ -1,7 +1,7 @@
-//! What a server really holds in memory for its clients: each byte that is allocated and not freed
-//! is counted, and compared with what the server says it keeps.
+//! The memory that a server uses for its clients: all allocated bytes are counted, and compared with the server's own
+//! estimate.
 //!
-//! It is one test, because everything in the process is counted together.
+//! This is a single test, because the bytes of the whole process are counted.
 
 use std::{alloc::System, net::SocketAddr, time::Duration};
 
@@ -17,17 +17,16 @@ use tokio::{
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How much the server may keep.
+/// The server's limit.
 const MOST: usize = 16 << 20;
 
-/// What a connection may hold beside what is kept for its client: what hyper reads into, and what
-/// its task needs.
+/// The memory of a connection in addition to its client's data: hyper's buffers, and its task.
 const CONNECTION: usize = 40 << 10;
 
-/// The bytes that may change by themselves: tables that grow, and do not shrink.
+/// The bytes that may vary: tables grow, but do not shrink.
 const STRAY: usize = 1 << 20;
 
-/// How many bytes are allocated now.
+/// Returns the currently allocated bytes.
 fn live() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -65,7 +64,7 @@ async fn says() -> Result<String> {
     Ok("x".repeat(6_000_000))
 }
 
-/// One connection of a client, which says no more than it is told to.
+/// A client's connection for raw bytes.
 struct Connection(TcpStream);
 
 impl Connection {
@@ -76,11 +75,11 @@ impl Connection {
     }
 
     async fn send(&mut self, bytes: &[u8]) {
-        // A client that is refused early need not take all.
+        // A client that is refused early need not read everything.
         let _ = self.0.write_all(bytes).await;
     }
 
-    /// Reads until this comes, or the end.
+    /// Reads up to this text, or to the end.
     async fn until(&mut self, end: &str) -> String {
         let mut read = Vec::new();
         let reading = async {
@@ -97,9 +96,9 @@ impl Connection {
     }
 }
 
-/// A request that is sent often: writing its message takes longer than serving it.
+/// A prepared request, because formatting it takes longer than serving it.
 struct Post {
-    /// The headers outside of sessions.
+    /// The headers for requests without a session.
     headers: String,
     body: String,
 }
@@ -167,7 +166,7 @@ fn stateless(method: &str, mut params: Value) -> Value {
     call(method, params)
 }
 
-/// Opens a session on a connection of its own, and gives its id, if there is room for one.
+/// Opens a session on a new connection. Returns its id, or `None` if there is no room.
 async fn session(addr: SocketAddr, initialize: &Post) -> Option<String> {
     let mut connection = Connection::open(addr).await;
     connection.send(&initialize.alone()).await;
@@ -176,7 +175,7 @@ async fn session(addr: SocketAddr, initialize: &Post) -> Option<String> {
     Some(id.split("\r\n").next()?.to_owned())
 }
 
-/// A session of a client that may be asked, if there is room for one.
+/// Opens a session of a client that can be asked, if there is room.
 async fn asked_session(addr: SocketAddr) -> Option<String> {
     let session = session(addr, &Post::new(&initialize(guest()))).await?;
     let mut connection = Connection::open(addr).await;
@@ -187,31 +186,31 @@ async fn asked_session(addr: SocketAddr) -> Option<String> {
     Some(session)
 }
 
-/// The kinds of what is held for a client.
+/// The kinds of memory used for a client.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Sessions,
     TalkativeSessions,
-    /// Questions to a client that has not said that it is initialized, which wait until it does.
+    /// Questions for a client that has not sent `initialized`, which wait for that.
     WithheldQuestions,
     OpenQuestions,
     LargeArguments,
-    /// Calls whose question repeats their arguments, as `Delete {path}?` does.
+    /// Calls whose question repeats their arguments, such as `Delete {path}?`.
     SuspendedCalls,
     Tasks,
     Results,
     Bodies,
     ListensAfterLargeRequests,
     LargeFilters,
-    /// Connections that stay open after a large request was answered.
+    /// Connections that stay open after the response to a large request.
     IdleAfterLargeRequests,
-    /// Answers, of which a client reads the head.
+    /// Responses that a client only reads the head of.
     UnreadAnswers,
     UnreadAnswersOfSessions,
 }
 
 impl Kind {
-    /// Whether it is tried more often than there is room for.
+    /// Whether there are more attempts than there is room for.
     fn is_large(self) -> bool {
         matches!(
             self,
@@ -241,7 +240,7 @@ impl Kind {
         }
     }
 
-    /// The request that is sent each time.
+    /// Returns the request to send each time.
     fn post(self) -> Post {
         let text = || "x".repeat(100_000);
         let message = match self {
@@ -356,8 +355,8 @@ impl Kind {
     }
 }
 
-/// Waits until the server has read all that was sent, and freed what it needs no more: in a process
-/// of one thread, what is held does not change then.
+/// Waits until the server has read everything and freed what it no longer needs. In a single-threaded process, the
+/// memory then does not change.
 async fn settle() {
     let (mut before, mut same) = (live(), 0);
     while same < 20 {
@@ -371,7 +370,7 @@ async fn settle() {
 async fn assert_bounded(kind: Kind) {
     let mut limits = Limits::default();
     limits.server.kept_bytes = MOST;
-    // A client that is told nothing need not wait to see that the call goes on.
+    // A client without notifications need not wait to see that the call is running.
     limits.http.undecided = Duration::from_millis(1);
     let task = TaskSupport::Optional;
     let server = Server::new("memory", "1")
@@ -401,13 +400,13 @@ async fn assert_bounded(kind: Kind) {
     settle().await;
     let (held, kept) = (live() - before, server.kept_bytes());
     assert!(kept <= MOST, "{kind:?}: {kept}");
-    // The number that the server gives may be a little too small, or far too large.
+    // The server's estimate may be slightly too low, or far too high.
     let allowed = kept + kept / 4 + open.len() * CONNECTION + STRAY;
     assert!(
         held <= allowed,
         "{kind:?}: {held} bytes are held, and {kept} said to be"
     );
-    // Else nothing was measured.
+    // Otherwise the test has measured nothing.
     assert!(!kind.is_large() || kept > MOST / 2, "{kind:?}: {kept}");
     drop(open);
     serving.abort();
