@@ -1,18 +1,18 @@
-//! Rust files as far as the rules look at them: without comments, without tests.
+//! Prepares Rust files for the rules: without comments and tests.
 
-/// The code of a file before its tests, each comment replaced by nothing. Lines stay lines.
+/// Returns the code before a file's tests, with comments removed. Line numbers stay the same.
 pub(crate) fn code(text: &str) -> String {
     let code = strip(text, true);
     let tests = code.find("#[cfg(test)]\nmod tests {");
     code[..tests.unwrap_or(code.len())].to_owned()
 }
 
-/// The same with what stands inside string literals taken out.
+/// The same without the content of string literals.
 pub(crate) fn words(text: &str) -> String {
     strip(&code(text), false)
 }
 
-/// Takes out comments and, unless they are kept, the insides of strings.
+/// Removes comments and, unless `keep_strings`, the content of strings.
 fn strip(text: &str, keep_strings: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -56,7 +56,7 @@ fn token(text: &str) -> Token {
     } else if let Some(inside) = text.strip_prefix('\'') {
         (Kind::Other, 1 + character(inside))
     } else if text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-        // A whole word, so that the `r` of `for` starts no raw string.
+        // A whole word, so that the `r` of `for` does not begin a raw string.
         let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_'));
         (Kind::Other, end.unwrap_or(text.len()))
     } else {
@@ -82,7 +82,7 @@ fn raw_string(text: &str) -> Option<usize> {
     )
 }
 
-/// The rest of a character literal, or nothing after the tick of a lifetime.
+/// Returns the length of the rest of a character literal, or zero after the tick of a lifetime.
 fn character(inside: &str) -> usize {
     let closed = inside.chars().nth(1) == Some('\'');
     if inside.starts_with('\\') || closed {
@@ -92,7 +92,7 @@ fn character(inside: &str) -> usize {
     }
 }
 
-/// The length up to and with the quote that is not escaped.
+/// Returns the length up to and including the first unescaped quote.
 fn until_quote(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

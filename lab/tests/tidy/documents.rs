@@ -1,4 +1,4 @@
-//! What the documents promise: that what they name is there, and that they can be found.
+//! Checks documents: everything they name must exist, and they must be linked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ const MANIFEST: &str = "crates/askback/Cargo.toml";
 const TUTORIAL: &str = "docs/guide/tutorial.md";
 const TUTORIAL_PROGRAM: &str = "lab/tests/tutorial/main.rs";
 
-/// Links in Markdown files, other than to the web, that lead nowhere.
+/// Finds broken links in Markdown files, except links to the web.
 fn links(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".md")) {
@@ -31,9 +31,9 @@ fn links(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Paths in backticks that are none. A path is what begins like one of the project or ends like a file of its kinds.
-/// Below a heading that names a folder, the first cell of a row is a path in that folder. Elsewhere the end of a path
-/// stands for it.
+/// Finds paths in backticks that do not exist. A path begins like a path of the project, or ends with one of its file
+/// extensions. Below a heading with a folder, the first cell of a row is a path in that folder. Elsewhere, the end of a
+/// path is enough.
 fn paths(tree: &Tree, document: &str) -> Vec<Problem> {
     let text = tree.get(document).unwrap_or_default();
     let tops: Vec<&str> = tree
@@ -74,7 +74,7 @@ fn paths(tree: &Tree, document: &str) -> Vec<Problem> {
     problems
 }
 
-/// Pages of the guide that its index does not link to.
+/// Finds pages of the guide that its index does not link to.
 fn unlinked(tree: &Tree) -> Vec<Problem> {
     let index = format!("{GUIDE}README.md");
     let linked: Vec<String> = targets(tree.get(&index).unwrap_or_default())
@@ -88,13 +88,12 @@ fn unlinked(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// Features of `askback` that the page on them leaves out or makes up, and those whose row is wrong about
-/// the default or about what the feature implies.
+/// Finds features of `askback` that their page omits or invents, and rows with wrong defaults or implied features.
 fn features(tree: &Tree) -> Vec<Problem> {
     let manifest = tree.get(MANIFEST).unwrap_or_default();
     let section = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
-    // Each feature, with the features it implies; a dependency is none.
+    // Each feature with the features it implies, without dependencies.
     let mut declared: BTreeMap<&str, BTreeSet<&str>> = section
         .split(']')
         .filter_map(|feature| feature.split_once(" = ["))
@@ -134,7 +133,7 @@ fn features(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Pages that name another Rust than the manifest.
+/// Finds pages with another Rust version than the manifest.
 fn rust_versions(tree: &Tree) -> Vec<Problem> {
     let manifest = tree.get("Cargo.toml").unwrap_or_default();
     let version = manifest.split("rust-version = \"").nth(1);
@@ -147,7 +146,7 @@ fn rust_versions(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// Parts of the tutorial's program, which is compiled and tested, that the page shows in other words.
+/// Finds parts of the tested tutorial program that the page shows differently.
 fn tutorial(tree: &Tree) -> Vec<Problem> {
     let page = tree.get(TUTORIAL).unwrap_or_default();
     let program = tree.get(TUTORIAL_PROGRAM).unwrap_or_default();
@@ -170,7 +169,7 @@ fn tutorial(tree: &Tree) -> Vec<Problem> {
 
 const MISTAKES: &str = "docs/guide/mistakes.md";
 
-/// Messages on the page of mistakes that the test beside them does not have.
+/// Finds messages on the page of mistakes that the linked test does not have.
 fn mistakes(tree: &Tree) -> Vec<Problem> {
     let page = tree.get(MISTAKES).unwrap_or_default();
     let rows = prose(page).filter(|line| line.starts_with("| ")).skip(1);
@@ -193,13 +192,13 @@ fn mistakes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// A text without its line breaks and escapes, as strings in Rust are read.
+/// Removes line breaks and escapes from a text, as in Rust's string literals.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace("\\ ", "").replace('\\', "")
 }
 
-/// Fuzz targets that the manifest or the page on fuzzing leaves out.
+/// Finds fuzz targets that the manifest or the page on fuzzing omits.
 fn fuzz_targets(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, _) in tree.files() {
@@ -219,7 +218,7 @@ fn fuzz_targets(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The targets of the links in a Markdown text, code blocks left out.
+/// Returns the targets of the links in a Markdown text, except in code blocks.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| {
         line.split("](")
@@ -228,7 +227,7 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines of a Markdown text that are not in a code block.
+/// Returns the lines of a Markdown text outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     text.lines().filter(move |line| {
@@ -238,7 +237,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a relative link in a file leads.
+/// Resolves a relative link in a file.
 fn resolve(from: &str, link: &str) -> String {
     let mut names: Vec<&str> = from.split('/').collect();
     names.pop();
@@ -254,7 +253,7 @@ fn resolve(from: &str, link: &str) -> String {
     names.join("/")
 }
 
-/// Whether a heading of the text has this anchor, as common renderers make them.
+/// Whether the text has a heading with this anchor, as common renderers create them.
 fn has_heading(text: Option<&str>, anchor: &str) -> bool {
     prose(text.unwrap_or_default())
         .filter(|line| line.starts_with('#'))

@@ -1,4 +1,4 @@
-//! The features of askback: that each is known wherever features are listed, and adds something.
+//! Checks the features of askback: each must be in all lists of features, and must add something.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,24 @@ use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const MANIFEST: &str = "crates/askback/Cargo.toml";
 
-/// The rows that say what each feature adds.
+/// The rows with the items that each feature adds.
 const ROWS: &str = "lab/features/src/lib.rs";
 
-/// The same features, for the package with the rows.
+/// The features of the package with the rows.
 const MIRROR: &str = "lab/features/Cargo.toml";
 
 /// The script that builds each feature alone.
 const SCRIPT: &str = "test";
 
-/// Features that add no item, with what they build instead.
+/// Features that add no item, with what they enable instead.
 const WITHOUT_ITEM: &[(&str, &str)] = &[
-    // Its errors are converted.
+    // Converts errors.
     ("anyhow", "dep:anyhow"),
-    // Schemas are checked by it.
+    // Checks schemas.
     ("json-schema", "dep:jsonschema"),
-    // Patterns are checked by what the core then has.
+    // Checks patterns in the core.
     ("pattern", "askback-core/pattern"),
-    // SQLite itself.
+    // Builds SQLite.
     ("sqlite-bundled", "askback-sql/sqlite-bundled"),
 ];
 
@@ -72,7 +72,7 @@ fn unlisted(tree: &Tree, without_item: &[(&str, &str)]) -> Vec<Problem> {
     problems
 }
 
-/// The features of a manifest, without the default, and what each enables.
+/// Returns the features of a manifest, without the default, and what each enables.
 fn features(manifest: &str) -> Vec<(&str, &str)> {
     let section = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();

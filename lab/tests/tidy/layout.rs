@@ -1,14 +1,14 @@
-//! No Rust file is forgotten.
+//! Checks that every Rust file is part of a crate.
 
 use std::collections::BTreeSet;
 
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
-/// Rust files that no `mod` leads to, in sources and tests alike.
+/// Finds Rust files that no `mod` refers to, in sources and tests.
 fn forgotten(tree: &Tree) -> Vec<Problem> {
     let rust = |path: &str| {
         let cargo_finds_it = path.contains("/examples/") || path.contains("/fuzz_targets/");
-        // Read by trybuild, one by one.
+        // trybuild reads these one by one.
         let compiled_by_a_test = path.contains("/compile_fail/");
         path.ends_with(".rs") && !cargo_finds_it && !compiled_by_a_test
     };
@@ -50,7 +50,7 @@ fn forgotten(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// `tests/name/main.rs`, the only kind of integration test, one binary a package; and so with
+/// Whether this is `tests/name/main.rs`, the only kind of integration test, with one binary per package, or the same in
 /// `benches`.
 fn is_test_root(path: &str) -> bool {
     let mut names = path.rsplit('/');
@@ -58,7 +58,7 @@ fn is_test_root(path: &str) -> bool {
     is_main && matches!(names.nth(1), Some("benches" | "tests"))
 }
 
-/// The directory in which a file's modules stand.
+/// Returns the directory of a file's modules.
 fn home(path: &str) -> &str {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let is_top = ["/lib.rs", "/main.rs", "/mod.rs"]
@@ -71,7 +71,7 @@ fn home(path: &str) -> &str {
     }
 }
 
-/// The modules a file declares without a body. Tests count: a file may belong to them alone.
+/// Returns the modules that a file declares without a body, including test modules.
 fn declared(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let (before, module) = line.split_once("mod ")?;

@@ -1,4 +1,4 @@
-//! The limits: that each bounds something, stands in the guide with its default, and is called by its name.
+//! Checks the limits: each must be used, be in the guide with its default, and be named correctly.
 
 use askback_core::limits::Limits;
 
@@ -8,7 +8,7 @@ const PAGE: &str = "docs/guide/limits.md";
 const DEFINED: &str = "crates/askback-core/src/limits/";
 const TIDY: &str = "lab/tests/tidy/";
 
-/// Limits that no code looks at. `limits` is what `Debug` prints of them, a group or a field a line.
+/// Finds unused limits. `limits` is their `Debug` output, with a group or a field per line.
 fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
     let code: Vec<String> = tree
         .sources()
@@ -20,7 +20,7 @@ fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
             !code[at + read.len()..].starts_with(|c: char| c.is_alphanumeric() || "_(".contains(c))
         })
     };
-    // Some code is given only the group it needs.
+    // Some code only gets the group it needs.
     let is_used = |limit: &Limit<'_>| {
         let (whole, alone) = (format!(".{}", limit.path()), format!(".{}", limit.name));
         code.iter().any(|code| {
@@ -34,7 +34,7 @@ fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
         .collect()
 }
 
-/// Rows of the guide's table that are missing or wrong.
+/// Finds missing or wrong rows in the guide's table.
 fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
     let page = tree.get(PAGE).unwrap_or_default();
     let mut rows: Vec<&str> = page
@@ -58,8 +58,8 @@ fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
     problems
 }
 
-/// Limits that a page, a comment or a message names and that there are not. A name has its group,
-/// as in `limits.wire.request`; where code names one, the compiler knows it.
+/// Finds limits in pages, comments and messages that do not exist. A name includes its group, as in
+/// `limits.wire.request`. In code, the compiler checks them.
 fn named(tree: &Tree, limits: &str) -> Vec<Problem> {
     let limits = fields(limits);
     let is_there = |group: &str, name: &str| {
@@ -95,7 +95,7 @@ struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// As one reaches it from `Limits`: `wire.message_bytes`.
+    /// Returns the path from `Limits`: `wire.message_bytes`.
     fn path(&self) -> String {
         format!("{}.{}", self.group, self.name)
     }
@@ -121,7 +121,7 @@ fn fields(limits: &str) -> Vec<Limit<'_>> {
     fields
 }
 
-/// A value as a person writes it.
+/// Formats a value as in the guide.
 fn written(name: &str, value: &str) -> String {
     if name.ends_with("bytes") {
         return units(
@@ -143,7 +143,7 @@ fn written(name: &str, value: &str) -> String {
     }
 }
 
-/// A number in the greatest unit in which it is whole.
+/// Formats a number in the largest unit in which it is an integer.
 fn units(value: &str, units: &[(&str, u64)]) -> String {
     let number: u64 = value.parse().expect("a whole number");
     let fits = |(_, size): &&(&str, u64)| number.is_multiple_of(*size);

@@ -1,20 +1,20 @@
-//! Lists that are written down in several places: each place has the same entries.
+//! Checks lists that are repeated in several places: each place must have the same entries.
 
 use std::collections::BTreeSet;
 
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
-/// A place of a list: the file, the texts before and after the list, and the entries between the two.
+/// A place of a list: the file, the texts before and after the list, and a function that returns the entries.
 type Place<'a> = (&'a str, &'a str, &'a str, fn(&str) -> Vec<&str>);
 
-/// Up to the end of the file.
+/// The end of the file.
 const END: &str = "\0";
 
 const RULES: &str = "crates/askback-check/src/rules.rs";
 
-/// The places of each list, first the code.
+/// The places of each list, the code first.
 const LISTS: [&[Place<'_>]; 6] = [
-    // The members of a server in an `mcp.json`.
+    // The members of a server in `mcp.json`.
     &[
         (
             "crates/askback-cli/src/servers/document.rs",
@@ -29,7 +29,7 @@ const LISTS: [&[Place<'_>]; 6] = [
             first_cells,
         ),
     ],
-    // The formats of texts in forms.
+    // The formats of form texts.
     &[
         (
             "crates/askback-core/src/forms/format.rs",
@@ -98,7 +98,7 @@ const LISTS: [&[Place<'_>]; 6] = [
             first_cells,
         ),
     ],
-    // The third parties that are known.
+    // The presets for third parties.
     &[
         (
             "crates/askback-connect/src/providers/presets.toml",
@@ -119,7 +119,7 @@ const LISTS: [&[Place<'_>]; 6] = [
             in_backticks,
         ),
     ],
-    // The rules of `check` that are no requirements of the specification.
+    // The rules of `check` that are not requirements of the specification.
     &[
         (RULES, "\nrules! {", "\n}", own_rules),
         (
@@ -131,7 +131,7 @@ const LISTS: [&[Place<'_>]; 6] = [
     ],
 ];
 
-/// Entries that a place has and the first place does not, or the reverse.
+/// Finds entries that are only in the first place, or only in this one.
 fn differences(tree: &Tree, list: &[Place<'_>]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut first: Option<(&str, BTreeSet<&str>)> = None;
@@ -163,19 +163,19 @@ fn in_backticks(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// The texts between each of these and the next of those.
+/// Returns the texts between each `before` and the next `after`.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
     let rests = text.split(before).skip(1);
     rests.filter_map(|rest| rest.split(after).next()).collect()
 }
 
-/// The names in backticks in the first cells of a table.
+/// Returns the names in backticks in the first cells of a table.
 fn first_cells(table: &str) -> Vec<&str> {
     let cells = table.lines().filter_map(|row| row.split('|').nth(1));
     cells.flat_map(in_backticks).collect()
 }
 
-/// The numbers with which lines and rows begin.
+/// Returns the numbers at the start of lines and rows.
 fn first_numbers(text: &str) -> Vec<&str> {
     let begins = text.lines().filter_map(|line| {
         let line = line.strip_prefix("| ").unwrap_or(line);
@@ -184,14 +184,14 @@ fn first_numbers(text: &str) -> Vec<&str> {
     begins.filter(|begin| begin.parse::<u8>().is_ok()).collect()
 }
 
-/// The tables of a TOML file that are in no other table.
+/// Returns the top-level tables of a TOML file.
 fn tables(text: &str) -> Vec<&str> {
     let headings = text.lines().filter_map(|line| line.strip_prefix('['));
     let names = headings.filter_map(|heading| heading.strip_suffix(']'));
     names.filter(|name| !name.contains('.')).collect()
 }
 
-/// The ids of rules in small letters.
+/// Returns the ids of rules in lower case.
 fn own_rules(rules: &str) -> Vec<&str> {
     const LEVELS: [&str; 3] = [" Must ", " Should ", " Lint "];
     let texts: Vec<&str> = rules.split('"').collect();
@@ -204,7 +204,7 @@ fn own_rules(rules: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Rules of `check` that no code judges: they would always be reported as not tried.
+/// Finds rules of `check` that no code evaluates, which would always be reported as not tested.
 fn unjudged(tree: &Tree) -> Vec<Problem> {
     const JUDGES: [&str; 3] = ["listed.rs", "trials/", "steps/"];
     let rules = tree.get(RULES).unwrap_or_default();

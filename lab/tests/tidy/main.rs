@@ -1,8 +1,8 @@
-//! The structure of the project: what must hold for the whole of it and no compiler checks.
+//! Checks of the project's structure that no compiler makes.
 //!
-//! Each rule is a function from a [`Tree`](tree::Tree) of files (or what cargo says of the
-//! packages) to a list of problems. It is run over the project, where it must find none, and over
-//! a bad sample, where it must find what is wrong: a rule that cannot fail checks nothing.
+//! Each rule is a function from a [`Tree`](tree::Tree) of files (or cargo's metadata) to a list of problems. Each rule
+//! must find no problems in the project, and must find the mistakes in a bad sample, because a rule that cannot fail
+//! checks nothing.
 
 mod code;
 mod documents;
@@ -17,7 +17,7 @@ mod requirements;
 mod sources;
 mod tree;
 
-/// Something that breaks a rule, and where.
+/// A violation of a rule, and its location.
 type Problem = String;
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn assert_none(problems: Vec<Problem>) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
-/// That a rule finds each of these in a bad sample, in this order, and nothing else.
+/// Asserts that a rule finds exactly these problems in a bad sample, in this order.
 #[track_caller]
 fn assert_found(problems: &[Problem], wanted: &[&str]) {
     let found = problems.len() == wanted.len()

@@ -1,4 +1,4 @@
-//! The rooms of a crate: which module may use which, and who may name a revision.
+//! Checks the modules of a crate: which may use which, and which may name a revision.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::{
 
 const CORE: &str = "crates/askback-core/src/";
 
-/// The modules of a crate, and what each may use of the others.
+/// The modules of a crate, and the modules that each may use.
 type Map = &'static [(&'static str, &'static [&'static str])];
 
-/// The crates whose modules point one way.
+/// The crates whose modules have no cycles.
 const CRATES: [(&str, Map); 2] = [(CORE, OF_CORE), ("crates/askback/src/", OF_ASKBACK)];
 
 const OF_CORE: Map = &[
@@ -62,7 +62,7 @@ const OF_CORE: Map = &[
             "rfc3339", "wire",
         ],
     ),
-    // Paths for the code that macros write.
+    // Paths for code that macros generate.
     ("__private", &["forms"]),
 ];
 
@@ -128,15 +128,15 @@ const OF_ASKBACK: Map = &[
         "testing",
         &["clock", "journal", "keys", "server", "store", "transport"],
     ),
-    // Paths for the code that macros write.
+    // Paths for code that macros generate.
     ("__private", &["error", "handler"]),
 ];
 
-/// The only modules that may tell revisions apart by name.
+/// The only modules that may name revisions.
 const MAY_NAME_REVISIONS: &[&str] = &[
     "crates/askback-core/src/revision.rs",
     "crates/askback-core/src/wire/",
-    // The requirements, each with the revisions that have it.
+    // The requirements, each with its revisions.
     "crates/askback-check/src/rules.rs",
 ];
 
@@ -174,14 +174,14 @@ fn directions(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether a file of the server names what serves it over HTTP.
+/// Whether a file of the server names types of HTTP.
 fn names_http(code: &str) -> bool {
     ["self::http", "super::http", "server::http"]
         .iter()
         .any(|path| code.contains(&format!("{path}::")) || code.contains(&format!("{path};")))
 }
 
-/// The modules that follow `crate::`, alone or in braces.
+/// Returns the modules after `crate::`, alone or in braces.
 fn used_modules(code: &str) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     for (at, found) in code.match_indices("crate::") {
@@ -201,7 +201,7 @@ fn used_modules(code: &str) -> BTreeSet<String> {
     used
 }
 
-/// The items of a brace group, without those of groups inside it.
+/// Returns the items of a brace group, without those of nested groups.
 fn group_items(group: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     let end = group.find(|c| {
@@ -222,7 +222,7 @@ fn first_word(text: &str) -> String {
         .collect()
 }
 
-/// Whether a chain of `super` in a file reaches above the file's top module.
+/// Whether a chain of `super` reaches above the file's top module.
 fn climbs_out(code: &str, inside: &str) -> bool {
     let module = inside.trim_end_matches("/mod.rs").trim_end_matches(".rs");
     let depth = module.split('/').count();
@@ -250,7 +250,7 @@ fn dates(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The revision a line names, as text (`2026-07-28`) or in a name (`V2026_07_28`).
+/// Returns the revision in a line, as text (`2026-07-28`) or in a name (`V2026_07_28`).
 fn names_revision(line: &str) -> Option<&'static str> {
     let line = line.replace('_', "-");
     let mut revisions = Revision::ALL.iter().map(|revision| revision.as_str());

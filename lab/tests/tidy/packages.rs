@@ -1,4 +1,4 @@
-//! The floors: which package may use which, and what the core may bring with it.
+//! Checks the packages: which may use which, and what the core may depend on.
 
 use std::process::Command;
 
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Problem, assert_found, assert_none, tree::root};
 
-/// The packages of the project, lowest first, and what each may use of the others; tests may use
-/// more.
+/// The packages of the project, lowest first, and the packages that each may use. Tests may use more.
 const FLOORS: &[(&str, &[&str])] = &[
     ("askback-core", &[]),
     ("askback-macros", &[]),
@@ -82,8 +81,8 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Everything the core is built from. None of it opens a socket, reads a clock, a file or the
-/// environment, or draws random bytes; a new line here needs the same to be true.
+/// All dependencies of the core. They do not open sockets, read a clock, a file or the environment, or draw random
+/// bytes. A new entry needs the same properties.
 const CORE: &[&str] = &[
     // The seal.
     "aead",
@@ -107,7 +106,7 @@ const CORE: &[&str] = &[
     "typenum",
     "universal-hash",
     "zeroize",
-    // Words for JSON that does not fit, and templates of URIs.
+    // Error messages for JSON, and URI templates.
     "iri-string",
     "serde_path_to_error",
     // JSON and its canonical form.
@@ -119,7 +118,7 @@ const CORE: &[&str] = &[
     "serde_core",
     "serde_json",
     "zmij",
-    // Dates and patterns of forms, and addresses of resources.
+    // Dates and patterns of forms, and URIs of resources.
     "jiff",
     "jiff-core",
     "percent-encoding",
@@ -132,7 +131,7 @@ const CORE: &[&str] = &[
     "thiserror",
 ];
 
-/// The problems in the output of `cargo metadata`.
+/// Returns the problems in the output of `cargo metadata`.
 fn floors(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let names = |value: &Value, key: &str| -> Vec<Value> {
@@ -155,8 +154,7 @@ fn floors(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
-/// The problems in the output of `cargo tree` for the core: a line for each package, with its
-/// features.
+/// Returns the problems in the output of `cargo tree` for the core, with a line per package and its features.
 fn core(tree: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for line in tree.lines() {
@@ -175,8 +173,8 @@ fn core(tree: &str) -> Vec<Problem> {
     problems
 }
 
-/// The reasons why askback does not resolve beside another crate that links SQLite: a program links
-/// it once.
+/// Returns the reasons why askback conflicts with another crate that links SQLite, because a program can only link it
+/// once.
 fn sqlite(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();
@@ -204,8 +202,8 @@ fn sqlite(metadata: &Value) -> Vec<Problem> {
     problems
 }
 
-/// The generators of random numbers beside the operating system's that a package which makes IDs and keys could take
-/// them from. The one of a cryptographic library is no crate of its own.
+/// Finds random number generators other than the operating system's that packages with ids and keys could use. The
+/// generator in a cryptographic library is not a separate crate.
 fn generators(metadata: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let packages = metadata["packages"].as_array().into_iter().flatten();

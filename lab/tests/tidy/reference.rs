@@ -1,4 +1,4 @@
-//! The reference of the guide: each attribute of the macros, and each method of the types that it shows, has its row.
+//! Checks the guide's reference: each attribute of the macros, and each method of the listed types, must have a row.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::{Problem, assert_found, assert_none, tree::Tree};
 const PAGE: &str = "docs/guide/reference.md";
 const MACROS: &str = "crates/askback-macros/src/";
 
-/// Where attributes are read, one list after the other, and the sections that show them.
+/// The files that parse attributes, one list after the other, and the sections that describe them.
 const ATTRIBUTES: [(&str, &[&str]); 4] = [
     ("attribute/tool.rs", &["## `#[tool]`"]),
     ("attribute/prompt.rs", &["## `#[prompt]`"]),
@@ -22,17 +22,17 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// The types whose methods have a table.
+/// The types with a table of methods.
 const TYPES: [&str; 3] = ["Ctx", "ServerBuilder", "Client"];
 
-/// The macro that gives types the methods that describe them.
+/// The macro that generates the description methods.
 const DESCRIBED: &str = "crates/askback/src/server/described.rs";
 
 fn attributes(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, sections) in ATTRIBUTES {
         let code = tree.get(&format!("{MACROS}{file}")).unwrap_or_default();
-        // The error for an unknown attribute names all there are.
+        // The error for an unknown attribute lists all of them.
         let lists = code.split("Err(unknown(").skip(1);
         let lists: Vec<_> = lists
             .map(|list| names(list.split("))").next().unwrap_or_default()))
@@ -47,7 +47,7 @@ fn attributes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Public methods of a type that its table leaves out or makes up.
+/// Finds public methods of a type that its table omits or invents.
 fn methods(tree: &Tree, of: &str) -> Vec<Problem> {
     let mut methods = BTreeSet::new();
     for (_, text) in tree.sources() {
@@ -62,7 +62,7 @@ fn methods(tree: &Tree, of: &str) -> Vec<Problem> {
     compare(&methods, &rows(tree, &section), &section)
 }
 
-/// The names of the public functions in some code.
+/// Returns the names of the public functions in some code.
 fn public(code: &str) -> impl Iterator<Item = &str> {
     code.lines().filter_map(|line| {
         let item = line.trim_start().strip_prefix("pub ")?;
@@ -71,7 +71,7 @@ fn public(code: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The names in one and not in the other.
+/// Returns the names that only one side has.
 fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec<Problem> {
     let missing = there.difference(shown);
     let made_up = shown.difference(there);
@@ -81,7 +81,7 @@ fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec
         .collect()
 }
 
-/// The names in the first cells of the tables below a heading.
+/// Returns the names in the first cells of the tables below a heading.
 fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
     let page = tree.get(PAGE).unwrap_or_default();
     let below = page.lines().skip_while(|line| *line != heading).skip(1);
@@ -90,7 +90,7 @@ fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
     cells.flat_map(names).collect()
 }
 
-/// The names at the beginning of what stands in backticks.
+/// Returns the names at the start of texts in backticks.
 fn names(text: &str) -> BTreeSet<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.map(name).filter(|name| !name.is_empty()).collect()

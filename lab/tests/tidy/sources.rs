@@ -1,9 +1,8 @@
-//! What stands in files, and what must not.
+//! Checks the content of files.
 
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
-/// Marks of unfinished work, and of the machine somebody worked on. Written in two parts so that
-/// this file does not hold them.
+/// Marks of unfinished work, and paths of a developer's machine. Split in two, so that this file does not contain them.
 const WORDS: &[&str] = &[
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -14,7 +13,7 @@ const WORDS: &[&str] = &[
     concat!("/tmp/", "target"),
 ];
 
-/// Made-up users whose directories may be named.
+/// Fictional users whose directories may be named.
 const NOBODY: &[&str] = &[concat!("/ho", "me/ada")];
 
 fn forbidden(tree: &Tree) -> Vec<Problem> {
@@ -35,8 +34,8 @@ fn forbidden(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The codes between -32000 and -32099 that the specification defines, some for older revisions
-/// alone. None of the others is ours to use (2026-07-28, basic, Error Codes).
+/// The codes between -32000 and -32099 in the specification, some only in older revisions. askback must not use any
+/// others (2026-07-28, basic, Error Codes).
 const CODES: &[i32] = &[-32002, -32020, -32021, -32022, -32042];
 
 fn codes(tree: &Tree) -> Vec<Problem> {
@@ -56,7 +55,7 @@ fn codes(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The one file of the command that opens others to write them, and so knows them all.
+/// The only file of the command that opens files for writing, and so knows all of them.
 const WRITES: &str = "crates/askback-cli/src/own_files.rs";
 
 fn opened(tree: &Tree) -> Vec<Problem> {
@@ -75,7 +74,7 @@ fn opened(tree: &Tree) -> Vec<Problem> {
         let has_options = words(text).contains("OpenOptions");
         for (number, line) in words(text).lines().enumerate() {
             let squeezed = line.replace(' ', "");
-            // Much is opened that is no file.
+            // Not everything that is opened is a file.
             let is_way =
                 |way: &&&str| squeezed.contains(**way) && (has_options || **way != ".open(");
             let found = WAYS.iter().find(is_way);

@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The directories that cargo, fuzzing and version control leave behind.
+/// The directories of cargo, fuzzing and version control, which are skipped.
 const LEFT_OUT: &[&str] = &["target", ".git", "corpus", "artifacts"];
 
-/// The text files of a directory by their path in it, with `/` between the names.
+/// The text files of a directory by relative path, with `/` as the separator.
 pub(crate) struct Tree(BTreeMap<String, String>);
 
 impl Tree {
-    /// The project.
+    /// Reads the project.
     pub(crate) fn project() -> Self {
         let root = root();
         let mut files = BTreeMap::new();
@@ -21,7 +21,7 @@ impl Tree {
         Self(files)
     }
 
-    /// A tree made up for a case.
+    /// Creates a tree for a test.
     pub(crate) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
         let owned = |(path, text): (&str, &str)| (path.to_owned(), text.to_owned());
         Self(files.into_iter().map(owned).collect())
@@ -37,7 +37,7 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The Rust files that are built into what is published or run, not the tests.
+    /// Returns the Rust files that are published or run, without tests.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files().filter(|(path, _)| {
             let published = path.starts_with("crates/") || path.starts_with("examples/");
@@ -45,7 +45,7 @@ impl Tree {
         })
     }
 
-    /// Whether there is a file or directory of this path.
+    /// Whether a file or directory with this path exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
@@ -53,7 +53,7 @@ impl Tree {
     }
 }
 
-/// The root of the project.
+/// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
     lab.parent().expect("lab is in the project").to_owned()
