@@ -1,11 +1,11 @@
-//! The rules of `askback check` and the rows they name.
+//! Checks the rules of `askback check` against the rows they name.
 
 use askback_check::rules::{self, Rule};
 
 use super::rows::{FOLDER, Group, Level, Party, read};
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
-/// Rules that are no rows, or ask for more than their rows.
+/// Finds rules without a row, and rules that require more than their row.
 fn problems(rules: &[Rule], groups: &[Group]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let rules = rules.iter().flat_map(|rule| rule.rows);

@@ -1,8 +1,7 @@
-//! The requirements of the specification: which test shows each, and `docs/requirements.md`.
+//! The requirements of the specification, with the tests that show them, and `docs/requirements.md`.
 //!
-//! The rows are in `lab/requirements/`, one file for each page of the specification. A test says
-//! which rows it shows in the lines above it, `// Shows MR-16, MR-17.`; so does a case of a macro
-//! that makes tests of names.
+//! The rows are in `lab/requirements/`, with a file per page of the specification. The lines above a test name the rows
+//! that it shows: `// Shows MR-16, MR-17.`; the same for a case of a macro that generates tests.
 
 mod checked;
 mod pages;
@@ -18,16 +17,16 @@ use crate::{
 use pages::{INDEX, PAGES, pages};
 use rows::{FOLDER, Group, faults, read};
 
-/// Set, this writes the pages, and takes the reason off rows that a test has come to show.
+/// If set, writes the pages, and removes the reason from rows that a test now shows.
 const BLESS: &str = "ASKBACK_BLESS";
 
-/// The beginning of a line above a test.
+/// The start of the line above a test.
 const SHOWS: &str = "// Shows ";
 
-/// How a row is said to be shown by no test yet.
+/// Marks a row that no test shows yet.
 const OPEN: &str = r#", "open": ""#;
 
-/// A test that shows something.
+/// A test that shows requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
     path: String,
@@ -36,7 +35,7 @@ struct Shown {
 
 type Tests = BTreeMap<String, Vec<Shown>>;
 
-/// The tests that show something, by what they show, and what is wrong with how they say so.
+/// Returns the tests that show requirements, by requirement, and the malformed lines.
 fn tests(tree: &Tree) -> (Tests, Vec<Problem>) {
     let (mut tests, mut problems) = (Tests::new(), Vec::new());
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
@@ -59,7 +58,7 @@ fn tests(tree: &Tree) -> (Tests, Vec<Problem>) {
     (tests, problems)
 }
 
-/// The ids of a list that ends with a full stop, perhaps some lines below, and the lines after it.
+/// Returns the ids of a list that ends with a full stop, possibly on a later line, and the lines after it.
 fn said<'a>(begin: &str, mut rest: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]) {
     let mut list = begin.to_owned();
     while !list.ends_with('.') {
@@ -73,7 +72,7 @@ fn said<'a>(begin: &str, mut rest: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]
     (ids.map(|id| id.trim().to_owned()).collect(), rest)
 }
 
-/// The name of the test that these lines begin with, behind comments and attributes.
+/// Returns the name of the test that these lines begin with, after comments and attributes.
 fn name<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let attribute = |line: &&&str| line.starts_with("//") || line.starts_with("#[");
     let line = lines.iter().find(|line| !attribute(line))?;
@@ -86,7 +85,7 @@ fn name<'a>(lines: &[&'a str]) -> Option<&'a str> {
     (!name.is_empty() && name.chars().all(word)).then_some(name)
 }
 
-/// Rows and tests that do not agree.
+/// Finds rows and tests that disagree.
 fn disagreements(groups: &[Group], tests: &Tests) -> Vec<Problem> {
     let mut problems = Vec::new();
     for Group { name, rows, .. } in groups {
@@ -97,7 +96,7 @@ fn disagreements(groups: &[Group], tests: &Tests) -> Vec<Problem> {
                 (_, Some(_), Some(_)) => wrong("gives two reasons"),
                 (true, Some(_), None) => wrong("is shown by a test, so it is not open"),
                 (false, None, None) => wrong("is shown by no test and gives no reason"),
-                // A requirement on others has tests where askback helps them.
+                // A requirement for others has tests if askback helps them to meet it.
                 (true | false, None, Some(_)) | (true, None, None) | (false, Some(_), None) => {}
             }
         }
@@ -113,7 +112,7 @@ fn disagreements(groups: &[Group], tests: &Tests) -> Vec<Problem> {
     problems
 }
 
-/// Pages that say something else than they should, and pages of no group.
+/// Finds pages with the wrong content, and pages without a group.
 fn stale(tree: &Tree, pages: &BTreeMap<String, String>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, page) in pages {
@@ -135,7 +134,7 @@ fn forgotten<'a>(
     paths.filter(|path| path.starts_with(PAGES) && !pages.contains_key(*path))
 }
 
-/// The rows without the reasons that are none any more.
+/// Removes reasons that no longer apply from the rows.
 fn blessed(rows: &str, tests: &Tests) -> String {
     let shown = |line: &str| {
         tests
@@ -152,7 +151,7 @@ fn blessed(rows: &str, tests: &Tests) -> String {
     rows.lines().map(bless).collect()
 }
 
-/// Writes the rows without reasons that are none, and the pages of all rows.
+/// Writes the rows without outdated reasons, and the pages of all rows.
 fn bless(tree: &Tree, tests: &Tests) {
     let files = tree.files().filter(|(path, _)| path.starts_with(FOLDER));
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! The pages: `docs/requirements.md` and one for each group below `docs/requirements/`.
+//! The pages: `docs/requirements.md`, and one per group in `docs/requirements/`.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::{
     rows::{FOLDER, Group, Level, Party, Revision, Row},
 };
 
-/// The page that counts.
+/// The page with the totals.
 pub(super) const INDEX: &str = "docs/requirements.md";
 
-/// The folder of the pages of the groups.
+/// The folder of the groups' pages.
 pub(super) const PAGES: &str = "docs/requirements/";
 
-/// The pages as they should be, by path.
+/// Returns the expected pages by path.
 pub(super) fn pages(groups: &[Group], tests: &Tests) -> BTreeMap<String, String> {
     let of_group = |group: &Group| {
         let path = format!("{PAGES}{}.md", group.name);
@@ -24,7 +24,7 @@ pub(super) fn pages(groups: &[Group], tests: &Tests) -> BTreeMap<String, String>
     pages
 }
 
-/// How many rows there are in each state.
+/// The number of rows in each state.
 #[derive(Default)]
 struct Counts {
     shown: usize,

@@ -1,4 +1,4 @@
-//! The rows: what a file below `lab/requirements/` holds.
+//! The rows in the files in `lab/requirements/`.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,7 +9,7 @@ use crate::{Problem, tree::Tree};
 /// The folder of the rows.
 pub(super) const FOLDER: &str = "lab/requirements/";
 
-/// The rows of one page of the specification, or of what only older revisions of it say.
+/// The rows of one page of the specification, or of statements only in its older revisions.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Group {
@@ -19,8 +19,7 @@ pub(super) struct Group {
     pub(super) title: String,
     /// The page of the specification, below the directory of the revision.
     pub(super) page: String,
-    /// How many rows of each revision there are, as counted in the page of that revision, so that
-    /// none is lost unseen.
+    /// The number of statements per revision, counted in the specification, so that no row is lost unnoticed.
     #[serde(default)]
     pub(super) statements: BTreeMap<Revision, usize>,
     pub(super) rows: Vec<Row>,
@@ -39,7 +38,7 @@ pub(super) struct Row {
     pub(super) statement: String,
     /// Why no test shows it, and the plan.
     pub(super) open: Option<String>,
-    /// The party that does it if not askback, and how askback helps it.
+    /// The party that has to meet it instead of askback, and how askback helps.
     pub(super) others: Option<String>,
 }
 
@@ -51,7 +50,7 @@ enum OneOrMany {
 }
 
 impl Row {
-    /// The bound parties.
+    /// Returns the parties that are bound.
     pub(super) fn parties(&self) -> &[Party] {
         match &self.party {
             OneOrMany::One(party) => std::slice::from_ref(party),
@@ -60,7 +59,7 @@ impl Row {
     }
 }
 
-/// A closed set of words, as they are written in the rows.
+/// Defines a closed set of words, as written in the rows.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
@@ -84,7 +83,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How far a statement binds, as RFC 2119 has it, or `fact` where it has none of its words.
+    /// The level of a statement according to RFC 2119, or `fact` without one of its words.
     Level {
         Must = "MUST",
         MustNot = "MUST NOT",
@@ -125,7 +124,7 @@ words! {
     }
 }
 
-/// The groups by the names of their files, and the files that cannot be read.
+/// Reads the groups by the names of their files, and the files that cannot be read.
 pub(super) fn read(tree: &Tree) -> (Vec<Group>, Vec<Problem>) {
     let (mut groups, mut problems) = (Vec::new(), Vec::new());
     for (path, text) in tree.files() {
@@ -148,7 +147,7 @@ pub(super) fn read(tree: &Tree) -> (Vec<Group>, Vec<Problem>) {
     (groups, problems)
 }
 
-/// The faults of the rows themselves.
+/// Finds errors in the rows themselves.
 pub(super) fn faults(groups: &[Group]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut known = Vec::new();
