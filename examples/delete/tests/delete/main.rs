@@ -1,4 +1,4 @@
-//! The shortest server: it is short, it is what the documents show, and it asks in every revision.
+//! The shortest server: it is short, it is in the documents, and it asks in every revision.
 
 use std::{fs, future::ready, path::Path};
 
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 /// The program.
 const PROGRAM: &str = include_str!("../../src/main.rs");
 
-/// The revisions before there were forms.
+/// The revisions without forms.
 const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_26];
 
-/// The answer of a person who ticks the box, or leaves it.
+/// The answer of a user who ticks the box, or does not.
 fn ticks(box_is_ticked: bool) -> ElicitResult {
     ElicitResult::accept([("confirm", box_is_ticked)])
 }
 
-/// The program's result where a person gives this answer, and whether the file is still there.
+/// Returns the program's result for this answer, and whether the file still exists.
 async fn delete(revision: Revision, answer: ElicitResult) -> (Value, bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("notes.txt");
     fs::write(&file, "Buy milk.").expect("a file");
-    // Its keys are made where else a person's would be.
+    // Its keys are created here instead of in the user's folder.
     let program = Child::command(env!("CARGO_BIN_EXE_delete"))
         .env("HOME", folder.path())
         .env("LOCALAPPDATA", folder.path())
@@ -44,7 +44,7 @@ async fn delete(revision: Revision, answer: ElicitResult) -> (Value, bool) {
     (result, file.exists())
 }
 
-/// Checks what the program says and does in each of these revisions.
+/// Checks the program's output and effect in each of these revisions.
 async fn check(
     revisions: &[Revision],
     answer: ElicitResult,
