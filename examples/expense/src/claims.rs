@@ -1,4 +1,4 @@
-//! The claims: a table in a database of the desk's own.
+//! The claims, in the desk's own database.
 
 use std::{
     error::Error,
@@ -18,22 +18,22 @@ use tokio::task::{JoinError, spawn_blocking};
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS claims (number INTEGER PRIMARY KEY, owner TEXT,
     title TEXT, note TEXT, project TEXT, cents INTEGER, approved INTEGER DEFAULT 0)";
 
-/// An error of the database, whose words are not for clients.
+/// An error of the database, whose message is not for clients.
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// The claims of all employees.
 #[derive(Debug, Clone)]
 pub struct Claims(Arc<Mutex<Connection>>);
 
-/// Who files a claim, its title, a note, the project, and cents.
+/// The employee who files the claim, its title, a note, the project, and the amount in cents.
 pub(crate) type Row = (String, String, Option<String>, &'static str, i64);
 
 impl Claims {
-    /// Opens the database at this path, which is made if there is none.
+    /// Opens the database at this path, and creates it if it does not exist.
     ///
     /// # Errors
     ///
-    /// Fails where it cannot be used.
+    /// If it cannot be used.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Failure> {
         let database = Connection::open(path)?;
         database.execute_batch(TABLE)?;
@@ -41,8 +41,8 @@ impl Claims {
         Ok(Self(Arc::new(Mutex::new(database))))
     }
 
-    /// Files a claim, and returns its number. The claim and the word that it is filed are written
-    /// together, or not at all.
+    /// Files a claim, and returns its number. The claim and the record that it is filed are written together or not at
+    /// all.
     pub(crate) async fn file(self, ctx: Ctx, row: Row) -> Result<i64> {
         let insert = "INSERT INTO claims (owner, title, note, project, cents)
             VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -58,14 +58,14 @@ impl Claims {
         .await
     }
 
-    /// Approves a claim of somebody else, and returns whether there is one.
+    /// Approves another user's claim. Returns whether there is one.
     pub(crate) async fn approve(self, number: i64, approver: String) -> Result<bool, Failure> {
         let approve = "UPDATE claims SET approved = 1 WHERE number = ?1 AND owner <> ?2";
         self.with(move |database| Ok(database.execute(approve, (number, approver))? == 1))
             .await
     }
 
-    /// Finds the claims of one owner, or all of them: their numbers and titles.
+    /// Returns the numbers and titles of one owner's claims, or of all claims.
     pub(crate) async fn find(self, owner: Option<String>) -> Result<Vec<(i64, String)>, Failure> {
         let find = "SELECT number, title FROM claims WHERE owner = coalesce(?1, owner)";
         self.with(move |database| {
@@ -76,7 +76,7 @@ impl Claims {
         .await
     }
 
-    /// Counts the claims.
+    /// Returns the number of claims.
     #[must_use]
     pub fn count(&self) -> u32 {
         let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Claims {
         count.unwrap_or_default()
     }
 
-    /// Works with the database, on a thread that may block.
+    /// Works with the database on a thread that may block.
     async fn with<T: Send + 'static, E: From<JoinError> + Send + 'static>(
         self,
         work: impl FnOnce(&mut Connection) -> Result<T, E> + Send + 'static,

@@ -1,4 +1,4 @@
-//! An expense desk: employees file what they have paid; approvers, once signed in, approve it.
+//! An expense desk: employees file expenses, and approvers sign in and approve them.
 
 mod claims;
 mod web;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use claims::Claims;
 pub use web::{Tokens, router};
 
-/// Makes the server of the desk.
+/// Creates the desk's server.
 pub fn server(claims: &Claims) -> ServerBuilder {
     let approvers = Approvers::default();
     let known = approvers.clone();
@@ -58,7 +58,7 @@ impl Approvers {
     }
 }
 
-/// Held by the audit that is under way.
+/// Held by the running audit.
 #[derive(Clone, Default)]
 struct Audit(Arc<tokio::sync::Mutex<()>>);
 
@@ -147,7 +147,7 @@ async fn file_expenses(
     Ok(Json(claim))
 }
 
-/// Names the owner of a claim. Over the standard streams the server knows nobody.
+/// Returns the owner of a claim. Over stdio, callers are not authenticated.
 fn owner(caller: Option<&Principal>) -> String {
     caller.map_or("", |caller| &caller.subject).to_owned()
 }

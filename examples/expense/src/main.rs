@@ -1,4 +1,4 @@
-//! Serves the expense desk: to the program that starts it, or over HTTP to callers with a token.
+//! Serves the expense desk over stdio, or over HTTP to callers with a token.
 
 use std::{env, error::Error, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 const USAGE: &str = "usage: expense DATABASE [ADDRESS]\n\
     With an ADDRESS, EXPENSE_TOKENS has the callers: TOKEN=NAME, separated by spaces.";
 
-/// How long responses may go on when no call does.
+/// How long to wait for clients that still read their responses after all calls have ended.
 const GRACE: Duration = Duration::from_secs(5);
 
 #[tokio::main]
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// Waits for those who still read, and not for those who hold a connection and do neither.
+/// Waits until the server has stopped, and then for [`GRACE`].
 async fn after(stopped: impl Future<Output = ()>) {
     stopped.await;
     tokio::time::sleep(GRACE).await;

@@ -1,4 +1,4 @@
-//! The desk in an axum application, with bearer tokens of its own.
+//! The desk in an axum application with its own bearer tokens.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,10 +15,10 @@ use axum::{
     routing::get,
 };
 
-/// The callers, by their tokens.
+/// The callers by token.
 pub type Tokens = Arc<HashMap<String, Principal>>;
 
-/// Makes the application: the desk at `/mcp` for callers with a token, and a page for everybody.
+/// Creates the application: the desk at `/mcp` for callers with a token, and a public page.
 pub fn router(mcp: Service, tokens: Tokens) -> Router {
     Router::new()
         .route_service("/mcp", mcp)
