@@ -1,5 +1,5 @@
-//! Splits a taxi between the expense desks of a file such as `mcp.json`: a client of several servers,
-//! which answers their questions by itself.
+//! Splits a taxi fare between the expense desks in a file such as `mcp.json`: a client of several servers that answers
+//! their questions by itself.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -48,12 +48,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes the client of one desk.
+/// Creates the client of one desk.
 fn client(desk: &str) -> ClientBuilder {
     let desk = desk.to_owned();
     Client::builder("expense-split", "1.0.0")
         .on_elicit(async |question| Ok(answer(&question)))
-        // A model would be asked here.
+        // A real client would ask a model here.
         .on_sample(async |_| Ok(CreateMessageResult::text("fake-1", "Taxi to the airport")))
         .on_event(move |event| match event {
             Event::Progress {
@@ -69,7 +69,7 @@ fn client(desk: &str) -> ClientBuilder {
         })
 }
 
-/// Fills in the forms that the program knows, each choice with its first option, and declines others.
+/// Fills in known forms with the first option of each choice, and declines others.
 fn answer(question: &HostQuestion<ElicitFormParams>) -> ElicitResult {
     if !matches!(question.key.as_deref(), Some("filing" | "project")) {
         return ElicitResult::decline();
