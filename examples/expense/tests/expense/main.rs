@@ -14,12 +14,11 @@ use askback_expense::Claims;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// A desk without claims.
 fn desk() -> Claims {
     Claims::open(":memory:").expect("a database")
 }
 
-/// The arguments of `file_expenses`.
+/// Returns the arguments of `file_expenses`.
 fn bill() -> Value {
     json!({
         "purpose": "a trip to Lisbon",
@@ -27,12 +26,12 @@ fn bill() -> Value {
     })
 }
 
-/// Whether a person can be asked in this revision.
+/// Whether users can be asked in this revision.
 fn has_forms(revision: Revision) -> bool {
     revision >= Revision::V2025_06_18
 }
 
-/// A client of an employee of the sales department, and what it hears.
+/// Returns the client of an employee in the sales department, and its events.
 fn employee(revision: Revision) -> (ClientBuilder, UnboundedReceiver<Event>) {
     let (hear, heard) = unbounded_channel();
     let client = Client::builder("test", "1")
@@ -47,14 +46,13 @@ fn employee(revision: Revision) -> (ClientBuilder, UnboundedReceiver<Event>) {
             Ok(ElicitResult::accept([value]))
         })
         .on_event(move |event| {
-            // A test may have heard enough.
+            // The test may have stopped receiving.
             let _ = hear.send(event);
         });
     (client, heard)
 }
 
-/// Checks what a caller of the desk has who is not the only one: claims of their own, and the tool of
-/// an approver once they have signed in.
+/// Checks that each of two callers sees only their own claims, and the approvers' tool only after signing in.
 async fn check_two_callers(ada: &Client, bob: &Client) {
     let revision = ada.revision();
     let tools = async |client: &Client| -> Vec<String> {
@@ -104,7 +102,7 @@ async fn check_two_callers(ada: &Client, bob: &Client) {
         panic!("{revision}: {:?}", approved.content);
     };
     assert_eq!(stamp.mime_type, "image/png", "{revision}");
-    // The first bytes of every such image, in base64.
+    // The first bytes of every PNG, in base64.
     assert!(stamp.data.starts_with("iVBORw0KGgo"), "{revision}");
 
     let policy = bob.read_resource("expense://policy").await;

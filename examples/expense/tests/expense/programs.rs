@@ -1,4 +1,4 @@
-//! The programs: the desk over standard streams, and the client of several desks.
+//! The programs: the desk over stdio, and the client of several desks.
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
 
 const DESK: &str = env!("CARGO_BIN_EXE_expense");
 
-/// The variables that keep what a program makes for a person in this folder.
+/// Returns the variables that keep a program's files in this folder.
 fn home(folder: &Path) -> [(&'static str, &Path); 3] {
     ["HOME", "LOCALAPPDATA", "XDG_STATE_HOME"].map(|name| (name, folder))
 }
@@ -99,7 +99,7 @@ async fn the_desk_ends_when_it_is_told_to() {
             .kill_on_drop(true)
             .spawn()
             .expect("the desk starts");
-        // It does not listen at once.
+        // It may not listen yet.
         let client = loop {
             match connect(address, Revision::V2025_11_25, "Bearer ada-token").await {
                 Ok(client) => break client,

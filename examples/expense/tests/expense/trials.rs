@@ -1,4 +1,4 @@
-//! The call that files a claim, by a scripted person whose client makes trouble.
+//! The call that files a claim, with a scripted user whose client makes trouble.
 
 use askback::{
     Principal, Revision,
