@@ -1,7 +1,7 @@
-//! A server for the one user of a machine: it lists their repositories at GitHub.
+//! A server for the only user of a machine, which lists their GitHub repositories.
 //!
-//! Its folder has `providers.toml` and `vault.keys`; the vault is made there. The guide's chapter on connections says
-//! how to begin.
+//! Its folder has `providers.toml` and `vault.keys`, and the vault is created there. The guide's chapter on connections
+//! explains how to start.
 
 use std::{
     env,
@@ -29,10 +29,10 @@ use tokio::{
 
 const USAGE: &str = "usage: repositories FOLDER [ADDRESS]\n       repositories FOLDER accounts";
 
-/// Where the pages are, if no other address is given. GitHub sends the browser back there.
+/// The default address of the pages. GitHub redirects the browser there.
 const ADDRESS: &str = "127.0.0.1:4000";
 
-/// How often GitHub is told of accounts that were disconnected.
+/// How often to tell GitHub about disconnected accounts.
 const REVOCATIONS: Duration = Duration::from_secs(60);
 
 /// Lists the repositories of the person at GitHub.
@@ -52,7 +52,7 @@ async fn repositories(ctx: Ctx) -> Result<String> {
     Ok(names.collect::<Vec<_>>().join("\n"))
 }
 
-/// The accounts of the user of this machine, whose pages are at this URL.
+/// The accounts of this machine's user, whose pages are at this URL.
 async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn Error>> {
     let store = SqliteVault::open(folder.join("vault.db"))?;
     let keys = LocalKeys::file(folder.join("vault.keys"))?;
@@ -63,7 +63,7 @@ async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn E
     Ok(connections.brand(Brand::new("My repositories")).build()?)
 }
 
-/// A listener that other users of the machine do not get through, where the system tells whose a connection is.
+/// A listener that refuses other users of the machine, if the system tells whose a connection is.
 struct OwnListener(TcpListener);
 
 impl Listener for OwnListener {
@@ -87,20 +87,20 @@ impl Listener for OwnListener {
 
 #[tokio::main]
 async fn main() -> Result<(), String> {
-    // Clients are not told what failed in the server: its operator reads it here.
+    // Clients are not told what failed in the server. The operator reads it here.
     let log = tracing_subscriber::fmt().with_ansi(false);
     log.with_writer(io::stderr).init();
     serve().await.map_err(|error| error.to_string())
 }
 
-/// Serves the pages, and the tool to the program that starts it; or shows the user which accounts are connected.
+/// Serves the pages and the tool, or shows which accounts are connected.
 async fn serve() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let folder = arguments.next().ok_or(USAGE)?;
     let argument = arguments.next();
     let shows_accounts = argument.as_deref() == Some("accounts");
     let address = match argument {
-        // The server may run, and have its port.
+        // The running server may be using its port.
         Some(_) if shows_accounts => "127.0.0.1:0".to_owned(),
         Some(address) => address,
         None => ADDRESS.to_owned(),
