@@ -1,4 +1,4 @@
-//! The program as a person meets it: up to GitHub's own page.
+//! The program as a user sees it, up to GitHub's own page.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ client_secret = { file = "github.secret" }
 scopes = ["repo"]
 "#;
 
-/// A folder as the guide has it made.
+/// Creates a folder as the guide describes.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
@@ -43,7 +43,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What a page answers: its head, and the page.
+/// Returns the head and the body of a response.
 fn answer(url: &str, form: Option<&str>, cookie: &str) -> (String, String) {
     let (_, rest) = url.split_once("://").expect("a whole URL");
     let (host, path) = rest.split_once('/').expect("a URL with a path");
@@ -66,14 +66,14 @@ fn answer(url: &str, form: Option<&str>, cookie: &str) -> (String, String) {
     (head.to_owned(), page.to_owned())
 }
 
-/// The part of a text between two others.
+/// Returns the text between two others.
 #[track_caller]
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{text}"));
     rest.split(after).next().unwrap_or_default()
 }
 
-/// The page behind a link, and the place to which its button leads.
+/// Returns the page of a link, and the URL that its button leads to.
 fn consent(link: &str) -> (String, String) {
     let (head, page) = answer(link, None, "");
     let token = between(&page, "name=\"token\" value=\"", "\"");
@@ -127,7 +127,7 @@ async fn a_person_is_led_to_github() {
                 let back = origin.replace(':', "%3A").replace('/', "%2F");
                 assert!(query.contains(&format!("redirect_uri={back}")), "{query}");
                 assert!(query.contains("%2Fcb%2Fgithub"), "{query}");
-                // Beyond is GitHub's.
+                // The next page is GitHub's.
                 Ok(ElicitResult::decline().answered_by(AnswerSource::Person))
             }
         })
