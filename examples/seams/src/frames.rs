@@ -1,4 +1,4 @@
-//! A transport: messages over TCP, each behind its length.
+//! A transport: length-prefixed messages over TCP.
 
 use std::{
     io::{self, ErrorKind},
@@ -22,7 +22,7 @@ use tokio::{
 #[derive(Debug)]
 pub struct Frames(pub SocketAddr);
 
-/// Connects, and again whenever the connection is gone and the client wants it.
+/// Connects, and reconnects when the client asks for it.
 impl Connect for Frames {
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a> {
         Box::pin(async {
@@ -32,11 +32,11 @@ impl Connect for Frames {
     }
 }
 
-/// Serves whoever connects, without end.
+/// Serves every connection, without end.
 ///
 /// # Errors
 ///
-/// Fails where connections cannot be accepted.
+/// If connections cannot be accepted.
 pub async fn serve(server: Server, listener: TcpListener, limits: Limits) -> io::Result<()> {
     let mut connections = JoinSet::new();
     loop {
@@ -46,15 +46,15 @@ pub async fn serve(server: Server, listener: TcpListener, limits: Limits) -> io:
                 let server = server.clone();
                 connections.spawn(async move { server.serve(channel).await });
             }
-            // A connection that failed costs only itself.
+            // A failed connection does not affect the others.
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-/// Makes a channel of a stream.
+/// Creates a channel from a stream.
 fn channel(stream: TcpStream, max_message_bytes: usize) -> io::Result<Channel> {
-    // A message is not to wait for the next one.
+    // Send each message at once, without waiting for the next.
     stream.set_nodelay(true)?;
     let (reader, writer) = stream.into_split();
     let reader = FrameReader {
@@ -77,7 +77,7 @@ impl ReadMessages for FrameReader {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(error),
         };
-        // A peer that announces more than is taken gets no memory for it.
+        // A length above the limit must not allocate memory.
         if length > self.max_message_bytes {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,

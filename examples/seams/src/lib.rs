@@ -1,5 +1,4 @@
-//! A store and a transport that are not askback's own, written with its public interface alone: to
-//! begin yours with.
+//! A store and a transport outside askback that only use its public API. Start your own with them.
 
 mod frames;
 mod rows;

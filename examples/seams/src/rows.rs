@@ -1,5 +1,4 @@
-//! A store: rows of two tables, as a database would keep them. Here they are in memory, under one lock,
-//! which stands for the transaction.
+//! A store with rows in two tables, as in a database. Here they are in memory, and a lock replaces the transaction.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +15,7 @@ use askback::store::{
 #[derive(Debug)]
 pub struct Rows {
     tables: Mutex<Tables>,
-    /// The bound of each table.
+    /// The limit of each table.
     max_bytes: usize,
 }
 
@@ -30,7 +29,7 @@ struct Tables {
 struct Row<T> {
     owner: Option<Owner>,
     expires: Millis,
-    /// What the row counts for, in bytes.
+    /// The bytes that the row counts as.
     size: usize,
     value: T,
 }
@@ -38,13 +37,13 @@ struct Row<T> {
 #[derive(Debug)]
 struct Commit {
     lease_end: Millis,
-    /// The room set aside for the value.
+    /// The room reserved for the value.
     value_bytes: usize,
     value: Option<Vec<u8>>,
 }
 
 impl Rows {
-    /// Makes an empty store of at most so many bytes of claims, and as many of states.
+    /// Creates an empty store with this limit in bytes for claims, and again for states.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self {
@@ -156,14 +155,14 @@ impl Store for Rows {
     }
 }
 
-/// Removes what has expired.
+/// Removes expired rows.
 fn purge<K: Ord, T>(rows: &mut BTreeMap<K, Row<T>>, now: Millis) -> usize {
     let before = rows.len();
     rows.retain(|_, row| row.expires > now);
     before - rows.len()
 }
 
-/// Counts what a table holds.
+/// Counts the bytes in a table.
 fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> StoredBytes {
     let theirs = rows.values().filter(|row| row.owner == owner);
     StoredBytes {
@@ -172,7 +171,7 @@ fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> StoredBytes {
     }
 }
 
-/// Finds who has the most.
+/// Returns the owner with the most bytes.
 fn largest<K, T>(rows: &BTreeMap<K, Row<T>>) -> Option<Owner> {
     let mut owners = BTreeMap::new();
     for row in rows.values() {
