@@ -1,4 +1,4 @@
-//! A server with a store of one's own, reached over a transport of one's own.
+//! A server with a custom store and a custom transport.
 
 use std::sync::{
     Arc,
@@ -49,7 +49,7 @@ async fn a_call_asks_and_commits_over_them() {
     for (calls, revision) in (1..).zip(Revision::ALL) {
         let client = Client::builder("traveller", "1.0.0")
             .protocol(Protocol::Only(revision))
-            // The person sits by the window.
+            // The user sits by the window.
             .on_elicit(|_| async { Ok(ElicitResult::form(&Seat { window: true })) })
             .connect(Frames(address))
             .await
