@@ -1,4 +1,4 @@
-//! The bookings of the agency.
+//! The agency's bookings.
 
 mod file;
 
@@ -14,7 +14,7 @@ use askback::{Error, Form, Principal, Result, forms::Date};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// A holiday that was booked.
+/// A booked holiday.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Booking {
     pub(crate) reference: String,
@@ -26,7 +26,7 @@ pub(crate) struct Booking {
     pub(crate) seat_preference: Seat,
     pub(crate) room_type: Room,
     pub(crate) travel_insurance: bool,
-    /// What it costs in all, in US dollars.
+    /// The total price, in US dollars.
     pub(crate) total: u32,
     pub(crate) contact: Contact,
     /// Whether the deposit was paid.
@@ -34,7 +34,7 @@ pub(crate) struct Booking {
     pub(crate) deposit_paid: bool,
 }
 
-/// Whether a flag is off, as it is for most bookings, which then leave it out.
+/// Whether to omit a flag that is false, as it is for most bookings.
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -84,8 +84,8 @@ pub(crate) struct Contact {
     emergency_contact: Option<String>,
 }
 
-/// Who booked: whoever acts for the same person sees the same bookings. Nobody in particular where
-/// the agency does not know who asks.
+/// The owner of a booking. All clients of a person see the same bookings. Without authentication, all callers have the
+/// same owner.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Owner {
     tenant: Option<String>,
@@ -93,42 +93,41 @@ pub(crate) struct Owner {
     subject: Option<String>,
 }
 
-/// The most bookings that the agency keeps.
+/// The maximum number of bookings.
 const MOST: usize = 5000;
-/// The most bookings that it keeps of all travellers it does not know: who knows how many they are?
-/// The others are for travellers it knows.
+/// The maximum number of bookings of unauthenticated callers together. The rest is for authenticated ones.
 const MOST_OF_UNKNOWN: usize = 2500;
-/// The most bookings that it keeps of one traveller it knows.
+/// The maximum number of bookings of one authenticated caller.
 const MOST_OF_ONE: usize = 200;
-/// The lines that a file has at most, those of forgotten bookings included: it is written anew then,
-/// which is rare, for at least half of them are no longer needed.
+/// The maximum number of lines in a file, including removed bookings. At this number the file is rewritten, which is
+/// rare, because at least half of the lines are then no longer needed.
 const MOST_LINES: usize = 2 * MOST;
-/// The longest booking that it keeps, in bytes.
+/// The maximum size of a booking, in bytes.
 const BOOKING_BYTES: usize = 4 << 10;
 
-/// All bookings of an agency: in memory, which its clones share, or in a file that outlives the server.
+/// All bookings: in memory, shared by clones, or in a file that survives a restart.
 #[derive(Debug, Clone, Default)]
 pub struct Bookings {
     file: Option<PathBuf>,
     book: Arc<Mutex<Book>>,
 }
 
-/// The bookings that are known.
+/// The known bookings.
 #[derive(Debug, Default)]
 struct Book {
     by_owner: HashMap<Owner, Vec<Booking>>,
     count: usize,
-    /// How much of the file has been read: whole lines.
+    /// How much of the file has been read, up to the end of a line.
     read: u64,
-    /// How many lines that is, the empty ones not counted.
+    /// The number of lines read, without empty ones.
     lines: usize,
-    /// How the file begins.
+    /// The first bytes of the file.
     head: Vec<u8>,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The day of a time in milliseconds since the Unix epoch, UTC.
+/// Returns the day of a time in milliseconds since the Unix epoch, in UTC.
 pub(crate) fn day(now: u64) -> Date {
     let epoch = Date::constant(1970, 1, 1);
     epoch
@@ -136,7 +135,7 @@ pub(crate) fn day(now: u64) -> Date {
         .unwrap_or(epoch)
 }
 
-/// A booking as it is kept.
+/// A booking in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Made {
     #[serde(default)]
@@ -145,7 +144,7 @@ struct Made {
     booking: Booking,
 }
 
-/// A deposit as it is kept.
+/// A deposit in the file.
 #[derive(Serialize, Deserialize)]
 struct Paid {
     owner: Owner,
@@ -168,7 +167,7 @@ impl Owner {
         *self != Self::default()
     }
 
-    /// The most bookings that the agency keeps of it.
+    /// Returns the owner's maximum number of bookings.
     fn most(&self) -> usize {
         match self.is_known() {
             true => MOST_OF_ONE,
@@ -178,13 +177,13 @@ impl Owner {
 }
 
 impl Booking {
-    /// The deposit, in US dollars: a tenth of all.
+    /// Returns the deposit in US dollars: a tenth of the total.
     #[cfg(feature = "connect")]
     pub(crate) fn deposit(&self) -> u32 {
         self.total.div_ceil(10)
     }
 
-    /// Whether the travellers are back, wherever on earth that is.
+    /// Whether the trip is over in every time zone.
     fn is_over(&self, today: Date) -> bool {
         let days = DAY * (u32::from(self.nights) + 1);
         let depart = self.depart.parse::<Date>();
@@ -194,8 +193,8 @@ impl Booking {
 }
 
 impl Bookings {
-    /// The bookings in an existing directory, so that a restarted agency knows them. It looks at the disk: not for an async
-    /// task to call.
+    /// Opens the bookings in an existing directory, so that a restarted agency knows them. Blocks on disk access, so do
+    /// not call it in an async task.
     ///
     /// # Errors
     ///
@@ -205,7 +204,7 @@ impl Bookings {
         Ok(Self::in_file(directory.join("bookings.jsonl")))
     }
 
-    /// The bookings in a file, which is made with the first one.
+    /// Opens the bookings in a file, which the first booking creates.
     fn in_file(path: PathBuf) -> Self {
         Self {
             file: Some(path),
@@ -213,36 +212,36 @@ impl Bookings {
         }
     }
 
-    /// All bookings of somebody, oldest first.
+    /// Returns an owner's bookings, oldest first.
     pub(crate) async fn all(&self, owner: &Owner) -> Result<Vec<Booking>> {
         let book = self.book().await?;
         Ok(book.of(owner).to_vec())
     }
 
-    /// Somebody's booking with that reference.
+    /// Returns an owner's booking with this reference.
     pub(crate) async fn find(&self, owner: &Owner, reference: &str) -> Result<Option<Booking>> {
         let book = self.book().await?;
         Ok(book.find(owner, reference).cloned())
     }
 
-    /// Whether somebody may book once more: worth knowing before they are asked for their wishes.
-    /// Where there is no room, bookings whose trips are over are forgotten.
+    /// Checks that an owner can book, before the user is asked. If there is no room, bookings of past trips are
+    /// removed.
     ///
     /// # Errors
     ///
-    /// Says who has as many bookings as the agency keeps.
+    /// Whose bookings have reached the maximum.
     pub(crate) async fn make_room(&self, owner: &Owner, today: Date) -> Result<()> {
         self.book().await?.make_room(owner, today)
     }
 
-    /// Adds a booking. One that is there already, by its reference, is not made again.
+    /// Adds a booking. If the reference exists, returns the existing booking.
     ///
     /// # Errors
     ///
-    /// As [`Bookings::make_room`]; those of the disk; and that the booking is too long.
+    /// The errors of [`Bookings::make_room`] and of the disk, and an error if the booking is too long.
     pub(crate) async fn add(&self, owner: Owner, booking: Booking, today: Date) -> Result<Booking> {
-        // Of several processes, one at a time looks for room and takes it; of the calls in this one,
-        // one at a time waits for that, so that they do not take all threads that wait for files.
+        // Only one process at a time checks for room and takes it. Only one call in this process waits for that, so
+        // that calls do not use up the blocking threads.
         let mut book = self.book.lock().await;
         let _turn = match &self.file {
             Some(path) => Some(book.read_locked(path).await?),
@@ -266,16 +265,16 @@ impl Bookings {
         if book.lines >= MOST_LINES {
             book.rewrite(path).await?;
         }
-        // It is read from there.
+        // The next read adds it.
         file::append(path, &line).await?;
         Ok(made.booking)
     }
 
-    /// Notes that the deposit of a booking was paid. It is noted once.
+    /// Records that the deposit of a booking was paid, at most once.
     ///
     /// # Errors
     ///
-    /// Those of the disk; and that the booking was forgotten meanwhile.
+    /// The errors of the disk, and an error if the booking was removed in the meantime.
     #[cfg(feature = "connect")]
     pub(crate) async fn pay(&self, owner: Owner, reference: &str) -> Result<()> {
         let mut book = self.book.lock().await;
@@ -302,11 +301,11 @@ impl Bookings {
         if book.lines >= MOST_LINES {
             book.rewrite(path).await?;
         }
-        // It is read from there.
+        // The next read adds it.
         file::append(path, &serde_json::to_string(&paid)?).await
     }
 
-    /// All that is known by now: another process of the agency may have written to the file.
+    /// Returns the current bookings, including those that other processes have written.
     async fn book(&self) -> Result<MutexGuard<'_, Book>> {
         let mut book = self.book.lock().await;
         if let Some(path) = &self.file {
@@ -355,7 +354,7 @@ impl Book {
         Ok(())
     }
 
-    /// Forgets the bookings of these owners whose trips are over.
+    /// Removes bookings of past trips of these owners.
     fn forget(&mut self, of: impl Fn(&Owner) -> bool, today: Date) {
         self.by_owner.retain(|owner, bookings| {
             if of(owner) {
@@ -390,7 +389,7 @@ mod tests {
 
     /// Before all trips.
     const SPRING: Date = Date::constant(2026, 4, 1);
-    /// After them.
+    /// After all trips.
     const AUTUMN: Date = Date::constant(2026, 10, 1);
 
     fn booking(reference: &str, destination: &str) -> Booking {
@@ -409,7 +408,7 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    /// A file of bookings with these numbers as references.
+    /// Returns a file of bookings with these numbers as references.
     fn lines(references: Range<usize>) -> String {
         let made = references.map(|reference| Made {
             owner: Owner::default(),
@@ -480,7 +479,7 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(lines(), before);
-        // Written anew, the booking says so itself.
+        // In the rewritten file, the booking itself contains the deposit.
         let mut book = Book::default();
         let turn = book.read_locked(&file).await.unwrap();
         book.rewrite(&file).await.unwrap();
@@ -546,7 +545,7 @@ mod tests {
             .await;
         let told = refused.map(|_| ()).unwrap_err().to_string();
         assert!(told.contains("you have 200 bookings"), "{told}");
-        // What was booked is not booked again, and needs no room.
+        // A repeated booking changes nothing, and needs no room.
         let again = bookings
             .add(mallory.clone(), booking("7", "Kyoto"), SPRING)
             .await;
@@ -569,7 +568,7 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(references(&other).await, ["A"]);
-        // What was read once may become unreadable.
+        // A file that could be read may become unreadable.
         let mut bytes = std::fs::read(&file).unwrap();
         let end = bytes.len() - 1;
         bytes[file::HEAD as usize..end].fill(b' ');
@@ -606,7 +605,7 @@ mod tests {
         let alice = Owner::of(Some(&Principal::new("alice")));
         let refused = add(&alice, MOST, SPRING).await;
         check(refused, "the agency has 5000 bookings");
-        // Trips that are over make room for whoever books.
+        // Past trips make room for any owner.
         add(&alice, MOST, AUTUMN).await.unwrap();
         assert!(references(&bookings).await.is_empty());
         assert_eq!(bookings.all(&alice).await.unwrap().len(), 1);
@@ -661,7 +660,7 @@ mod tests {
             one.add(Owner::default(), booked, AUTUMN).await.unwrap();
             let text = std::fs::read_to_string(&file).unwrap();
             assert!(text.lines().count() < 10, "{text}");
-            // Another process reads it whole, however long it has become meanwhile.
+            // Another process reads it completely, however long it has become.
             let more = lines(0..MOST_LINES + round);
             std::fs::write(&file, text + &more).unwrap();
             let known = references(&other).await;

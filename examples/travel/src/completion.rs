@@ -1,4 +1,4 @@
-//! Completion: what an argument can be, while it is typed.
+//! Completion of arguments as they are typed.
 
 use askback::{Result, State, server::CompletionRequest};
 
@@ -13,8 +13,7 @@ pub(crate) async fn complete_destination(typed: CompletionRequest) -> Result<Vec
     Ok(beginning_with(&typed.value, names.map(str::to_owned)))
 }
 
-/// Completes a month: those in which the weather is neither hot nor cold come first, once the
-/// destination is known.
+/// Completes a month. If the destination is known, months with mild weather come first.
 pub(crate) async fn complete_month(typed: CompletionRequest) -> Result<Vec<String>> {
     let mut months = Month::ALL;
     if let Some(destination) = typed.arguments.get("destination")
@@ -37,7 +36,7 @@ pub(crate) async fn complete_reference(
     Ok(beginning_with(&typed.value, references))
 }
 
-/// Those that begin with what was typed, however that is capitalised.
+/// Returns the names that begin with the typed text, ignoring case.
 fn beginning_with(typed: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     names

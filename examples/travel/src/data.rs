@@ -1,4 +1,4 @@
-//! Where the agency travels, and what that costs.
+//! The agency's destinations and prices.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use askback::{Error, Form, Result};
 
 use Weather::{Cold as C, Hot as H, Mild as M};
 
-/// What travel insurance costs each traveller, in US dollars.
+/// The price of travel insurance per traveller, in US dollars.
 pub(crate) const INSURANCE: u32 = 75;
 
-/// Where one can go.
+/// A destination.
 pub(crate) struct Destination {
     pub(crate) name: &'static str,
     pub(crate) country: &'static str,
     pub(crate) airport: &'static str,
     pub(crate) about: &'static str,
-    /// What a flight there and back costs each traveller, in US dollars.
+    /// The price of a return flight per traveller, in US dollars.
     flight: u32,
-    /// What a room for two costs a night, in US dollars.
+    /// The price of a double room per night, in US dollars.
     night: u32,
     /// The weather of each month.
     weather: [Weather; 12],
@@ -25,12 +25,11 @@ pub(crate) struct Destination {
     pub(crate) postcard: &'static [u8],
 }
 
-/// What the weather is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weather {
     /// Below 10 °C.
     Cold,
-    /// Between.
+    /// From 10 to 25 °C.
     Mild,
     /// Above 25 °C.
     Hot,
@@ -137,11 +136,11 @@ pub(crate) const DESTINATIONS: [Destination; 8] = [
 ];
 
 impl Destination {
-    /// The destination of that name, however it is capitalised.
+    /// Returns the destination with this name, ignoring case.
     ///
     /// # Errors
     ///
-    /// Names those there are.
+    /// The names of all destinations.
     pub(crate) fn named(name: &str) -> Result<&'static Self> {
         let wanted = name.trim().to_lowercase();
         let found = DESTINATIONS
@@ -156,13 +155,12 @@ impl Destination {
         })
     }
 
-    /// What flights and hotel cost in all, in US dollars. Two travellers share a room.
+    /// Returns the total price of flights and hotel, in US dollars. Two travellers share a room.
     pub(crate) fn price(&self, nights: u8, travellers: u8) -> u32 {
         let rooms = u32::from(travellers.div_ceil(2));
         u32::from(travellers) * self.flight + rooms * u32::from(nights) * self.night
     }
 
-    /// What the weather is like in a month.
     pub(crate) fn weather(&self, month: Month) -> Weather {
         self.weather[month as usize]
     }

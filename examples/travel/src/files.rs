@@ -1,4 +1,4 @@
-//! How files are written.
+//! Private files.
 
 use std::{io, path::Path};
 
@@ -7,8 +7,7 @@ use tokio::{
     io::AsyncWriteExt,
 };
 
-/// How a file is opened that only the user whom the agency runs as may read: who travels where is
-/// nobody else's business.
+/// Returns options that create a file only for the agency's own user, because others must not see who travels where.
 pub(crate) fn private() -> OpenOptions {
     #[cfg_attr(not(unix), allow(unused_mut, reason = "there are no modes"))]
     let mut options = OpenOptions::new();
@@ -17,11 +16,11 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder that only that user may look into, and those above it, where there are none.
+/// Creates a private folder and its missing parents.
 ///
 /// # Errors
 ///
-/// Those of the disk.
+/// The errors of the disk.
 pub(crate) async fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -30,12 +29,12 @@ pub(crate) async fn make_private_folder(path: &Path) -> io::Result<()> {
     builder.create(path).await
 }
 
-/// Writes a draft beside the file and then takes its place, so that a link which somebody puts there
-/// meanwhile is replaced and not followed.
+/// Writes a draft next to the file and renames it over the file. If another process creates a symbolic link there in
+/// the meantime, the link is replaced, not followed.
 ///
 /// # Errors
 ///
-/// Those of the disk, among them that there is a draft already.
+/// The errors of the disk, also if the draft already exists.
 pub(crate) async fn replace(
     target: &Path,
     draft: &Path,
@@ -50,7 +49,7 @@ pub(crate) async fn replace(
     };
     let written = written.await;
     if written.is_err() {
-        // There may be none; then there is nothing to remove.
+        // The draft may not exist.
         let _ = fs::remove_file(draft).await;
     }
     written

@@ -1,4 +1,4 @@
-//! Flights: made up, but always the same ones.
+//! Fictional flights, always the same ones.
 
 use std::fmt;
 
@@ -6,28 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Destination, Month};
 
-/// How many flights there are in a month.
+/// The number of flights per month.
 const FLIGHTS: u64 = 47;
 
 const SEED: u64 = 0x7261_7665_6c21;
 
 const AIRLINES: [&str; 5] = ["AX", "HZ", "LK", "MB", "QA"];
 
-/// A flight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Flight {
-    /// Such as `QA 417`.
+    /// The number, such as `QA 417`.
     pub(crate) number: String,
     /// The time of departure, such as `08:10`.
     pub(crate) departs: String,
-    /// How long it takes, in minutes.
+    /// The duration, in minutes.
     pub(crate) minutes: u32,
     pub(crate) stops: u32,
-    /// In US dollars.
+    /// The price, in US dollars.
     pub(crate) price: u32,
 }
 
-/// The flights to a destination in a month.
+/// Returns the flights to a destination in a month.
 pub(crate) fn search(destination: &Destination, month: Month) -> Vec<Flight> {
     let place = destination.airport.bytes().map(u64::from).sum::<u64>();
     let mut dice = Dice(SEED ^ (place << 8) ^ month as u64);
@@ -37,7 +36,7 @@ pub(crate) fn search(destination: &Destination, month: Month) -> Vec<Flight> {
             let stops = dice.roll(3);
             let minutes = 5 * dice.roll(24 * 12);
             Flight {
-                // Each from a range of its own, so that no two are the same.
+                // Each number comes from a range of its own, so all are different.
                 number: format!("{airline} {}", 100 + 19 * at + dice.roll(19)),
                 departs: format!("{:02}:{:02}", minutes / 60, minutes % 60),
                 minutes: (120 + 150 * stops + 5 * dice.roll(40)) as u32,
@@ -48,13 +47,13 @@ pub(crate) fn search(destination: &Destination, month: Month) -> Vec<Flight> {
         .collect()
 }
 
-/// Orders flights by what can be counted: money, time and stops.
+/// Orders flights by price, duration and stops.
 pub(crate) fn rank(flights: &mut [Flight]) {
     flights.sort_by_key(|flight| flight.price + flight.minutes / 2 + 60 * flight.stops);
 }
 
-/// The flights that a text mentions, in the order in which it does, each once. A number is found
-/// however it is written: `QA 417`, `qa417`, `QA-417`.
+/// Returns the flights that a text mentions, in order and without duplicates. The number may be spelled `QA 417`,
+/// `qa417` or `QA-417`.
 pub(crate) fn mentioned(flights: &[Flight], text: &str) -> Vec<Flight> {
     let text = text.to_uppercase();
     let words: Vec<&str> = text
@@ -97,11 +96,11 @@ impl fmt::Display for Flight {
     }
 }
 
-/// A small generator of numbers that look random (SplitMix64).
+/// A small pseudorandom number generator (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

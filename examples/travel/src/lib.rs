@@ -1,20 +1,20 @@
-//! The travel agency: a server with tools that ask a person in the middle, prompts with completion,
-//! and resources that come and go.
+//! The travel agency: a server with tools that ask the user in the middle of a call, prompts with completion, and
+//! resources that change.
 //!
-//! It is the example to read first. Nothing in it knows which revision of the protocol a client
-//! speaks, or over what it is connected: [`server`] gives a [`Server`] that serves them all.
+//! Read this example first. Its code does not depend on the protocol revision or on the transport: the [`Server`] from
+//! [`server`] serves all of them.
 //!
 //! | file | shows |
 //! |---|---|
-//! | `tools/book_holiday.rs` | two forms in one call, a price that is kept, a booking made once |
+//! | `tools/book_holiday.rs` | two forms in one call, a fixed price, a booking that is made once |
 //! | `tools/tailor_trip.rs` | a form with every kind of field |
-//! | `tools/find_best_flight.rs` | the client's model asked for advice |
-//! | `tools/save_itinerary.rs` | the client's folders, when they may be opened, and how to stay within them |
+//! | `tools/find_best_flight.rs` | asking the client's model for advice |
+//! | `tools/save_itinerary.rs` | the client's folders, when they can be opened, and how to stay inside them |
 //! | `prompts.rs` | prompts with typed arguments, pictures and resources |
-//! | `completion.rs` | completion of their arguments, while they are typed |
+//! | `completion.rs` | completion of their arguments |
 //! | `resources.rs` | resources, templates, and a list that changes |
-//! | `connect/tools.rs` | the person's account and API key at a third party, and a page of one's own (feature `connect`) |
-//! | `main.rs` | a program that serves the agency with them |
+//! | `connect/tools.rs` | the user's account and API key at a third party, and a page of the agency (feature `connect`) |
+//! | `main.rs` | a program that serves the agency |
 
 mod bookings;
 mod completion;
@@ -43,45 +43,45 @@ use crate::{
     },
 };
 
-/// How many items a page of a list has: somebody may have many bookings.
+/// The default page size of lists, because there may be many bookings.
 const PAGE_SIZE: usize = 100;
 
-/// What an operator is told of an agency that cannot be set up.
+/// The error for an operator if the agency cannot be set up.
 pub type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// How the agency is run.
+/// The agency's options.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How many items a page of a list has; 100 unless given.
+    /// The page size of lists. The default is 100.
     pub page_size: Option<usize>,
-    /// The only revisions it speaks; all unless given.
+    /// The supported revisions. The default is all of them.
     pub revisions: Option<Vec<Revision>>,
-    /// An existing directory in which bookings are kept, so that a restarted agency knows them. Without
-    /// one, they last as long as the server.
+    /// An existing directory for the bookings, so that a restarted agency knows them. By default, bookings are lost
+    /// when the server exits.
     pub directory: Option<PathBuf>,
     /// Where itineraries are saved.
     pub itineraries: Itineraries,
 }
 
-/// Where itineraries are saved, and so whether there is a tool that saves them.
+/// Where itineraries are saved. Without a place, there is no tool for it.
 #[derive(Debug, Clone, Default)]
 pub enum Itineraries {
-    /// In the folders that a client shares. Only a client that starts the agency itself can have
-    /// them saved there: the folders of any other are on another machine.
+    /// In the folders that a client shares. This only works for a client that starts the agency itself, because other
+    /// clients' folders are on another machine.
     #[default]
     SharedFolders,
-    /// In this existing folder, in which each person has a folder of their own. Where clients need
-    /// tokens, saving takes one with the scope `travel:save`.
+    /// In this existing folder, with a subfolder per person. If clients need tokens, saving requires the scope
+    /// `travel:save`.
     Folder(PathBuf),
-    /// Nowhere: there is no such tool.
+    /// There is no tool for itineraries.
     Nowhere,
 }
 
-/// The agency, ready to be served.
+/// Creates the agency.
 ///
 /// # Errors
 ///
-/// Fails where the directory cannot be used, and where no revision is left to speak.
+/// If the directory cannot be used, or no revision is left.
 pub fn server(options: Options) -> Result<Server> {
     let bookings = match options.directory {
         Some(directory) => Bookings::in_directory(&directory)?,
@@ -95,10 +95,10 @@ pub fn server(options: Options) -> Result<Server> {
     Ok(builder.build()?)
 }
 
-/// The agency, to be changed before it is built: with keys, a clock or limits of one's own.
+/// Returns the agency's builder, to set keys, a clock or limits.
 ///
-/// There is no store of commits that outlives the server: a booking has the reference of its call, and
-/// the bookings hold each reference once, whichever process adds it and however often.
+/// The agency needs no persistent store for commits. A booking's reference comes from its call, and the bookings
+/// contain each reference only once, even if several processes add it.
 pub fn builder(bookings: Bookings, itineraries: Itineraries) -> ServerBuilder {
     let listed = bookings.clone();
     let builder = Server::new("askback-travel", env!("CARGO_PKG_VERSION"))
@@ -108,7 +108,7 @@ pub fn builder(bookings: Bookings, itineraries: Itineraries) -> ServerBuilder {
             "Book with book_holiday: it asks the person for their wishes and contact by itself. \
              The resource travel://destinations lists where one can go.",
         )
-        // Where clients need tokens, booking takes one that is meant for it.
+        // If clients need tokens, booking requires its own scope.
         .tool(book_holiday().scopes(["travel:book"]))
         .tool(tailor_trip)
         .tool(find_best_flight)

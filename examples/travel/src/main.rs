@@ -1,9 +1,10 @@
 //! The travel agency as a program.
 //!
-//! - `cargo run -p askback-travel`: with the customer's account at an airline, over standard streams, for the one user of this
-//!   machine. Everything is kept in memory; `examples/repositories` keeps it in a file.
-//! - `cargo run -p askback-travel -- --http 127.0.0.1:8000 --fleet FILE.db`: one process of a fleet over HTTP. All processes
-//!   with the same file go on with each other's calls. The file `FILE.key` has their key, and is made by the first.
+//! - `cargo run -p askback-travel`: over stdio, for the only user of this machine, with their account at an airline.
+//!   All data is in memory; `examples/repositories` stores it in a file.
+//! - `cargo run -p askback-travel -- --http 127.0.0.1:8000 --fleet FILE.db`: a process of a fleet over HTTP. All
+//!   processes with the same file continue each other's calls. Their key is in `FILE.key`, which the first process
+//!   creates.
 
 use std::{env, fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
@@ -19,7 +20,7 @@ use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    // The client gets a sentence; the operator reads the cause here.
+    // The client gets a short message. The operator reads the cause here.
     let log = tracing_subscriber::fmt().with_ansi(false);
     log.with_writer(io::stderr).init();
     let words: Vec<_> = env::args().skip(1).collect();
@@ -58,7 +59,7 @@ async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
     Ok(server.http().serve_until(listener, stop_signal()).await?)
 }
 
-/// The file with the key of all processes, which the first of them makes.
+/// Returns the file with the key of all processes, which the first process creates.
 fn key_file(database: &Path) -> Result<std::path::PathBuf> {
     let file = database.with_extension("key");
     if !file.exists() {
@@ -73,7 +74,7 @@ fn key_file(database: &Path) -> Result<std::path::PathBuf> {
             .mode(0o600)
             .open(&draft)?;
         writeln!(written, "{digits}")?;
-        // If another process was quicker, its key counts.
+        // If another process created it first, its key is used.
         match fs::hard_link(&draft, &file) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
             _ => fs::remove_file(&draft)?,

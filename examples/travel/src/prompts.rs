@@ -1,4 +1,4 @@
-//! Prompts: what a person can have the agency say to a model.
+//! The agency's prompts.
 
 use askback::{
     Ctx, Error, Form, Result, State, prompt,

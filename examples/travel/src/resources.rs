@@ -1,4 +1,4 @@
-//! Resources: what can be read at the agency.
+//! The agency's resources.
 
 use std::sync::Arc;
 
@@ -91,12 +91,12 @@ pub(crate) async fn booking(
     }
 }
 
-/// Where a booking is read.
+/// Returns the URI of a booking.
 pub(crate) fn booking_uri(reference: &str) -> String {
     format!("travel://bookings/{reference}")
 }
 
-/// The bookings as they are listed to whoever made them.
+/// Returns the caller's bookings, as list entries.
 pub(crate) async fn booked(
     bookings: Bookings,
     who: Option<Arc<Principal>>,
