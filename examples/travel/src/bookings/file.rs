@@ -1,4 +1,4 @@
-//! The file of bookings, which several processes may write to: a line for each.
+//! The file of bookings, with a line per booking. Several processes may write to it.
 
 use std::{fmt::Write as _, io, path::Path};
 
@@ -13,18 +13,17 @@ use tokio::{
 use super::{Book, Made};
 use crate::files;
 
-/// How much of its beginning tells a file from the one before, in bytes.
+/// The number of bytes at the start that identify a file.
 pub(super) const HEAD: u64 = 32;
 
-/// The first line of a file that was written anew: no two of them begin alike.
+/// The first line of a rewritten file. It begins differently each time.
 #[derive(Serialize, Deserialize)]
 struct Rewritten {
     rewritten: u64,
 }
 
 impl Book {
-    /// Waits until no other process changes the file, keeps them from it until the value is dropped,
-    /// and reads what they added.
+    /// Locks the file against changes by other processes until the value is dropped, and reads what they added.
     pub(super) async fn read_locked(&mut self, path: &Path) -> Result<std::fs::File> {
         let mut options = files::private();
         let file = options.write(true).create(true).truncate(false);
@@ -36,8 +35,7 @@ impl Book {
         Ok(locked)
     }
 
-    /// Reads what was added to the file. One that has become shorter or begins in another way is read
-    /// anew.
+    /// Reads what was added to the file. If the file is shorter or begins differently, reads all of it.
     pub(super) async fn read_on(&mut self, path: &Path) -> Result<()> {
         let mut file = match File::open(path).await {
             Ok(file) => file,
@@ -60,8 +58,8 @@ impl Book {
         file.seek(io::SeekFrom::Start(self.read)).await?;
         let mut lines = BufReader::new(file);
         let mut line = Vec::new();
-        // A line without its end is still being written, or was cut short when a process was killed:
-        // then the next one ends it, and it is no booking.
+        // A line without its end is still being written, or was cut off by a crash. In the second case the next line
+        // ends it, and it is not a booking.
         while lines.read_until(b'\n', &mut line).await? > 0 && line.ends_with(b"\n") {
             self.read += line.len() as u64;
             self.lines += usize::from(line != b"\n");
@@ -75,7 +73,7 @@ impl Book {
         Ok(())
     }
 
-    /// Writes the file anew, without what was forgotten. Only while it is locked.
+    /// Rewrites the file without removed bookings. Only call this while it is locked.
     pub(super) async fn rewrite(&self, path: &Path) -> Result<()> {
         let first = self.head.split(|byte| *byte == b'\n').next();
         let before = first.and_then(|first| serde_json::from_slice::<Rewritten>(first).ok());
@@ -89,15 +87,14 @@ impl Book {
             }
         }
         let draft = path.with_added_extension("draft");
-        // A process that was killed may have left one.
+        // A killed process may have left one.
         let _ = fs::remove_file(&draft).await;
         files::replace(path, &draft, &mut files::private(), &text).await?;
         Ok(())
     }
 }
 
-/// Each booking is a line. It begins with a line break too, so that it does not continue a line
-/// that was cut short.
+/// Appends a booking as a line. It also begins with a line break, so that it does not continue a line that was cut off.
 pub(super) async fn append(path: &Path, line: &str) -> Result<()> {
     let line = format!("\n{line}\n");
     let mut options = files::private();
