@@ -1,4 +1,4 @@
-//! A page of the agency's own: a deposit is paid on it, by the person alone who was asked to.
+//! The agency's own page, on which only the user who was asked can pay a deposit.
 
 use askback_connect::{Connections, PageVisit};
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -6,16 +6,16 @@ use http_body::Body;
 
 use super::web::{Answer, Escaped, Fields, empty, page};
 
-/// Where the page is.
+/// The path of the page.
 pub(super) const PATH: &str = "/deposit";
 
-/// The path of the page for a booking. Its reference and the amount are the agency's: at any other path and query, nobody
-/// was asked.
+/// Returns the path of the page for a booking. The user is asked to open exactly this path and query, so that they
+/// cannot change the reference or the amount.
 pub(super) fn path(reference: &str, amount: u32) -> String {
     format!("{PATH}?booking={reference}&amount={amount}")
 }
 
-/// Shows the page, and takes the form on it.
+/// Shows the page, and handles its form.
 pub(super) async fn respond<B: Body>(connections: &Connections, request: Request<B>) -> Answer
 where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -40,7 +40,7 @@ async fn shown(visit: &PageVisit, query: &Fields) -> Answer {
         return empty(StatusCode::INTERNAL_SERVER_ERROR);
     };
     let (booking, amount) = (query.text("booking"), query.text("amount"));
-    // The form goes to the address that it stands at.
+    // The form has no action, so it is sent to the page's URL.
     let body = format!(
         "<p>Booking {}: {} USD.</p>\n<p>This is a demonstration. No money moves.</p>\n\
          <form method=\"post\">\n<input type=\"hidden\" name=\"token\" value=\"{}\">\n\
@@ -55,7 +55,7 @@ async fn shown(visit: &PageVisit, query: &Fields) -> Answer {
 }
 
 async fn paid(visit: PageVisit, headers: &HeaderMap, form: &Fields) -> Answer {
-    // No money moves between the two; where it does, it is released if it fails.
+    // No money moves here. In a real payment, release the claim if the payment fails.
     let claimed = visit.claim(headers, form.text("token")).await;
     let done = match claimed {
         Ok(claim) => claim.done().await,
@@ -70,7 +70,7 @@ async fn paid(visit: PageVisit, headers: &HeaderMap, form: &Fields) -> Answer {
     }
 }
 
-/// Whatever is wrong with a visitor, the page says the same.
+/// The page has the same message for every kind of invalid visit.
 fn not_yours() -> Answer {
     let body = "<p>Its link was used, is too old, or is somebody else's. \
                 Go back to your client and start again there.</p>";

@@ -1,7 +1,7 @@
-//! The customer's account at an airline, for an agency that runs on the machine of its one user.
+//! The customer's account at an airline, for an agency on the machine of its only user.
 //!
-//! [`Accounts`] serves the pages on which the account is connected, and an airline that is made up. Tools use the airline
-//! in the customer's name. No token and no API key passes through the client.
+//! [`Accounts`] serves the pages on which the account is connected, and a fictional airline. Tools use the airline on
+//! the customer's behalf. No token or API key passes through the client.
 
 mod airline;
 mod deposit;
@@ -28,16 +28,16 @@ use self::{
 };
 use crate::Result;
 
-/// The name of the airline among the third parties.
+/// The airline's name among the third parties.
 const AIRLINE: &str = "airline";
 
-/// The name of its flight times among the third parties: they take an API key.
+/// The name of its flight times among the third parties. They use an API key.
 const FLIGHTS: &str = "flights";
 
-/// How often the airline is told of accounts that were disconnected.
+/// How often to tell the airline about disconnected accounts.
 const REVOCATIONS: Duration = Duration::from_secs(60);
 
-/// What the agency needs for accounts at the airline. A clone is the same.
+/// The agency's access to accounts at the airline. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Accounts {
     connections: Connections,
@@ -46,14 +46,14 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Serves the pages and the airline, each at a port of this machine, until the runtime ends.
+    /// Serves the pages and the airline on free ports of this machine, until the runtime ends.
     ///
-    /// Serve the agency over standard streams. Over HTTP, protect its endpoint, so that
-    /// [`Connections::user_of_this_machine`] alone uses it.
+    /// Serve the agency over stdio. If you serve it over HTTP, protect its endpoint, so that only
+    /// [`Connections::user_of_this_machine`] can use it.
     ///
     /// # Errors
     ///
-    /// Fails where no port is to be had.
+    /// If no port is available.
     pub async fn on_this_machine(vault: Vault) -> Result<Self> {
         let (pages, url) = listen().await?;
         let (counter, airline_url) = listen().await?;
@@ -78,19 +78,19 @@ impl Accounts {
         })
     }
 
-    /// Returns the address of the pages. Each link into them is made for one person and one call.
+    /// Returns the URL of the pages. Each link to them is for one user and one call.
     #[must_use]
     pub fn pages_url(&self) -> &str {
         &self.pages
     }
 
-    /// Returns the address of the airline.
+    /// Returns the URL of the airline.
     #[must_use]
     pub fn airline_url(&self) -> &str {
         self.airline.url()
     }
 
-    /// Gives an agency the tools that use them.
+    /// Adds the tools that use the accounts to an agency.
     pub fn offered_by(&self, agency: ServerBuilder) -> ServerBuilder {
         agency
             .tool(connect_airline)
@@ -102,7 +102,7 @@ impl Accounts {
     }
 }
 
-/// The airline, as the agency knows it.
+/// Returns the airline as a third party.
 fn third_party(airline: &Airline) -> Result<ThirdParty> {
     let at = |path: &str| format!("{}{path}", airline.url());
     let provider = Provider::new(airline.url(), &at("/authorize"), &at("/token"))?
@@ -116,7 +116,7 @@ fn third_party(airline: &Airline) -> Result<ThirdParty> {
         .api([airline.url()])?)
 }
 
-/// The flight times of the airline, as the agency knows them.
+/// Returns the airline's flight times as a third party.
 fn flights(airline: &Airline) -> Result<ThirdParty> {
     let key = ApiKey::new()
         .hint("Fake Airline shows the key to its customers.")
@@ -148,7 +148,7 @@ async fn serve_pages(listener: TcpListener, connections: Connections) {
     web::serve(listener, respond).await;
 }
 
-/// Tells the airline of accounts that were disconnected, also by another process.
+/// Tells the airline about disconnected accounts, including those that another process disconnected.
 async fn revoke(connections: Connections) {
     let mut turns = time::interval(REVOCATIONS);
     loop {
@@ -159,7 +159,7 @@ async fn revoke(connections: Connections) {
     }
 }
 
-/// Listens at a free port of this machine. Returns its URL, too.
+/// Listens on a free port of this machine. Returns the URL, too.
 async fn listen() -> io::Result<(TcpListener, String)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);

@@ -1,4 +1,4 @@
-//! Tools that use an account of the person at an airline, and a page of the agency's own.
+//! Tools that use the user's account at an airline, and a page of the agency.
 
 use askback::{Ctx, Error, Form, Result, State, tool};
 use askback_connect::{ConnectExt, Connection};
@@ -73,7 +73,7 @@ pub(crate) async fn pay_deposit(
     Deposit { reference }: Deposit,
 ) -> Result<String> {
     let owner = Owner::of(ctx.principal());
-    // Recorded: while the person pays, the call may be sent again.
+    // Recorded, because the call may be sent again while the user pays.
     let found = ctx.run("booking", async || bookings.find(&owner, &reference).await);
     let booking = found.await?.ok_or_else(|| {
         Error::invalid_params(format!(

@@ -1,4 +1,4 @@
-//! Pages on this machine: as much HTTP as a browser and the agency itself need.
+//! The minimal HTTP server for pages on this machine.
 
 use std::{fmt, time::Duration};
 
@@ -17,16 +17,16 @@ use url::form_urlencoded;
 
 pub(super) type Answer = Response<Full<Bytes>>;
 
-/// The most connections at once: browsers open some beforehand.
+/// The maximum number of connections. Browsers open some in advance.
 const CONNECTIONS: usize = 64;
 
-/// How long a connection lasts.
+/// How long a connection may last.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long nothing is accepted after an error, such as too many open files.
+/// How long to wait after an error such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest form, in bytes.
+/// The maximum size of a form, in bytes.
 const FORM: usize = 16 << 10;
 
 /// The fields of a form or a query.
@@ -54,7 +54,7 @@ pub(super) async fn serve<F>(
                 tracing::warn!("a connection of another user of this machine is refused");
                 return;
             }
-            // What has begun is done although the browser is gone.
+            // A request is completed even if the browser disconnects.
             let answer = service_fn(|request| {
                 place.work();
                 tokio::spawn(respond(request))
@@ -62,7 +62,7 @@ pub(super) async fn serve<F>(
             let mut connection = http1::Builder::new();
             let connection = connection.keep_alive(false);
             let served = connection.serve_connection(TokioIo::new(stream), answer);
-            // A browser that goes away, is too slow, or gave way to others will ask again.
+            // A browser whose connection ends here will try again.
             tokio::select! {
                 _ = time::timeout(PATIENCE, served) => {}
                 () = place.gives_way() => {}
@@ -80,7 +80,7 @@ impl Fields {
         )
     }
 
-    /// The fields of a form that is posted; none where it is no form, or too long.
+    /// Reads the fields of a posted form; `None` if the body is not a form or is too long.
     pub(super) async fn of_form<B: Body>(headers: &HeaderMap, body: B) -> Option<Self>
     where
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -94,20 +94,20 @@ impl Fields {
         Some(Self(form_urlencoded::parse(&body).into_owned().collect()))
     }
 
-    /// The value of a field; none where it stands there twice.
+    /// Returns the value of a field; `None` if it is missing or repeated.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut named = self.0.iter().filter(|(key, _)| key == name);
         let (_, value) = named.next()?;
         named.next().is_none().then_some(value)
     }
 
-    /// The same, or an empty text.
+    /// The same, with an empty text by default.
     pub(super) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 }
 
-/// A page. Its forms may lead to these places, beside its own: browsers ask this of what a form leads on to.
+/// Builds a page. `leads_to` lists URLs that its forms may redirect to, which browsers check, too.
 pub(super) fn page(status: StatusCode, title: &str, body: &str, leads_to: &str) -> Answer {
     let text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -127,22 +127,22 @@ pub(super) fn page(status: StatusCode, title: &str, body: &str, leads_to: &str) 
     answer
 }
 
-/// A document.
+/// Builds a JSON response.
 pub(super) fn json(status: StatusCode, document: &serde_json::Value) -> Answer {
     with(status, "application/json", document.to_string())
 }
 
-/// An answer without a body.
+/// Builds a response without a body.
 pub(super) fn empty(status: StatusCode) -> Answer {
     with(status, "text/plain", String::new())
 }
 
-/// An answer that leads the browser elsewhere.
+/// Builds a redirect.
 pub(super) fn see_other(url: &str) -> Answer {
     let mut answer = empty(StatusCode::SEE_OTHER);
     match HeaderValue::try_from(url) {
         Ok(url) => drop(answer.headers_mut().insert(header::LOCATION, url)),
-        // Whoever asks for a place that is none.
+        // The URL may come from a request, and be invalid.
         Err(_) => *answer.status_mut() = StatusCode::BAD_REQUEST,
     }
     answer
@@ -166,7 +166,7 @@ fn with(status: StatusCode, media: &'static str, body: String) -> Answer {
     answer
 }
 
-/// A text within a page.
+/// A text that is escaped for a page.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
