@@ -1,4 +1,4 @@
-//! The grants of the airline: digests of tokens, in memory.
+//! The airline's grants, as digests of tokens in memory.
 
 use std::{
     sync::{Arc, Mutex},
@@ -11,24 +11,23 @@ use sha2::{Digest, Sha256};
 
 use super::{Refusal, after, locked};
 
-/// How long an access token is good.
+/// The lifetime of an access token.
 const ACCESS: Duration = Duration::from_secs(300);
-/// The most grants that are kept; the oldest goes first.
+/// The maximum number of grants; the oldest is removed first.
 const MOST: usize = 64;
 
 const FAILED: Refusal = "server_error";
 const REFUSED: Refusal = "invalid_grant";
 
-/// The grants.
 pub(super) struct Book {
     clock: Arc<dyn Clock>,
     grants: Mutex<Vec<Family>>,
 }
 
-/// A grant, and all tokens that come of it.
+/// A grant, and all tokens derived from it.
 struct Family {
     name: String,
-    /// The digest of the one refresh token that is good.
+    /// The digest of the only valid refresh token.
     refresh: String,
     access: Vec<Access>,
 }
@@ -38,11 +37,11 @@ struct Access {
     ends: u64,
 }
 
-/// Tokens, as they are handed out once.
+/// New tokens, which are only returned once.
 pub(super) struct Granted {
     pub(super) access: String,
     pub(super) refresh: String,
-    /// How long the first is good.
+    /// The lifetime of the access token.
     pub(super) seconds: u64,
 }
 
@@ -54,7 +53,7 @@ impl Book {
         }
     }
 
-    /// Makes a grant of this name, and its first tokens.
+    /// Creates a grant with this name, and its first tokens.
     pub(super) fn grant(&self, name: String) -> Result<Granted, Refusal> {
         let mut family = Family {
             name,
@@ -70,8 +69,8 @@ impl Book {
         Ok(granted)
     }
 
-    /// Returns new tokens for a refresh token, which is then used up. A used refresh token ends the grant, because it
-    /// may have been stolen.
+    /// Returns new tokens for a refresh token, which is then used up. Using it again ends the grant, because it may
+    /// have been stolen.
     pub(super) fn renew(&self, refresh: &str) -> Result<Granted, Refusal> {
         let name = family(refresh).ok_or(REFUSED)?;
         let mut grants = locked(&self.grants);
@@ -84,12 +83,12 @@ impl Book {
         grants[at].renew(self.clock.now())
     }
 
-    /// Ends a grant, if there is such a one.
+    /// Ends a grant if it exists.
     pub(super) fn revoke(&self, name: &str) {
         locked(&self.grants).retain(|it| it.name != name);
     }
 
-    /// Whether an access token is good.
+    /// Whether an access token is valid.
     pub(super) fn knows(&self, access: &str) -> bool {
         let (digest, now) = (digest(access), self.clock.now());
         let grants = locked(&self.grants);
@@ -100,7 +99,7 @@ impl Book {
 }
 
 impl Family {
-    /// Makes new tokens. Earlier access tokens are good until they end.
+    /// Creates new tokens. Earlier access tokens remain valid until they expire.
     fn renew(&mut self, now: u64) -> Result<Granted, Refusal> {
         let name = &self.name;
         let granted = Granted {
@@ -118,14 +117,14 @@ impl Family {
     }
 }
 
-/// The name of the grant that a token is of. It cannot be guessed, and by itself it gives nothing.
+/// Returns the name of a token's grant. It is random, but not a secret.
 pub(super) fn family(token: &str) -> Option<&str> {
     let (name, _) = token.split_once('.')?;
     let kinds = ["fake-airline-access-", "fake-airline-refresh-"];
     kinds.iter().find_map(|kind| name.strip_prefix(kind))
 }
 
-/// Something that nobody guesses.
+/// Returns a random string.
 pub(super) fn random() -> Result<String, Refusal> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| FAILED)?;

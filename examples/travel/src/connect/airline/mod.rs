@@ -1,5 +1,5 @@
-//! A made-up airline: an authorization server with the miles that it guards, and flight times for API keys. It is for
-//! this machine and for trying things out: it has one passenger, who does not sign in.
+//! A fictional airline: an authorization server with the miles that it protects, and flight times for API keys. It is
+//! only for trying things out on this machine: it has one passenger, who does not sign in.
 
 mod book;
 #[cfg(test)]
@@ -24,26 +24,26 @@ use super::web::{Answer, Escaped, Fields, empty, json, page, see_other};
 
 /// The name of the airline.
 pub(super) const NAME: &str = "Fake Airline";
-/// The one client that it knows: the agency.
+/// The only client: the agency.
 pub(super) const CLIENT: &str = "travel-agency";
-/// The one scope.
+/// The only scope.
 pub(super) const SCOPE: &str = "miles.read";
 
 /// The passenger.
 const ACCOUNT: &str = "FA-190317";
-/// The miles that they have.
+/// The passenger's miles.
 const MILES: u64 = 48_210;
 
 /// The passenger's API key for flight times.
 pub(super) const KEY: &str = "FA-KEY-5127";
-/// The header in which an API key is sent.
+/// The header for API keys.
 pub(super) const KEY_HEADER: &str = "x-api-key";
 
-/// How long a code is good.
+/// The lifetime of a code.
 const CODE: Duration = Duration::from_secs(60);
-/// How long a consent page waits for its answer.
+/// How long a consent page waits for the user.
 const CONSENT: Duration = Duration::from_secs(600);
-/// The most consent pages, and the most codes, at a time.
+/// The maximum number of consent pages, and of codes, at a time.
 const MOST: usize = 64;
 
 /// The address of the airline.
@@ -52,17 +52,17 @@ pub(crate) struct Airline {
     url: String,
 }
 
-/// The desk of the airline, which answers requests. A clone is the same desk.
+/// The airline's request handler. Clones share its state.
 #[derive(Clone)]
 pub(super) struct Desk(Arc<Inner>);
 
 struct Inner {
     url: String,
-    /// Where browsers are sent back to.
+    /// The redirect URI.
     redirect: String,
     clock: Arc<dyn Clock>,
     book: Book,
-    /// What a consent page stands for, by the random name that its form carries.
+    /// The requests for consent, by the random name in the page's form.
     asked: Mutex<HashMap<String, Asked>>,
     codes: Mutex<HashMap<String, Code>>,
 }
@@ -74,15 +74,15 @@ struct Asked {
     ends: u64,
 }
 
-/// A code, which is kept after its use, so that a second one is noticed.
+/// A code. It is kept after its use, so that a second use is noticed.
 struct Code {
     challenge: String,
     ends: u64,
-    /// What was granted for it, once it was used.
+    /// The grant that it was exchanged for.
     family: Option<String>,
 }
 
-/// The error codes of RFC 6749.
+/// An error code of RFC 6749.
 type Refusal = &'static str;
 
 impl Airline {
@@ -98,7 +98,7 @@ impl Airline {
         format!("{}/miles", self.url)
     }
 
-    /// The page that shows the API key.
+    /// Returns the URL of the page that shows the API key.
     pub(super) fn key_url(&self) -> String {
         format!("{}/key", self.url)
     }
@@ -109,7 +109,7 @@ impl Airline {
 }
 
 impl Desk {
-    /// The desk of the airline at `url`. It sends browsers back to `redirect` and to nowhere else.
+    /// Creates the airline at `url`. It only redirects browsers to `redirect`.
     pub(super) fn new(url: &str, redirect: &str) -> Self {
         Self::with_clock(url, redirect, Arc::new(SystemClock))
     }
@@ -163,7 +163,7 @@ impl Desk {
 }
 
 impl Inner {
-    /// Whether a request is for this very address: a page elsewhere may give its own name to it.
+    /// Whether the `Host` header is this address: another site's name may resolve to it.
     fn is_addressed(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
         host == self.url.strip_prefix("http://")
@@ -174,7 +174,7 @@ impl Inner {
         if query.get("client_id") != Some(CLIENT)
             || query.get("redirect_uri") != Some(&self.redirect)
         {
-            // Nobody is sent to a place that is not the client's.
+            // Never redirect to a URL that is not the client's.
             let body = "<p>Nobody that this airline knows has sent you here.</p>";
             return page(StatusCode::BAD_REQUEST, NAME, body, "");
         }
@@ -215,7 +215,7 @@ impl Inner {
         page(StatusCode::OK, &title, &body, &self.redirect[..back])
     }
 
-    /// Takes the answer that was given on the consent page.
+    /// Handles the form of the consent page.
     fn take_answer(&self, headers: &HeaderMap, form: &Fields) -> Answer {
         let origin = headers.get(header::ORIGIN);
         let is_own = origin.is_none_or(|origin| origin.as_bytes() == self.url.as_bytes());
@@ -252,7 +252,7 @@ impl Inner {
         answer
     }
 
-    /// Sends the browser back to the client, and says who does (RFC 9207).
+    /// Redirects the browser to the client, with the issuer (RFC 9207).
     fn send_back(&self, parameters: &[(&str, &str)]) -> Answer {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(parameters);
@@ -260,7 +260,7 @@ impl Inner {
         see_other(&format!("{}?{}", self.redirect, query.finish()))
     }
 
-    /// The token endpoint.
+    /// Handles a request to the token endpoint.
     fn tokens(&self, form: &Fields) -> Answer {
         let granted = match form.text("grant_type") {
             _ if form.get("client_id") != Some(CLIENT) => Err("invalid_client"),
@@ -285,7 +285,7 @@ impl Inner {
         }
     }
 
-    /// Gives tokens for a code, once. Whoever brings it again has taken it from somebody: then nobody has tokens.
+    /// Exchanges a code for tokens, once. A second use means that the code was stolen, so all its tokens are revoked.
     fn exchange(&self, form: &Fields) -> Result<Granted, Refusal> {
         const REFUSED: Refusal = "invalid_grant";
         let name = form.text("code");
@@ -303,7 +303,7 @@ impl Inner {
                     code.family = Some(family.clone());
                     Ok(family)
                 }
-                // The code is used up by this.
+                // The code is now used up.
                 None => {
                     codes.remove(name);
                     return Err(REFUSED);
@@ -320,7 +320,7 @@ impl Inner {
         }
     }
 
-    /// The revocation endpoint (RFC 7009): a token that is not known is one that is revoked.
+    /// Handles a request to the revocation endpoint (RFC 7009). Revoking an unknown token succeeds.
     fn revoke(&self, form: &Fields) -> Answer {
         if let Some(family) = book::family(form.text("token")) {
             self.book.revoke(family);
@@ -344,7 +344,7 @@ impl Inner {
     }
 }
 
-/// The flight times of today, for an API key.
+/// Returns today's flight times for an API key.
 fn flights(headers: &HeaderMap) -> Answer {
     let key = headers.get(KEY_HEADER).map(|key| key.as_bytes());
     match key == Some(KEY.as_bytes()) {
@@ -356,7 +356,7 @@ fn flights(headers: &HeaderMap) -> Answer {
     }
 }
 
-/// Checks what a request for consent asks for. PKCE with SHA-256 is required.
+/// Checks a request for consent. PKCE with SHA-256 is required.
 fn check(query: &Fields, challenge: &str) -> Result<(), Refusal> {
     /// The length of a SHA-256 digest in base64.
     const CHALLENGE: usize = 43;

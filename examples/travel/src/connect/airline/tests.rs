@@ -1,4 +1,4 @@
-//! The airline, without a network.
+//! Tests of the airline without a network.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,7 +27,7 @@ struct Stage {
     clock: Arc<Hands>,
 }
 
-/// An answer, whole.
+/// A complete response.
 struct Shown {
     status: u16,
     location: String,
@@ -78,7 +78,7 @@ impl Stage {
         self.send(Method::POST, path, &[media], &form).await
     }
 
-    /// The consent page, with these parameters in place of the right ones.
+    /// Requests the consent page, with these parameters changed.
     async fn ask(&self, changed: &[(&str, &str)]) -> Shown {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
         let mut query = vec![
@@ -127,27 +127,27 @@ impl Stage {
         self.post("/token", &form).await
     }
 
-    /// The status of the miles with an access token.
+    /// Returns the status of a request for miles with this access token.
     async fn miles(&self, access: &str) -> u16 {
         let bearer = format!("Bearer {access}");
         let headers = [("authorization", &*bearer)];
         self.send(Method::GET, "/miles", &headers, "").await.status
     }
 
-    /// New tokens: the access token and the refresh token.
+    /// Returns a new access token and refresh token.
     async fn tokens(&self) -> (String, String) {
         self.exchange(&self.code().await, VERIFIER).await.tokens()
     }
 }
 
 impl Shown {
-    /// The request in the form of a consent page.
+    /// Returns the name of the request in the form of a consent page.
     fn request(&self) -> String {
         let (_, after) = self.text.split_once("name=\"request\" value=\"").unwrap();
         after.split('"').next().unwrap().to_owned()
     }
 
-    /// A parameter with which the browser is sent back.
+    /// Returns a parameter of the redirect.
     fn parameter(&self, name: &str) -> Option<String> {
         let query = self.location.strip_prefix(&format!("{REDIRECT}?"))?;
         Fields::of_query(query).get(name).map(str::to_owned)
@@ -195,7 +195,7 @@ async fn a_code_is_good_for_a_minute_and_its_verifier() {
         .exchange(&code, "another")
         .await
         .is_refused("invalid_grant");
-    // It was somebody's guess.
+    // A guessed token changes nothing.
     stage
         .exchange(&code, VERIFIER)
         .await
@@ -217,7 +217,7 @@ async fn a_refresh_token_is_good_once() {
         assert_eq!(stage.miles(access).await, 200);
     }
     stage.refresh(&refresh).await.is_refused("invalid_grant");
-    // Somebody else has it, too: nothing of it is good any more.
+    // Another party has it, too, so all its tokens are revoked.
     stage.refresh(&next).await.is_refused("invalid_grant");
     assert_eq!(stage.miles(&second).await, 401);
 }
@@ -265,7 +265,7 @@ async fn the_passenger_is_asked_and_may_say_no() {
 #[tokio::test]
 async fn what_is_asked_wrongly_is_refused() {
     let stage = Stage::new();
-    // Nobody is sent anywhere: neither the client nor the place is known.
+    // There is no redirect, because neither the client nor the redirect URI is known.
     for changed in [
         ("client_id", "somebody"),
         ("redirect_uri", "http://127.0.0.1:4000/cb/airline/"),
