@@ -1,4 +1,4 @@
-//! A booking: two questions in the middle of one call.
+//! A booking, with two questions in one call.
 
 use askback::{
     Change, Ctx, Error, Form, PlainJson, Result, State, forms::Date, handler::JsonWithText, tool,
@@ -48,8 +48,7 @@ pub(crate) async fn book_holiday(
     trip: Trip,
 ) -> Result<JsonWithText<PlainJson<Booking>>> {
     let destination = Destination::named(&trip.destination)?;
-    // Prices change: the one that was shown is the one that counts. Nobody is asked for their wishes
-    // who cannot book.
+    // Prices may change, so the price that the user saw is recorded. The check for room comes before the questions.
     let owner = Owner::of(ctx.principal());
     let today = day(ctx.now());
     let quote = ctx.run("quote", async || {
@@ -103,8 +102,8 @@ pub(crate) async fn book_holiday(
     Ok(PlainJson(booking).with_text(text))
 }
 
-/// The reference belongs to the call, not to the attempt: it is the same however often the last
-/// round is sent.
+/// Returns the reference, which depends on the call and not on the attempt: it is the same however often the last round
+/// is sent.
 fn reference(ctx: &Ctx) -> String {
     let key = ctx.idempotency_key("book");
     let key: String = key.chars().take(8).collect();

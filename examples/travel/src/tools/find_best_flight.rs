@@ -1,4 +1,4 @@
-//! Advice from the client's model, where it has one.
+//! Advice from the client's model, if it has one.
 
 use askback::{
     Ctx, Form, PlainJson, Result,
@@ -13,7 +13,7 @@ use crate::{
     flights::{Flight, mentioned, rank, search},
 };
 
-/// How many flights are recommended.
+/// The number of recommended flights.
 const BEST: usize = 3;
 
 /// The tool's arguments.
@@ -93,7 +93,7 @@ fn question(
     }
 }
 
-/// A model writes what it likes. What it does not name is filled in.
+/// A model may write anything. Flights that it does not name are added.
 fn by_model(flights: Vec<Flight>, model: &str, advice: String) -> Recommendation {
     let mut best = mentioned(&flights, &advice);
     best.truncate(BEST);

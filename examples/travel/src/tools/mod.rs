@@ -1,4 +1,4 @@
-//! What a model may have the agency do.
+//! The agency's tools.
 
 mod book_holiday;
 mod find_best_flight;

@@ -1,5 +1,4 @@
-//! A file in one of the client's folders, and in none other; or, for clients on other machines, in a
-//! folder that the operator named.
+//! Saves a file inside one of the client's folders or, for clients on other machines, in the operator's folder.
 
 use std::{
     fmt::Write as _,
@@ -17,7 +16,7 @@ use tokio::{
 
 use crate::{bookings::Owner, files};
 
-/// The most itineraries of one owner in the operator's folder.
+/// The maximum number of itineraries per owner in the operator's folder.
 const MOST: usize = 100;
 
 /// The tool's arguments.
@@ -39,14 +38,14 @@ pub(crate) struct Itinerary {
 )]
 pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<String> {
     let roots = ctx.roots().await?;
-    // An error where the client is on another machine: its folders are none of ours.
+    // This fails for a client on another machine, whose folders must not be opened here.
     let folders = roots.local()?;
     let file = Path::new(&itinerary.file);
     let Some(target) = find(&folders, file).await else {
         return Err(Error::new(refusal(&itinerary.file, &roots)));
     };
     let draft = target.with_added_extension(format!("{:016x}.draft", ctx.random()));
-    // As the client's other files are: the folder is its own.
+    // With the usual permissions, because the folder is the client's own.
     let mut options = OpenOptions::new();
     if let Err(error) = files::replace(&target, &draft, &mut options, &itinerary.text).await {
         return Err(Error::new(format!(
@@ -73,7 +72,7 @@ pub(crate) struct NamedItinerary {
 #[derive(Clone)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Held while a file is written, so that the files of an owner are counted right.
+    /// Held while a file is written, so that the count of an owner's files is correct.
     writing: Arc<Mutex<()>>,
 }
 
@@ -85,12 +84,11 @@ impl Folder {
         }
     }
 
-    /// Writes a file of an owner: each has a folder of their own within. Only the agency may read
-    /// what is written.
+    /// Writes a file into the owner's subfolder. Only the agency can read it.
     ///
     /// # Errors
     ///
-    /// What is wrong with the disk, which is for the operator alone.
+    /// The errors of the disk, which are only for the operator.
     async fn save(&self, owner: &Owner, name: &str, draft: &str, text: &str) -> io::Result<Saved> {
         let folder = self.path.join(name_of(owner)?);
         let target = folder.join(name);
@@ -151,11 +149,11 @@ pub(crate) async fn save_itinerary_with_us(
     }
 }
 
-/// The longest name that common file systems take, in bytes.
+/// The maximum length of a name on common file systems, in bytes.
 const NAME_BYTES: usize = 255;
 
-/// Whether this names a file in whatever folder it is joined to, on any system: operators copy
-/// files from one to another. No command takes it for an option.
+/// Whether this is a plain file name on any system, because operators copy files between systems. It cannot look like a
+/// command-line option, either.
 fn is_plain(name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     name.len() <= NAME_BYTES
@@ -167,7 +165,7 @@ fn is_plain(name: &str) -> bool {
         && !is_device(name)
 }
 
-/// Whether Windows keeps a name for a device, whatever its extension; superscript digits count.
+/// Whether Windows treats a name as a device, regardless of its extension. Superscript digits count, too.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let stem = stem.trim_end().to_ascii_uppercase();
@@ -180,7 +178,7 @@ fn is_device(name: &str) -> bool {
         )
 }
 
-/// The name of an owner's folder: the same for the same owner, and another for any other.
+/// Returns the name of an owner's folder, which is unique per owner.
 fn name_of(owner: &Owner) -> io::Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(owner)?);
     Ok(digest[..16].iter().fold(String::new(), |mut name, byte| {
@@ -198,10 +196,10 @@ async fn count(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Where the file is to be written, if that is within one of the folders.
+/// Returns the path to write to, if a folder contains it.
 async fn find(folders: &[PathBuf], file: &Path) -> Option<PathBuf> {
     for folder in folders {
-        // One that is not there holds nothing.
+        // A folder that does not exist contains nothing.
         let Ok(folder) = fs::canonicalize(folder).await else {
             continue;
         };
@@ -212,10 +210,10 @@ async fn find(folders: &[PathBuf], file: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The real place of the file, with every link followed and every `..` gone, if it is in the
-/// folder. The file need not be there, but where it would be must.
+/// Returns the real path of the file, with links and `..` resolved, if it is inside the folder. The file need not
+/// exist, but its parent must.
 async fn within(folder: &Path, file: &Path) -> Option<PathBuf> {
-    // Joining an absolute path gives that path.
+    // Joining an absolute path returns that path.
     let path = folder.join(file);
     let Some(Component::Normal(name)) = path.components().next_back() else {
         return None;
@@ -223,7 +221,7 @@ async fn within(folder: &Path, file: &Path) -> Option<PathBuf> {
     let parent = fs::canonicalize(path.parent()?).await.ok()?;
     let target = parent.join(name);
     let target = match fs::symlink_metadata(&target).await {
-        // Where a link points to nothing, nobody can say whether that is within.
+        // A dangling link is refused, because its target is unknown.
         Ok(found) if found.is_symlink() => fs::canonicalize(&target).await.ok()?,
         _ => target,
     };

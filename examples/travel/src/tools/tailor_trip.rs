@@ -1,4 +1,4 @@
-//! One form with every kind of field there is.
+//! A form with every kind of field.
 
 use askback::{
     Ctx, Form, PlainJson, Result,
@@ -132,8 +132,8 @@ pub(crate) async fn tailor_trip(
     Ok(PlainJson(tailored).with_text(text))
 }
 
-/// The schema of what the person asked for. It is written by hand, so that the agency builds without
-/// the features `schemars` and `json-schema`, and unchecked for that.
+/// Returns the schema of the answers. It is written by hand, so that the agency builds without the features `schemars`
+/// and `json-schema`; for the same reason it is not checked.
 fn tailored() -> Schema {
     let schema = json!({
         "type": "object",
