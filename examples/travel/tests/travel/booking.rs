@@ -25,7 +25,7 @@ fn contact() -> (&'static str, Value) {
     ("contact", accept(ada))
 }
 
-/// Checks that the reference is as it should be, and takes it out.
+/// Checks the reference, and removes it.
 #[track_caller]
 fn take_reference(booking: &mut Value) -> String {
     let reference = booking["reference"].take();
@@ -89,7 +89,7 @@ async fn a_holiday_is_booked_in_every_revision_with_forms() {
     }
 }
 
-/// The references of the bookings that are listed.
+/// Returns the references of the listed bookings.
 async fn booked(client: &mut Client) -> Vec<String> {
     let listed = client.result("resources/list", json!({}), &[]).await;
     let listed = listed["resources"].as_array().unwrap().iter();
@@ -144,7 +144,7 @@ async fn prices_grow_with_what_is_booked() {
 #[tokio::test]
 async fn a_no_is_a_result_of_its_own_and_books_nothing() {
     let unconfirmed = accept(json!({"confirm_booking": false}));
-    // A script is faster than a person.
+    // A script is faster than a user.
     let by = json!({"dev.askback/answered-by": "person"});
     let decline = json!({"action": "decline", "_meta": by});
     let cancel = json!({"action": "cancel", "_meta": by});
@@ -264,7 +264,7 @@ fn an_agency_without_its_directory_does_not_open() {
     assert!(askback_travel::Bookings::in_directory(&absent).is_err());
 }
 
-/// Trips from 2026-06-15, as a file of the agency has them: of travellers it does not know.
+/// Returns a file of trips from 2026-06-15 by unauthenticated callers.
 fn booked_trips(nights: impl Iterator<Item = u8>) -> String {
     let line = |(number, nights)| {
         let booking = json!({
@@ -287,12 +287,12 @@ fn booked_trips(nights: impl Iterator<Item = u8>) -> String {
 
 #[tokio::test]
 async fn a_trip_that_is_over_makes_room_for_another() {
-    // The nights of the trips, and the day: what becomes of a booking, and how many there are then.
+    // The nights of the trips, the current day, the expected refusal, and the resulting number of bookings.
     let full = "nothing is booked: the agency has 2500 bookings of travellers it does not know, as \
                 many as it keeps of them; sign in, or ask its operator to make room";
     for (nights, day, refused, count) in [
         (vec![7; 2500], "2026-06-22T23:00:00Z", Some(full), 2500),
-        // Somewhere it is still the day of the return.
+        // In some time zone it is still the day of the return.
         (vec![7; 2500], "2026-06-23T23:00:00Z", Some(full), 2500),
         (vec![7; 2500], "2026-06-24T00:00:00Z", None, 1),
         (vec![7; 2499], "2026-06-24T00:00:00Z", None, 2500),
@@ -314,14 +314,14 @@ async fn a_trip_that_is_over_makes_room_for_another() {
             Some(why) => assert_eq!(text(&result), why, "{day}"),
             None => assert!(text(&result).starts_with("Booked: "), "{day}: {result}"),
         }
-        // Nobody is asked for their wishes in vain.
+        // If there is no room, the user is not asked.
         assert_eq!(client.asked.is_empty(), refused.is_some());
         assert_eq!(booked(&mut client).await.len(), count, "{day}");
     }
 }
 
-/// Between any two rounds the agency may be another process: here, another server over the same
-/// directory. The last round may come twice, and to yet another.
+/// Each round may reach another process: here, another server with the same directory. The last round may be sent
+/// twice, also to different processes.
 #[tokio::test]
 async fn a_restarted_agency_goes_on_and_books_once() {
     let directory = tempfile::tempdir().unwrap();

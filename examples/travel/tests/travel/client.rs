@@ -1,4 +1,4 @@
-//! A client that speaks plain JSON in any revision, and answers what it is asked.
+//! A client that sends plain JSON in any revision, and answers questions.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 const MODERN: &str = "2026-07-28";
 
-/// The agency, with its handlers checked for being safe to run again.
+/// Returns the agency with replay checks for its handlers.
 pub(crate) fn agency(directory: Option<&Path>) -> Server {
     agency_with(directory, Itineraries::SharedFolders)
 }
 
-/// The same, with itineraries elsewhere.
+/// The same, with another place for itineraries.
 pub(crate) fn agency_with(directory: Option<&Path>, itineraries: Itineraries) -> Server {
     let bookings = directory.map_or_else(Bookings::default, in_directory);
     checked(askback_travel::builder(bookings, itineraries))
@@ -34,7 +34,7 @@ pub(crate) fn agency_on(directory: &Path, day: &str) -> Server {
     let builder = askback_travel::builder(in_directory(directory), Itineraries::Nowhere);
     let day: Timestamp = day.parse().unwrap();
     let day = u64::try_from(day.as_millisecond()).unwrap();
-    // All pages of a list, as one.
+    // All entries of a list on one page.
     checked(builder.clock(Day(day)).page_size(10_000))
 }
 
@@ -43,7 +43,7 @@ fn checked(builder: ServerBuilder) -> Server {
     builder.keys(keys).check_replay(true).build().unwrap()
 }
 
-/// A clock that stands still, in milliseconds since the Unix epoch.
+/// A clock that does not move, in milliseconds since the Unix epoch.
 struct Day(u64);
 
 impl Clock for Day {
@@ -52,27 +52,27 @@ impl Clock for Day {
     }
 }
 
-/// One client and its connection.
+/// A client and its connection.
 pub(crate) struct Client {
     revision: &'static str,
     capabilities: Value,
     receiver: Receiver,
     sender: Sender,
     last_id: u64,
-    /// The questions it was asked, with their keys.
+    /// The received questions, with their keys.
     pub(crate) asked: Vec<(String, Value)>,
-    /// The notifications it was sent.
+    /// The received notifications.
     pub(crate) notified: Vec<Value>,
 }
 
 impl Client {
-    /// A client that can be asked everything.
+    /// Connects a client with all capabilities.
     pub(crate) async fn connect(server: &Server, revision: &'static str) -> Self {
         let all = json!({"elicitation": {}, "sampling": {}, "roots": {}});
         Self::with(server, revision, all).await
     }
 
-    /// A client with these capabilities.
+    /// Connects a client with these capabilities.
     pub(crate) async fn with(server: &Server, revision: &'static str, capabilities: Value) -> Self {
         let (near, far) = memory();
         let server = server.clone();
@@ -93,7 +93,7 @@ impl Client {
         client
     }
 
-    /// The result of a request, whatever is asked on the way.
+    /// Returns the result of a request, whatever is asked on the way.
     pub(crate) async fn result(
         &mut self,
         method: &str,
@@ -105,14 +105,14 @@ impl Client {
         response["result"].clone()
     }
 
-    /// The error of a request.
+    /// Returns the error of a request.
     pub(crate) async fn error(&mut self, method: &str, params: Value) -> Value {
         let response = self.response(method, params, &[]).await;
         assert!(response["result"].is_null(), "{response}");
         response["error"].clone()
     }
 
-    /// The result of calling a tool.
+    /// Returns the result of a tool call.
     pub(crate) async fn call(
         &mut self,
         tool: &str,
@@ -123,7 +123,7 @@ impl Client {
         self.result("tools/call", params, answers).await
     }
 
-    /// The last response to a request: questions are answered by their keys.
+    /// Returns the last response to a request. Questions are answered by key.
     pub(crate) async fn response(
         &mut self,
         method: &str,
@@ -141,7 +141,7 @@ impl Client {
         }
     }
 
-    /// The request that answers the questions of a result.
+    /// Returns the request that answers the questions in a result.
     pub(crate) fn next_round(
         &mut self,
         params: &Value,
@@ -157,7 +157,7 @@ impl Client {
         round
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> u64 {
         if self.revision == MODERN {
             params["_meta"] = json!({
@@ -172,7 +172,7 @@ impl Client {
         id
     }
 
-    /// Waits for a response, and answers what is asked meanwhile.
+    /// Waits for a response, and answers questions in the meantime.
     pub(crate) async fn response_to(&mut self, id: u64, answers: &[(&str, Value)]) -> Value {
         loop {
             let message = self.hear().await;
@@ -224,12 +224,12 @@ impl Client {
     }
 }
 
-/// A form filled in.
+/// Returns a filled-in form.
 pub(crate) fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
-/// The text of a tool's result.
+/// Returns the text of a tool result.
 pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }

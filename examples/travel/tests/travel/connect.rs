@@ -1,4 +1,4 @@
-//! Accounts at the airline, and a page of the agency's own.
+//! Accounts at the airline, and the agency's own page.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use tokio::{
     sync::mpsc,
 };
 
-/// The revisions in which a person can be asked to open a link.
+/// The revisions in which a user can be asked to open a link.
 const LINKS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 async fn accounts() -> Accounts {
@@ -35,7 +35,7 @@ async fn accounts() -> Accounts {
     Accounts::on_this_machine(vault).await.unwrap()
 }
 
-/// A customer, who agrees to open each link.
+/// A customer who agrees to open each link.
 struct Customer {
     client: Client,
     links: mpsc::UnboundedReceiver<String>,
@@ -104,7 +104,7 @@ impl Customer {
         tools.iter().map(|tool| tool.name.to_string()).collect()
     }
 
-    /// The booking of a holiday, as it is kept.
+    /// Books a holiday, and returns the stored booking.
     async fn book(&self) -> String {
         let trip = json!({"destination": "Rome", "depart": "2036-06-15"});
         let text = self.says("book_holiday", trip).await;
@@ -119,7 +119,7 @@ struct Browser {
     cookies: BTreeMap<(String, String), String>,
 }
 
-/// A page in it.
+/// A page in the browser.
 struct Page {
     url: String,
     status: u16,
@@ -201,7 +201,7 @@ impl Browser {
         (page, to)
     }
 
-    /// Connects the airline behind a link.
+    /// Connects the airline with a link.
     async fn connect(&mut self, link: &str) -> Page {
         let asked = self.open(link).await;
         asked.says(200, "Connect your Fake Airline account?");
@@ -212,7 +212,7 @@ impl Browser {
 }
 
 impl Page {
-    /// Where its form goes to.
+    /// Returns the form's target.
     fn action(&self) -> String {
         let (_, main) = self.text.split_once("<main>").unwrap();
         let (_, form) = main.split_once("<form ").unwrap();
@@ -252,7 +252,7 @@ async fn the_miles_are_read_once_the_airline_is_connected() {
         let (result, ()) = tokio::join!(client.call_tool("my_miles", json!({})), call);
         let text = serde_json::to_value(&result.unwrap().content[0]).unwrap()["text"].take();
         assert_eq!(text, "The account FA-190317 has 48210 miles.", "{revision}");
-        // From now on nobody is asked.
+        // From now on the user is not asked.
         let text = customer.says("connect_airline", json!({})).await;
         assert_eq!(text, "Connected: the account FA-190317 at the airline.");
         assert!(customer.links.try_recv().is_err());
@@ -271,7 +271,7 @@ async fn a_no_at_the_airline_is_one() {
     let airline = browser.send(&asked, "answer", "yes").await;
     let back = browser.send(&airline, "answer", "no").await;
     back.says(403, "Fake Airline says that you declined.");
-    // The link may be tried once more.
+    // The link can be used again.
     browser.connect(&link).await.says(200, "is connected");
     assert_eq!(call.await.unwrap().unwrap().is_error, None);
 }
@@ -297,7 +297,7 @@ async fn flight_times_are_read_once_the_customer_has_entered_a_key() {
         saved.says(200, "Saved");
         let text = call.await.unwrap().unwrap().text().unwrap();
         assert!(text.contains(r#""FA 12":"on time""#), "{revision}: {text}");
-        // The key is kept: the next call asks for nothing.
+        // The key is stored, so the next call does not ask.
         customer.says("flight_times", json!({})).await;
         assert!(customer.links.try_recv().is_err());
     }
@@ -317,7 +317,7 @@ async fn a_deposit_is_paid_on_a_page_of_the_agency() {
         let page = browser.open(&customer.link().await).await;
         page.says(200, &format!("Booking {reference}: "));
         page.says(200, "No money moves.");
-        // A page elsewhere cannot send the form.
+        // A page of another site cannot send the form.
         let forged = browser
             .follow(page.action(), Some("token=x".to_owned()))
             .await;

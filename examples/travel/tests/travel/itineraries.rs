@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, agency_with, text};
 
-/// Saves an itinerary, and gives the result.
+/// Saves an itinerary, and returns the result.
 async fn save(folder: &Path, file: &str) -> Value {
     let agency = agency_with(None, Itineraries::Folder(folder.to_owned()));
     let mut client = Client::connect(&agency, "2025-11-25").await;
@@ -15,7 +15,7 @@ async fn save(folder: &Path, file: &str) -> Value {
     client.call("save_itinerary", arguments, &[]).await
 }
 
-/// The folders of the owners, and the files within.
+/// Returns the owners' folders, and the files in them.
 fn entries(folder: &Path) -> Vec<fs::DirEntry> {
     let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(Result::unwrap);
     let folders: Vec<_> = entries(folder).collect();
@@ -76,7 +76,7 @@ async fn a_name_is_a_file_on_any_system() {
         "lpt³",
     ];
     let long = "é".repeat(65);
-    // No file system has names of so many bytes.
+    // No file system has names of this length.
     let wide = "𐌰".repeat(64);
     for file in refused.into_iter().chain([&*long, &wide]) {
         let saved = save(folder.path(), file).await;
@@ -107,6 +107,6 @@ async fn a_name_is_a_file_on_any_system() {
         let saved = save(folder.path(), file).await;
         assert_eq!(text(&saved), format!("Saved as {file}."));
     }
-    // With the folder they are in.
+    // Including their folder.
     assert_eq!(entries(folder.path()).len(), taken.len() + 2);
 }

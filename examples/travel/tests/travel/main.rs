@@ -1,4 +1,4 @@
-//! The tests of the travel agency, in one binary.
+//! Tests of the travel agency, in one binary.
 
 mod booking;
 mod client;
@@ -9,10 +9,10 @@ mod prompts;
 mod resources;
 mod tools;
 
-/// The revisions in which a person can be asked for a form.
+/// The revisions with forms.
 const FORMS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// The revisions before there were forms.
+/// The revisions without forms.
 const BEFORE_FORMS: [&str; 2] = ["2024-11-05", "2025-03-26"];
 
 /// All revisions.

@@ -1,4 +1,4 @@
-//! Prompts: what they say, what they complete, how they are listed.
+//! Prompts: their messages, completion and list.
 
 use serde_json::{Value, json};
 

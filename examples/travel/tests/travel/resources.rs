@@ -1,4 +1,4 @@
-//! Resources: what is listed and read, and that the list changes.
+//! Resources: lists, contents and changes of the list.
 
 use serde_json::{Value, json};
 

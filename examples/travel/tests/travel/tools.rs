@@ -1,4 +1,4 @@
-//! The tools beside `book_holiday`.
+//! The tools other than `book_holiday`.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -30,7 +30,7 @@ async fn a_trip_is_tailored_with_every_kind_of_field() {
         });
         let preferences = answer.clone();
         if revision == "2025-06-18" {
-            // There a multiple choice is asked as one boolean an option.
+            // These revisions ask a multiple choice as one boolean per option.
             let asked = client_form(&mut client).await;
             answer = one_boolean_an_option(&asked, answer);
         }
@@ -44,7 +44,7 @@ async fn a_trip_is_tailored_with_every_kind_of_field() {
     }
 }
 
-/// The form that `tailor_trip` asks.
+/// Returns the form that `tailor_trip` asks.
 async fn client_form(client: &mut Client) -> Value {
     let trip = json!({"destination": "Rome"});
     let answers = [("preferences", json!({"action": "cancel"}))];
@@ -52,7 +52,7 @@ async fn client_form(client: &mut Client) -> Value {
     client.asked[0].1["requestedSchema"].clone()
 }
 
-/// The same answer, in the booleans that a form asks for.
+/// Converts an answer to the booleans that a form asks for.
 fn one_boolean_an_option(form: &Value, mut answer: Value) -> Value {
     let answer = answer.as_object_mut().unwrap();
     for list in ["interests", "extras"] {
@@ -125,7 +125,7 @@ fn numbers(result: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The messages that the model was asked.
+/// Returns the messages that the model was asked.
 async fn question(revision: &'static str) -> Value {
     let mut client = Client::connect(&agency(None), revision).await;
     client.call("find_best_flight", search(), &[says("")]).await;
@@ -199,7 +199,7 @@ async fn what_the_model_does_not_say_is_filled_in_and_told() {
     );
 }
 
-/// A folder to share, beside one that is not shared.
+/// A folder to share, next to one that is not shared.
 struct Folders(tempfile::TempDir);
 
 impl Folders {
@@ -219,7 +219,7 @@ impl Folders {
         symlink(self.path(to), self.path("shared folder").join(at)).unwrap();
     }
 
-    /// The answer to a question for roots.
+    /// Returns the answer to a request for roots.
     fn roots(&self) -> (&'static str, Value) {
         let shared = uri(&self.path("shared folder"));
         let roots = [
