@@ -155,7 +155,6 @@ fn replace(
     made
 }
 
-/// Returns the user's cache directory.
 fn cache() -> Result<PathBuf> {
     let path = |name| {
         std::env::var_os(name)

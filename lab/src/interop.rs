@@ -26,7 +26,6 @@ pub fn server() -> ServerBuilder {
         .state(Stopped(Arc::new(calls)))
 }
 
-/// The number of cancelled calls.
 #[derive(Clone)]
 struct Stopped(Arc<watch::Sender<u32>>);
 

@@ -39,7 +39,6 @@ fn tell(name: &str, before: &str, now: u64) {
     println!("{name:<28} {before:>9} before {now:>9} now");
 }
 
-/// Returns the text of a file.
 fn write(compiler: &str, found: &BTreeMap<&str, u64>) -> String {
     found
         .iter()
@@ -49,7 +48,6 @@ fn write(compiler: &str, found: &BTreeMap<&str, u64>) -> String {
         })
 }
 
-/// Returns the differences to the text of a file.
 fn compare(
     accepted: &str,
     compiler: &str,

@@ -12,7 +12,6 @@ use url::{Position, Url, form_urlencoded};
 
 use crate::install::Result;
 
-/// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The response of a server.

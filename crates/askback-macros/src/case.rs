@@ -1,6 +1,5 @@
 //! Conversion of names between cases.
 
-/// The case of a name with several words.
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
     Lower,
@@ -24,7 +23,6 @@ impl Case {
         ("PascalCase", Self::Pascal),
     ];
 
-    /// Converts a name to this case.
     pub(crate) fn write(self, name: &str) -> String {
         let words = words(name);
         match self {
@@ -47,7 +45,6 @@ pub(crate) fn sentence(name: &str) -> String {
     capitalized(&words(name).join(" "))
 }
 
-/// Splits a name into lower-case words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = '_';

@@ -11,7 +11,6 @@ pub(crate) fn once<T>(slot: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T
     }
 }
 
-/// The error for a repeated item.
 pub(crate) fn twice(meta: &ParseNestedMeta<'_>) -> Error {
     let name = meta.path.to_token_stream();
     meta.error(format!("`{name}` is given twice"))
@@ -24,7 +23,6 @@ pub(crate) fn unknown(meta: &ParseNestedMeta<'_>, known: &str) -> Error {
     ))
 }
 
-/// Reads a string.
 pub(crate) fn text(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
     meta.value()?.parse()
 }

@@ -45,7 +45,6 @@ struct Inner {
     /// For a server behind a proxy.
     tls: Arc<ClientConfig>,
     proxies: Arc<Matcher>,
-    /// The time limit for connecting.
     limit: Duration,
 }
 

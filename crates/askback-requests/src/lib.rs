@@ -177,7 +177,6 @@ fn unanswered(error: legacy::Error) -> RequestError {
     }
 }
 
-/// Routes everything through one proxy.
 fn through(proxy: &Url) -> io::Result<Matcher> {
     if !matches!(proxy.scheme(), "http" | "https") {
         let why = format!(

@@ -23,7 +23,6 @@ pub struct Names {
 #[derive(Clone)]
 pub(crate) struct Resolver(pub(crate) Names);
 
-/// Resolves a name.
 type Lookup = Arc<dyn Fn(String) -> LookupFuture + Send + Sync>;
 
 type LookupFuture = BoxFuture<'static, io::Result<Vec<SocketAddr>>>;

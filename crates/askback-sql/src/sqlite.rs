@@ -170,7 +170,6 @@ impl SqliteFile {
         }
     }
 
-    /// Adds the file's name to errors.
     fn named<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut File) -> Result<T, SqlError> + Send + 'static,

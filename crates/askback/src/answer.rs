@@ -68,7 +68,6 @@ impl<T> Answer<T> {
         }
     }
 
-    /// Converts the value, unless that fails.
     pub(crate) fn try_map<U, E>(
         self,
         change: impl FnOnce(T) -> Result<U, E>,

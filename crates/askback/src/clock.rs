@@ -20,7 +20,6 @@ impl Clock for SystemClock {
     }
 }
 
-/// Converts to whole milliseconds, as stored in records.
 #[cfg(feature = "server")]
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

@@ -20,11 +20,6 @@ pub(crate) struct RandomBytes<const N: usize> {
 }
 
 impl<const N: usize> RandomBytes<N> {
-    /// Draws the bytes.
-    ///
-    /// # Errors
-    ///
-    /// As for [`entropy`].
     pub(crate) fn new() -> io::Result<Self> {
         let (bytes, taken) = (entropy()?, 0);
         Ok(Self { bytes, taken })

@@ -327,7 +327,6 @@ fn new_key() -> Result<(Key, Zeroizing<[u8; 32]>), KeyError> {
     Ok((Key::new(&secret), secret))
 }
 
-/// Returns the text of a new key file at `path`, which is named after its service.
 fn file_text(path: &Path, secret: &[u8; 32]) -> Zeroizing<String> {
     let service = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut text = Zeroizing::new(String::with_capacity(512));

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::entropy::entropy;
 
-/// Whether [`create`] created the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Creation {
     /// The file is new and has the content from `fill`.
@@ -95,7 +94,6 @@ pub(crate) fn exposure(metadata: &fs::Metadata) -> Option<u32> {
     open_to_others(metadata).filter(|_| metadata.is_file())
 }
 
-/// Returns the permissions of a file or folder if other users have any.
 pub(crate) fn open_to_others(metadata: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     {

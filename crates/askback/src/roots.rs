@@ -63,7 +63,6 @@ impl Roots {
     }
 }
 
-/// Returns the folder of a root if it is on this machine.
 fn folder(root: &Root) -> Option<PathBuf> {
     let path = root.uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);

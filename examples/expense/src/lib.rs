@@ -40,7 +40,6 @@ pub fn server(claims: &Claims) -> ServerBuilder {
         .logging()
 }
 
-/// The approvers who have signed in.
 #[derive(Clone, Default)]
 struct Approvers(Arc<Mutex<HashSet<Principal>>>);
 

@@ -52,7 +52,6 @@ pub async fn serve(server: Server, listener: TcpListener, limits: Limits) -> io:
     }
 }
 
-/// Creates a channel from a stream.
 fn channel(stream: TcpStream, max_message_bytes: usize) -> io::Result<Channel> {
     // Send each message at once, without waiting for the next.
     stream.set_nodelay(true)?;

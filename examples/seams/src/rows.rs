@@ -15,7 +15,6 @@ use askback::store::{
 #[derive(Debug)]
 pub struct Rows {
     tables: Mutex<Tables>,
-    /// The limit of each table.
     max_bytes: usize,
 }
 
@@ -52,7 +51,6 @@ impl Rows {
         }
     }
 
-    /// Begins a transaction.
     fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,14 +153,12 @@ impl Store for Rows {
     }
 }
 
-/// Removes expired rows.
 fn purge<K: Ord, T>(rows: &mut BTreeMap<K, Row<T>>, now: Millis) -> usize {
     let before = rows.len();
     rows.retain(|_, row| row.expires > now);
     before - rows.len()
 }
 
-/// Counts the bytes in a table.
 fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> StoredBytes {
     let theirs = rows.values().filter(|row| row.owner == owner);
     StoredBytes {
@@ -171,7 +167,6 @@ fn held<K, T>(rows: &BTreeMap<K, Row<T>>, owner: Option<Owner>) -> StoredBytes {
     }
 }
 
-/// Returns the owner with the most bytes.
 fn largest<K, T>(rows: &BTreeMap<K, Row<T>>) -> Option<Owner> {
     let mut owners = BTreeMap::new();
     for row in rows.values() {

@@ -14,7 +14,6 @@ use askback::{Error, Form, Principal, Result, forms::Date};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// A booked holiday.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Booking {
     pub(crate) reference: String,
@@ -29,7 +28,6 @@ pub(crate) struct Booking {
     /// The total price, in US dollars.
     pub(crate) total: u32,
     pub(crate) contact: Contact,
-    /// Whether the deposit was paid.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) deposit_paid: bool,
 }
@@ -93,16 +91,13 @@ pub(crate) struct Owner {
     subject: Option<String>,
 }
 
-/// The maximum number of bookings.
 const MOST: usize = 5000;
 /// The maximum number of bookings of unauthenticated callers together. The rest is for authenticated ones.
 const MOST_OF_UNKNOWN: usize = 2500;
-/// The maximum number of bookings of one authenticated caller.
 const MOST_OF_ONE: usize = 200;
 /// The maximum number of lines in a file, including removed bookings. At this number the file is rewritten, which is
 /// rare, because at least half of the lines are then no longer needed.
 const MOST_LINES: usize = 2 * MOST;
-/// The maximum size of a booking, in bytes.
 const BOOKING_BYTES: usize = 4 << 10;
 
 /// All bookings: in memory, shared by clones, or in a file that survives a restart.
@@ -112,7 +107,6 @@ pub struct Bookings {
     book: Arc<Mutex<Book>>,
 }
 
-/// The known bookings.
 #[derive(Debug, Default)]
 struct Book {
     by_owner: HashMap<Owner, Vec<Booking>>,
@@ -135,7 +129,6 @@ pub(crate) fn day(now: u64) -> Date {
         .unwrap_or(epoch)
 }
 
-/// A booking in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Made {
     #[serde(default)]
@@ -144,7 +137,6 @@ struct Made {
     booking: Booking,
 }
 
-/// A deposit in the file.
 #[derive(Serialize, Deserialize)]
 struct Paid {
     owner: Owner,
@@ -167,7 +159,6 @@ impl Owner {
         *self != Self::default()
     }
 
-    /// Returns the owner's maximum number of bookings.
     fn most(&self) -> usize {
         match self.is_known() {
             true => MOST_OF_ONE,
@@ -212,13 +203,11 @@ impl Bookings {
         }
     }
 
-    /// Returns an owner's bookings, oldest first.
     pub(crate) async fn all(&self, owner: &Owner) -> Result<Vec<Booking>> {
         let book = self.book().await?;
         Ok(book.of(owner).to_vec())
     }
 
-    /// Returns an owner's booking with this reference.
     pub(crate) async fn find(&self, owner: &Owner, reference: &str) -> Result<Option<Booking>> {
         let book = self.book().await?;
         Ok(book.find(owner, reference).cloned())

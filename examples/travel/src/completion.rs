@@ -7,7 +7,6 @@ use crate::{
     data::{DESTINATIONS, Destination, Month, Weather},
 };
 
-/// Completes a destination.
 pub(crate) async fn complete_destination(typed: CompletionRequest) -> Result<Vec<String>> {
     let names = DESTINATIONS.iter().map(|destination| destination.name);
     Ok(beginning_with(&typed.value, names.map(str::to_owned)))

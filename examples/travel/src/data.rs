@@ -9,7 +9,6 @@ use Weather::{Cold as C, Hot as H, Mild as M};
 /// The price of travel insurance per traveller, in US dollars.
 pub(crate) const INSURANCE: u32 = 75;
 
-/// A destination.
 pub(crate) struct Destination {
     pub(crate) name: &'static str,
     pub(crate) country: &'static str,
@@ -19,9 +18,7 @@ pub(crate) struct Destination {
     flight: u32,
     /// The price of a double room per night, in US dollars.
     night: u32,
-    /// The weather of each month.
     weather: [Weather; 12],
-    /// A picture, as PNG.
     pub(crate) postcard: &'static [u8],
 }
 

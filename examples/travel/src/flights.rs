@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Destination, Month};
 
-/// The number of flights per month.
 const FLIGHTS: u64 = 47;
 
 const SEED: u64 = 0x7261_7665_6c21;
@@ -19,14 +18,11 @@ pub(crate) struct Flight {
     pub(crate) number: String,
     /// The time of departure, such as `08:10`.
     pub(crate) departs: String,
-    /// The duration, in minutes.
     pub(crate) minutes: u32,
     pub(crate) stops: u32,
-    /// The price, in US dollars.
     pub(crate) price: u32,
 }
 
-/// Returns the flights to a destination in a month.
 pub(crate) fn search(destination: &Destination, month: Month) -> Vec<Flight> {
     let place = destination.airport.bytes().map(u64::from).sum::<u64>();
     let mut dice = Dice(SEED ^ (place << 8) ^ month as u64);

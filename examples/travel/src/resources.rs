@@ -91,7 +91,6 @@ pub(crate) async fn booking(
     }
 }
 
-/// Returns the URI of a booking.
 pub(crate) fn booking_uri(reference: &str) -> String {
     format!("travel://bookings/{reference}")
 }

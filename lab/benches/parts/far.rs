@@ -15,7 +15,6 @@ const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-
 const CALLED: &str =
     r#"{"resultType":"complete","content":[{"type":"text","text":"Hello, world!"}]}"#;
 
-/// Answers over a channel.
 pub(crate) async fn answer_channel(far: Channel) {
     let (mut receiver, mut sender) = far.split();
     while let Ok(Some(request)) = receiver.receive().await {
@@ -25,7 +24,6 @@ pub(crate) async fn answer_channel(far: Channel) {
     }
 }
 
-/// Answers lines on stdio.
 pub(crate) fn answer_lines() -> io::Result<()> {
     let mut output = io::stdout().lock();
     for line in io::stdin().lock().lines() {
@@ -37,7 +35,6 @@ pub(crate) fn answer_lines() -> io::Result<()> {
     Ok(())
 }
 
-/// Answers requests over HTTP.
 pub(crate) async fn answer_http(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(answer_connection(stream));

@@ -21,7 +21,6 @@ use std::{
 
 use parts::PARTS;
 
-/// How long to measure a part.
 const SPAN: Duration = Duration::from_millis(200);
 
 /// How many runs to count, after as many for warm-up.

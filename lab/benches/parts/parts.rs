@@ -32,7 +32,6 @@ use tokio::{
 
 use crate::{far, reading};
 
-/// Creates the closure to measure.
 type Make = fn() -> Box<dyn FnMut()>;
 
 pub(crate) const PARTS: &[(&str, Make)] = &[
@@ -77,7 +76,6 @@ fn floor() -> Box<dyn FnMut()> {
     })
 }
 
-/// Parses the envelope.
 fn parse() -> Box<dyn FnMut()> {
     let limits = Limits::default();
     Box::new(move || {
@@ -120,7 +118,6 @@ fn form() -> Box<dyn FnMut()> {
     })
 }
 
-/// Serializes a result.
 fn write() -> Box<dyn FnMut()> {
     let server = Signature::new(&Implementation::new("bench", "1.0.0"));
     Box::new(move || {
@@ -135,7 +132,6 @@ fn write() -> Box<dyn FnMut()> {
     })
 }
 
-/// Seals a state with one question.
 fn seal() -> Box<dyn FnMut()> {
     let state = serde_json::to_vec(&state()).expect("JSON");
     let ring = ring();
@@ -146,7 +142,6 @@ fn seal() -> Box<dyn FnMut()> {
     })
 }
 
-/// Opens a state.
 fn open() -> Box<dyn FnMut()> {
     let state = serde_json::to_vec(&state()).expect("JSON");
     let ring = ring();
@@ -242,7 +237,6 @@ impl Near {
         }
     }
 
-    /// Sends a request, and waits for its response.
     fn send(&mut self, request: Vec<u8>) -> Vec<u8> {
         self.runtime.block_on(async {
             self.sender.send(request).await.expect("a server");
@@ -264,7 +258,6 @@ fn client() -> Box<dyn FnMut()> {
     calls(1, in_memory)
 }
 
-/// The same with 256 concurrent calls.
 fn client_256() -> Box<dyn FnMut()> {
     calls(256, in_memory)
 }
@@ -274,7 +267,6 @@ fn client_child() -> Box<dyn FnMut()> {
     calls(1, child)
 }
 
-/// The same with 64 concurrent calls.
 fn client_child_64() -> Box<dyn FnMut()> {
     calls(64, child)
 }
@@ -284,12 +276,10 @@ fn client_http() -> Box<dyn FnMut()> {
     calls(1, http)
 }
 
-/// The same with 16 concurrent calls.
 fn client_http_16() -> Box<dyn FnMut()> {
     calls(16, http)
 }
 
-/// Makes concurrent calls with a client.
 fn calls<C: Connect>(at_once: usize, connect: impl FnOnce(&Runtime) -> C) -> Box<dyn FnMut()> {
     let runtime = runtime();
     let connector = connect(&runtime);

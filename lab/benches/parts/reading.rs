@@ -54,7 +54,6 @@ pub(super) fn text() -> Box<dyn FnMut()> {
     ))
 }
 
-/// The form of a question.
 pub(super) fn form() -> Box<dyn FnMut()> {
     let form = r#"{"type":"object","properties":{"name":{"type":"string","title":"Name","minLength":1,"maxLength":50},"mail":{"type":"string","format":"email"},"seats":{"type":"integer","minimum":1,"maximum":9,"default":1},"price":{"type":"number"},"window":{"type":"boolean","default":true},"class":{"type":"string","enum":["economy","business"],"enumNames":["Economy","Business"]},"meal":{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},"extras":{"type":"array","items":{"type":"string","enum":["bag","bike"]},"maxItems":2}},"required":["name","seats"]}"#;
     let limits = Limits::default();
@@ -63,7 +62,6 @@ pub(super) fn form() -> Box<dyn FnMut()> {
     })
 }
 
-/// Parses a response to its result.
 fn result<T: DeserializeOwned>(result: &str) -> Box<dyn FnMut()> {
     let message = format!(r#"{{"jsonrpc":"2.0","id":17,"result":{result}}}"#);
     let limits = Limits::default();

@@ -15,7 +15,6 @@ use super::{
     stdio,
 };
 
-/// A server on stdio with one tool.
 const ASKBACK: &str = r#"
 use askback::{Result, Server, Tool};
 
@@ -51,10 +50,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 "#;
 
-/// The number of starts to measure.
 const STARTS: usize = 30;
 
-/// The build modes of a first server.
 const FIRST_SERVER: [(&str, &[&str]); 2] = [
     ("clean build of a first server", &[]),
     ("clean build of a first server, release", &["--release"]),
@@ -110,7 +107,6 @@ fn start(program: &Path) -> io::Result<f64> {
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
-/// Builds the command from scratch.
 fn command(root: &Path) -> io::Result<[Sample; 3]> {
     super::report::tell("clean build, the command");
     let package = ["-p", "askback-cli"];

@@ -4,13 +4,10 @@ use std::{io, process::Command};
 
 use super::{Effort, Peer, Sample, process::Programs};
 
-/// The number of concurrent calls over HTTP.
 const HTTP: &[usize] = &[1, 16, 64];
 
-/// The number of concurrent calls over stdio.
 const STDIO: &[usize] = &[1, 16, 64, 256];
 
-/// Measures calls at several depths.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let span = effort.span.as_millis().to_string();

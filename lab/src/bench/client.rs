@@ -7,13 +7,11 @@ use tokio::{
     net::TcpStream,
 };
 
-/// One connection.
 pub(super) struct Client {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
-/// The head of a response.
 pub(super) struct Head {
     pub(super) status: u16,
     /// The length of the body; `None` if it is chunked.
@@ -31,14 +29,12 @@ impl Client {
         })
     }
 
-    /// Sends a request and reads the whole response.
     pub(super) async fn exchange(&mut self, request: &[u8]) -> io::Result<(Head, Vec<u8>)> {
         let head = self.begin(request).await?;
         let body = self.body(&head).await?;
         Ok((head, body))
     }
 
-    /// Sends a request and reads the head of its response.
     pub(super) async fn begin(&mut self, request: &[u8]) -> io::Result<Head> {
         self.stream.write_all(request).await?;
         loop {

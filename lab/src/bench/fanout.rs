@@ -29,16 +29,13 @@ use super::{
 /// The number of sessions that do not watch the changed resource.
 const SESSIONS: usize = 30_000;
 
-/// The number of changes without watchers.
 const CHANGES: usize = 1000;
 
 /// The number of listeners that watch the changes while others call.
 const LISTENERS: usize = 10_000;
 
-/// The time between changes.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// How long to count calls.
 const SPAN: Duration = Duration::from_secs(3);
 const CONNECTIONS: &[usize] = &[1, 16];
 
@@ -139,7 +136,6 @@ async fn beside(server: &Running, connections: usize, changes: bool) -> io::Resu
     Ok(calls)
 }
 
-/// Counts the calls on this many connections within the span.
 async fn calls(address: SocketAddr, connections: usize) -> io::Result<u64> {
     let request = post(
         address,
@@ -169,7 +165,6 @@ async fn calls(address: SocketAddr, connections: usize) -> io::Result<u64> {
     Ok(calls)
 }
 
-/// Returns a request that makes a change.
 fn change(address: SocketAddr, arguments: Value) -> Vec<u8> {
     let call = call(Way::Json, "change", &json!({ "arguments": arguments }));
     post(address, Way::Json, None, &call)

@@ -16,16 +16,13 @@ use super::{
     requests::{Way, bare, call, initialize, initialized, post},
 };
 
-/// The number of concurrent connections.
 const CONNECTIONS: &[usize] = &[1, 16, 64, 256];
 
 /// The number of connections with questions.
 const ASKING: &[usize] = &[1, 64];
 
-/// The warm-up time before exchanges are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// The exchange that one connection repeats.
 enum Task {
     Call(Vec<u8>),
     /// A question in the stateless era: the tool is called twice.
@@ -41,7 +38,6 @@ struct Load {
     micros: Vec<f64>,
 }
 
-/// Measures calls and questions.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -152,7 +148,6 @@ async fn load(
     Ok((load, spent))
 }
 
-/// Makes this many exchanges on each of several connections.
 pub(super) async fn exchange(
     server: &Running,
     peer: Peer,
@@ -212,7 +207,6 @@ async fn begin(
     Ok((client, task))
 }
 
-/// Opens a session.
 pub(super) async fn open_session(client: &mut Client, address: SocketAddr) -> io::Result<String> {
     let request = post(address, Way::Session, None, &initialize());
     let (head, _) = client.exchange(&request).await?;
@@ -222,7 +216,6 @@ pub(super) async fn open_session(client: &mut Client, address: SocketAddr) -> io
     Ok(session)
 }
 
-/// Ends a session.
 pub(super) async fn end_session(
     client: &mut Client,
     address: SocketAddr,

@@ -7,13 +7,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Peer, Sample, http, process::Programs, report::tell, requests::Way, stdio};
 
-/// The number of concurrent calls.
 const AT_A_TIME: usize = 16;
 
 /// The number of exchanges before the counted ones, and the number of counted ones.
 const COUNTED: u64 = 1600;
 
-/// The exchanges over HTTP.
 const EXCHANGES: &[(&str, Way, bool)] = &[
     ("call over HTTP, JSON", Way::Json, false),
     ("call over HTTP, SSE", Way::Events, false),
@@ -22,7 +20,6 @@ const EXCHANGES: &[(&str, Way, bool)] = &[
     ("elicitation, session", Way::Session, true),
 ];
 
-/// Counts the instructions of each exchange.
 pub(super) fn measure(programs: &Programs) -> io::Result<Vec<Sample>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let mut samples = Vec::new();

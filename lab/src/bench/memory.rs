@@ -10,7 +10,6 @@ use super::{
     requests::{Way, bare, listen, post},
 };
 
-/// Measures the memory of idle sessions and open streams, and whether it is released.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -98,7 +97,6 @@ async fn streams(server: &Running, peer: Peer, count: usize) -> io::Result<Used>
     Ok([used[0], used[1], used[2], used[3]])
 }
 
-/// Opens a stream, and waits for its first event.
 pub(super) async fn stream(address: SocketAddr, request: &[u8]) -> io::Result<Client> {
     let mut client = Client::connect(address).await?;
     let head = client.begin(request).await?;

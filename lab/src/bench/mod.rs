@@ -82,7 +82,6 @@ impl Peer {
     }
 }
 
-/// A part of the benchmarks.
 type Part<'a> = (&'a str, &'a dyn Fn() -> io::Result<Vec<Sample>>);
 
 /// Runs all benchmarks, or the parts with these names: `http`, `stdio`, `client`, `fanout`, `instructions`, `memory`,

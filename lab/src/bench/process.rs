@@ -21,7 +21,6 @@ pub(super) const REST: Duration = Duration::from_millis(1500);
 /// The servers choose their ports.
 const ANY_ADDRESS: &str = "127.0.0.1:0";
 
-/// The paths of the programs.
 pub(super) struct Programs {
     askback: PathBuf,
     askback_client: PathBuf,
@@ -37,7 +36,6 @@ pub(super) struct Running {
     address: Option<SocketAddr>,
 }
 
-/// The memory that a process uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
     /// Its proportional share of the memory, in KiB.
@@ -81,29 +79,24 @@ impl Programs {
         })
     }
 
-    /// Starts a server over HTTP.
     pub(super) fn http(&self, peer: Peer) -> io::Result<Running> {
         self.listening(self.command(peer), peer)
     }
 
-    /// Starts a server over HTTP under valgrind.
     pub(super) fn counted_http(&self, peer: Peer) -> io::Result<Running> {
         self.listening(self.counting(peer), peer)
     }
 
-    /// Starts the server whose changes are measured.
     pub(super) fn fanout(&self) -> io::Result<Running> {
         let mut command = Command::new(&self.fanout);
         command.arg(ANY_ADDRESS);
         addressed(command)
     }
 
-    /// Starts a server on stdio.
     pub(super) fn stdio(&self, peer: Peer) -> io::Result<(Running, ChildStdin, ChildStdout)> {
         piped(self.command(peer))
     }
 
-    /// Starts a server on stdio under valgrind.
     pub(super) fn counted_stdio(
         &self,
         peer: Peer,
@@ -111,7 +104,6 @@ impl Programs {
         piped(self.counting(peer))
     }
 
-    /// Returns a client that calls an HTTP server at this URL.
     pub(super) fn http_client(&self, peer: Peer, load: [&str; 2], url: &str) -> Command {
         let mut command = Command::new(self.client(peer));
         command.args(load).args(["--http", url]);
@@ -177,12 +169,10 @@ impl Programs {
 }
 
 impl Running {
-    /// Returns the address at which it serves HTTP.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.address.ok_or_else(|| io::Error::other("no address"))
     }
 
-    /// Returns the CPU time used so far.
     pub(super) fn processor_time(&self) -> io::Result<Duration> {
         let mut nanoseconds = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -207,7 +197,6 @@ impl Running {
         counted.ok_or_else(|| io::Error::other(format!("valgrind counted nothing: {told}")))
     }
 
-    /// Returns its memory.
     pub(super) fn memory(&self) -> io::Result<Memory> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
@@ -240,7 +229,6 @@ fn addressed(mut command: Command) -> io::Result<Running> {
     })
 }
 
-/// Starts a server on stdio.
 pub(super) fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, ChildStdout)> {
     command.arg("--stdio");
     let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
@@ -265,7 +253,6 @@ pub(super) fn cargo(directory: &Path, arguments: &[&str]) -> io::Result<()> {
     }
 }
 
-/// Returns cargo's target directory.
 fn target(directory: &Path) -> io::Result<PathBuf> {
     let mut command = Command::new("cargo");
     command.args(["metadata", "--format-version", "1", "--no-deps"]);

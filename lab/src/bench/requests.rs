@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-/// The protocol variant of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// The stateless era, answered with JSON.
@@ -39,7 +38,6 @@ impl Way {
     }
 }
 
-/// Returns the body of a tool call.
 pub(super) fn call(way: Way, tool: &str, more: &Value) -> Value {
     let mut params = json!({"name": tool, "arguments": {"message": "Hello, world!"}});
     if way != Way::Session {
@@ -51,7 +49,6 @@ pub(super) fn call(way: Way, tool: &str, more: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 17, "method": "tools/call", "params": params})
 }
 
-/// Returns the body that opens a subscription.
 pub(super) fn listen() -> Value {
     let params = json!({"_meta": meta(), "notifications": {"toolsListChanged": true}});
     json!({"jsonrpc": "2.0", "id": 18, "method": "subscriptions/listen", "params": params})
@@ -70,7 +67,6 @@ pub(super) fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-/// Returns a complete HTTP request.
 pub(super) fn post(address: SocketAddr, way: Way, session: Option<&str>, body: &Value) -> Vec<u8> {
     let mut head = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\naccept: {}\r\n",
@@ -96,7 +92,6 @@ pub(super) fn post(address: SocketAddr, way: Way, session: Option<&str>, body: &
     head.into_bytes()
 }
 
-/// Returns a request without a body.
 pub(super) fn bare(method: &str, address: SocketAddr, session: Option<&str>) -> Vec<u8> {
     let mut head = format!(
         "{method} /mcp HTTP/1.1\r\nhost: {address}\r\naccept: text/event-stream\r\n\

@@ -14,10 +14,8 @@ use super::{
     requests::{Way, call, initialize, initialized},
 };
 
-/// The number of concurrent calls.
 const DEPTHS: &[usize] = &[1, 16];
 
-/// Measures calls at several depths.
 pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for round in 1..=effort.rounds {
@@ -131,7 +129,6 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Opens a session.
 pub(super) fn open(input: &mut impl Write, output: &mut impl BufRead) -> io::Result<()> {
     writeln!(input, "{}", initialize())?;
     let mut line = String::new();

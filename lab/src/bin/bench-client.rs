@@ -17,7 +17,6 @@ use askback::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// The warm-up time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 #[tokio::main]
@@ -45,7 +44,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Makes concurrent calls, and returns their number.
 async fn calls(client: &Client, depth: usize, until: Instant) -> Result<u64, ClientError> {
     let mut tasks = JoinSet::new();
     for _ in 0..depth {

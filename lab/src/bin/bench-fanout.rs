@@ -7,7 +7,6 @@ use std::{env, io, time::Instant};
 use askback::{Change, Ctx, Form, Limits, Resource, Result, Server, Tool};
 use tokio::net::TcpListener;
 
-/// The maximum number of sessions in total.
 const SESSIONS: usize = 64 << 10;
 
 /// What is said back.

@@ -51,7 +51,6 @@ async fn serve(server: Server, address: &str) -> std::result::Result<(), Box<dyn
     Ok(server.http().serve(listener).await?)
 }
 
-/// Builds a server that is a process of a fleet.
 fn member(file: &str) -> std::result::Result<Server, Box<dyn Error>> {
     let store = Arc::new(SqliteStore::open(file)?);
     let server = builder()

@@ -137,7 +137,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Makes concurrent calls that need the token.
 fn call(runtime: &Runtime, calls: u64, vault: &Vault, renewer: &Arc<Held>) {
     for _ in 0..calls {
         let (vault, renewer) = (vault.clone(), Arc::clone(renewer) as Arc<dyn Renewer>);

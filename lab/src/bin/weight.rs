@@ -23,7 +23,6 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Lines of Rust.
 #[derive(Default, Clone, Copy)]
 struct Lines {
     all: usize,
@@ -138,7 +137,6 @@ fn papers(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures the command and the shortest server.
 fn programs(root: &Path) -> io::Result<()> {
     println!("\n{:<18} {:>9} {:>9}", "release build", "bytes", "seconds");
     for (package, program) in [("askback-cli", "askback"), ("askback-delete", "delete")] {

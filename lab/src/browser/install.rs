@@ -9,7 +9,6 @@ const PACKAGE: &str = include_str!("../../connect/package.json");
 const LOCK: &str = include_str!("../../connect/package-lock.json");
 const DRIVER: &str = include_str!("../../connect/browser.mjs");
 
-/// The names of Chromium's executable.
 const CHROMIUM: [&str; 3] = ["chromium", "google-chrome", "google-chrome-stable"];
 
 /// The environment variable that says whether tests may be skipped without a browser.
@@ -41,7 +40,6 @@ fn missing(what: &str) -> Result<Option<Command>> {
     Ok(None)
 }
 
-/// Finds Chromium.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut places = std::env::split_paths(&path).flat_map(|directory| {

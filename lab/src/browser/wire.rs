@@ -29,7 +29,6 @@ pub(super) struct Wire {
     ended: Mutex<mpsc::Receiver<()>>,
 }
 
-/// The pending requests, by number.
 #[derive(Default)]
 struct Waiting(Mutex<Rows>);
 
@@ -82,7 +81,6 @@ impl Wire {
         }
     }
 
-    /// Sends a command, and returns its result.
     pub(super) async fn send(&self, mut request: Map<String, Value>) -> Result<Value> {
         let (id, answer) = self.waiting.join().ok_or("the browser has ended")?;
         request.insert("id".to_owned(), id.into());
@@ -94,7 +92,6 @@ impl Wire {
         Ok(answer.map_err(|_| "the browser ended before it was done")??)
     }
 
-    /// Removes a person, without waiting.
     pub(super) fn forget(&self, person: &str) {
         let leave = [("act", "leave"), ("person", person)];
         let mut request: Map<String, Value> = leave

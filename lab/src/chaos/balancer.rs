@@ -19,20 +19,16 @@ use tokio::{
 /// How long a request waits for a running process.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The maximum size of a request's head, in bytes.
 const HEAD: usize = 64 << 10;
 
 /// The end of a chunked body.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
-/// An event in the balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
     /// A client resumes the stream of a call.
     Resume,
-    /// A client makes a new call.
     Call,
-    /// A client answers a question.
     Answer,
     /// A process has received the answer.
     AnswerTaken,
@@ -65,7 +61,6 @@ impl<O: Observer> Balancer<O> {
         TcpListener::bind("127.0.0.1:0").await
     }
 
-    /// Starts serving.
     pub(super) fn serve(listener: TcpListener, addresses: Vec<SocketAddr>, observer: Arc<O>) {
         let me = Arc::new(Self {
             addresses,

@@ -35,7 +35,6 @@ const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 
-/// A kind of client, in one era.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     name: &'static str,
@@ -63,7 +62,6 @@ const CLIENTS: [(&str, Sdk); 6] = [
     ("rmcp 3.9", Sdk::Rmcp),
 ];
 
-/// A call that a client makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request {
     /// The agency's tool: two questions, one after the other.
@@ -76,7 +74,6 @@ pub(super) enum Request {
     Task,
 }
 
-/// The outcome of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Text(String),
@@ -88,7 +85,6 @@ pub(super) trait Person: Send + Sync + 'static {
     fn asked(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// A client that makes many calls.
 pub(super) enum Caller {
     Own(Revision),
     Program(Box<Program>, Revision),
@@ -145,7 +141,6 @@ impl Kind {
         }
     }
 
-    /// Returns the calls that the client can make.
     pub(super) fn requests(&self) -> Vec<Request> {
         let mut requests = vec![
             Request::Holiday,
@@ -228,7 +223,6 @@ impl Request {
         }
     }
 
-    /// Whether the call books something.
     pub(super) fn books(self) -> bool {
         !matches!(self, Self::Prompt | Self::Resource)
     }
@@ -304,7 +298,6 @@ impl Program {
     }
 }
 
-/// Our client.
 pub(super) struct OwnClient(Client);
 
 /// Connects our client as this person, who answers every form.
@@ -357,7 +350,6 @@ impl OwnClient {
         }
     }
 
-    /// Calls a tool, and returns its text.
     pub(super) async fn tool(&self, name: &str, arguments: Value) -> Result<String, String> {
         let called = self.0.call_tool(name, arguments).await;
         let result = called.map_err(|error| error.to_string())?;
@@ -373,7 +365,6 @@ fn text(block: &Value) -> String {
     block["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the arguments of a booking at the agency.
 fn trip() -> Value {
     json!({"destination": "Lisbon", "depart": "2027-05-01"})
 }

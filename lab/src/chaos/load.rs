@@ -30,16 +30,12 @@ use super::{
 const OPEN: u64 = 200;
 const WORKING: u64 = 50;
 
-/// The time between two answers.
 const APART: Duration = Duration::from_millis(20);
 
-/// The number of clients that connect at the same time.
 const CONNECTING: usize = 16;
 
-/// The number of concurrent sessions in a soak test.
 const SESSIONS: u64 = 20;
 
-/// How often a process is killed in a soak test.
 const DEATH: Duration = Duration::from_secs(20);
 
 /// The outcome of many calls.
@@ -84,7 +80,6 @@ impl fmt::Display for Load {
     }
 }
 
-/// A person who answers when allowed to.
 struct Waiting {
     asked: AtomicU32,
     may_answer: watch::Receiver<bool>,
@@ -101,7 +96,6 @@ impl Person for Waiting {
     }
 }
 
-/// A person who answers at once.
 #[derive(Default)]
 struct Ready(AtomicU64);
 
@@ -122,7 +116,6 @@ struct Counts {
 }
 
 impl Counts {
-    /// Summarizes a run.
     fn load(&self, scene: &Scene, what: String) -> io::Result<Load> {
         let bookings = scene.bookings()?;
         let twice = bookings.values().filter(|owners| owners.len() > 1);
@@ -187,7 +180,6 @@ fn check(called: Result<String, String>, what: &str, name: &str) -> Result<(), S
     }
 }
 
-/// Returns the revision of a client, by its number.
 fn revision(number: u64) -> Revision {
     match number % 4 {
         0 => Revision::LATEST,

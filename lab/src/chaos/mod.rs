@@ -190,7 +190,6 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
     Ok(all)
 }
 
-/// Makes a call and counts its outcome.
 async fn one_call(
     scene: &Arc<Scene>,
     kind: Kind,
@@ -262,33 +261,25 @@ async fn one_call(
     scene.write_down(&line)
 }
 
-/// When to kill processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// A question is recorded, but the client does not have it yet.
     Asking,
     /// The person has this question.
     Asked(u32),
-    /// A process has received an answer, and works.
     Working,
-    /// A client resumes.
     Resuming,
-    /// An answer is being sent.
     Answering,
-    /// A call has begun.
     Calling,
 }
 
-/// A running call.
 #[derive(Default)]
 struct CallState {
     moments: Vec<Moment>,
     asked: u32,
-    /// When the last answer was received.
     answered: Option<Instant>,
     /// The answers that no process received before it died.
     cuts: u64,
-    /// The connections broken by the death of a process.
     broken: u32,
     broken_at: Option<Instant>,
 }
@@ -299,14 +290,12 @@ struct Scene {
     url: String,
     /// By the name of the person.
     calls: Mutex<HashMap<String, CallState>>,
-    /// A file with a line per call.
     log: PathBuf,
     /// The answers of all calls that no process received before it died.
     cuts: AtomicU64,
     dice: AtomicU64,
 }
 
-/// The person of a call.
 struct Guest {
     scene: Arc<Scene>,
     name: String,
@@ -383,7 +372,6 @@ impl Scene {
         plan
     }
 
-    /// Whether to kill processes now.
     fn is_now(&self, name: &str, moment: Moment) -> bool {
         let remove = |call: &mut CallState| {
             let at = call.moments.iter().position(|planned| *planned == moment);

@@ -21,18 +21,15 @@ use tokio::{
 /// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
 
-/// The processes, and their shared file.
 pub(super) struct Nodes {
     program: PathBuf,
     folder: PathBuf,
     pub(super) addresses: Vec<SocketAddr>,
     children: Mutex<Vec<Option<Child>>>,
-    /// The number of kills.
     pub(super) deaths: AtomicU64,
 }
 
 impl Nodes {
-    /// Starts this many processes of this program.
     pub(super) async fn start(program: &Path, folder: &Path, count: usize) -> io::Result<Self> {
         let mut addresses = Vec::new();
         // The ports stay reserved until all are known.
@@ -57,7 +54,6 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Returns the log file of all processes.
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join("nodes.log")
     }
@@ -91,7 +87,6 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits until all processes serve.
     pub(super) async fn are_up(&self) -> io::Result<()> {
         let begun = Instant::now();
         for address in &self.addresses {

@@ -19,10 +19,8 @@ use tokio::{
     time::sleep,
 };
 
-/// The key of all processes.
 const KEY: [u8; 32] = *b"the key of processes that die...";
 
-/// The duration of a handler's steps.
 const WORK: Duration = Duration::from_millis(20);
 
 /// The file of bookings, to which all processes write.

@@ -11,7 +11,6 @@ use public_api::{Builder, PublicItem, tokens::Token};
 /// The items of a crate, one per line, grouped.
 pub(crate) struct Listing {
     lines: Vec<String>,
-    /// The public paths of the items.
     paths: BTreeSet<String>,
 }
 
@@ -90,7 +89,6 @@ impl fmt::Display for Listing {
 }
 
 impl Paths {
-    /// Adds the public paths of another crate.
     pub(crate) fn extend(&mut self, listing: &Listing) {
         for path in &listing.paths {
             let name = path.rsplit("::").next().unwrap_or_default();
@@ -182,7 +180,6 @@ fn split_impl(rest: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Returns the path of a type or a trait.
 fn path(item: &PublicItem) -> Option<String> {
     let mut tokens = item.tokens();
     tokens.find(|token| {

@@ -67,7 +67,6 @@ fn in_project(program: &str, project: &Path) -> Command {
     command
 }
 
-/// Returns cargo's target directory.
 fn target(project: &Path) -> Result<PathBuf, String> {
     let mut cargo = in_project("cargo", project);
     cargo.args(["metadata", "--locked", "--no-deps", "--format-version", "1"]);

@@ -17,17 +17,13 @@ const LONGEST: usize = 200;
 
 #[derive(Default)]
 pub(crate) struct Verdict {
-    /// The number of scenarios.
     pub(crate) scenarios: usize,
-    /// The number of passed checks.
     pub(crate) checks: usize,
     /// The failures, one per line.
     pub(crate) wrong: Vec<String>,
-    /// The scenarios that the suite skipped.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// A check that the suite skipped.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Skipped {
     pub(crate) scenario: String,

@@ -14,7 +14,6 @@ pub(crate) struct Plan {
     pub(crate) left_out: Vec<String>,
 }
 
-/// One call of the suite.
 pub(crate) struct Run {
     /// A unique title.
     pub(crate) title: String,
@@ -27,7 +26,6 @@ pub(crate) struct Run {
     pub(crate) scenarios: Vec<String>,
 }
 
-/// The side under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
@@ -76,7 +74,6 @@ impl Plan {
 }
 
 impl Side {
-    /// Returns the suite's name for the side.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",

@@ -23,13 +23,11 @@ const RESULTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 /// The suite's timeout for a client, in milliseconds. Its default of 30 seconds is too short for a busy machine.
 const PATIENCE: &str = "180000";
 
-/// A server that is stopped on drop.
 struct Server {
     child: Child,
     url: String,
 }
 
-/// Runs the suite and reads its results.
 pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
     let results = results(&run.title)?;
     let mut command = suite.command();

@@ -21,7 +21,6 @@ impl Suite {
         Ok(installed.map(|directory| Self { directory }))
     }
 
-    /// Returns the suite's command.
     pub(crate) fn command(&self) -> Command {
         let modules = self.directory.join("node_modules");
         let mut command = Command::new(self.directory.join(install::NODE));

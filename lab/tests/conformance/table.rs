@@ -24,13 +24,11 @@ pub(crate) fn of(runs: &[Run], verdicts: &[Verdict]) -> String {
     table
 }
 
-/// Whether the document has this table.
 pub(crate) fn is_written(table: &str) -> Result<bool> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(text == with(&text, table)?)
 }
 
-/// Writes the table into the document.
 pub(crate) fn write(table: &str) -> Result<()> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(fs::write(DOCUMENT, with(&text, table)?)?)

@@ -64,7 +64,6 @@ impl ByHand {
         }))
     }
 
-    /// Sends a person to the authorization server.
     pub(crate) async fn ask(&self, person: &Person, wanted: &[(&str, &str)]) -> Result<()> {
         let mut url = Url::parse(self.endpoint("authorization")?)?;
         let client = [

@@ -106,7 +106,6 @@ impl<'a> Desk<'a> {
         self.directory.join("state")
     }
 
-    /// Starts a conversation.
     fn open(&self) -> Result<Terminal> {
         let words = self.words(&["open", "--credentials", "file"]);
         let command = pty_process::blocking::Command::new(ASKBACK)
@@ -152,7 +151,6 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// A running command without a terminal.
 struct Script {
     process: tokio::process::Child,
     stderr: Lines<BufReader<ChildStderr>>,
@@ -185,7 +183,6 @@ impl Script {
     }
 }
 
-/// Types a line in a conversation.
 async fn say(terminal: &mut Terminal, line: &str) -> Result<()> {
     terminal.until(HOME).await?;
     terminal.press(line)?;

@@ -27,10 +27,8 @@ use crate::{
     scene::{Scene, held},
 };
 
-/// A running call.
 pub(crate) struct Call {
     links: mpsc::UnboundedReceiver<String>,
-    /// The result of the call.
     pub(crate) said: JoinHandle<Result<String>>,
     /// Everything that the client received.
     pub(crate) wire: Arc<Mutex<Vec<u8>>>,
@@ -46,7 +44,6 @@ impl Call {
         Ok(self.links.recv().await.ok_or("no link is asked for")?)
     }
 
-    /// Returns the result of the call as JSON.
     pub(crate) async fn json(self) -> Result<Value> {
         let said: String = self.said.await??;
         Ok(serde_json::from_str(&said)

@@ -44,7 +44,6 @@ use crate::{
     wire::{Place, Wire},
 };
 
-/// The number of concurrent calls per process.
 const CALLS: [usize; 3] = [17, 17, 16];
 const RENEWALS: usize = 4;
 
@@ -58,12 +57,10 @@ const REST_OF_LEASE: Millis = 10_000;
 /// The time limit for the processes' output.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// When a process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// It has the lease, but has not sent the request.
     Leased,
-    /// The request has been sent.
     Sent,
     /// The provider has issued new tokens, but the response has not arrived.
     Answered,
@@ -75,14 +72,12 @@ enum Step {
     Waiting,
 }
 
-/// The database that the processes share.
 #[derive(Clone, Copy)]
 enum Database {
     Sqlite,
     Postgres,
 }
 
-/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Called {
     Token(String),
@@ -99,7 +94,6 @@ impl Clock for Still {
     }
 }
 
-/// What the processes share.
 struct Shared {
     by_hand: ByHand,
     airline: Airline,
@@ -109,7 +103,6 @@ struct Shared {
     _cluster: Option<Arc<Cluster>>,
 }
 
-/// The processes.
 struct Fleet {
     shared: Shared,
     wire: Wire,
@@ -179,7 +172,6 @@ impl Shared {
         Ok(self.vault.put(&person(), PROVIDER, "ada", granted).await?)
     }
 
-    /// Whether the airline accepts a token.
     async fn is_good(&self, token: &str) -> Result<bool> {
         let bearer = format!("Bearer {token}");
         let answer = loopback::get(&self.airline.miles, &[("Authorization", &bearer)]).await?;
@@ -231,7 +223,6 @@ impl Fleet {
         Ok(Some(fleet))
     }
 
-    /// Starts another process.
     async fn join(&mut self) -> Result<()> {
         let mut process = tokio::process::Command::new(env!("CARGO_BIN_EXE_fleet-member"))
             .arg(&self.shared.database)

@@ -14,7 +14,6 @@ use crate::{
     scene::{Plan, Scene},
 };
 
-/// What goes wrong.
 #[derive(Debug, Clone, Copy)]
 enum Wrong {
     /// Another user opens the link, and signs in as themselves.
@@ -33,11 +32,8 @@ enum Wrong {
     CodeOfOther,
     /// Ada's code comes with another user's state.
     StateOfOther,
-    /// The response names another issuer.
     IssOfOther,
-    /// The response names no issuer.
     WithoutIss,
-    /// The response has the state twice.
     StateTwice,
 }
 
@@ -116,7 +112,6 @@ struct Two<'a> {
     logins: [String; 2],
     ada: Person,
     other: Person,
-    /// Ada's link.
     link: String,
 }
 
@@ -181,7 +176,6 @@ impl Two<'_> {
         Ok(to)
     }
 
-    /// Returns the response for the other user, who was asked as well.
     async fn of_other(&self) -> Result<String> {
         let Self {
             scene,

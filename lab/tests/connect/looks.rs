@@ -71,7 +71,6 @@ const ACCOUNTS: Page = page(
 );
 const SIGNED_OUT: Page = outside("signed-out", &[]);
 
-/// A person who looks at pages.
 struct Look<'a> {
     scene: &'a Scene,
     person: Person,

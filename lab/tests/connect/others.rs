@@ -28,13 +28,11 @@ const NPM: [&str; 2] = [
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 
-/// The folder of the programs.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/connect");
 
 /// The time limit for a client's next line.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A client, by its library.
 #[derive(Clone, Copy)]
 enum Peer {
     TypeScript(&'static str, &'static str),

@@ -113,7 +113,6 @@ async fn rotating(scene: &Scene) -> Result<Busy> {
     }))
 }
 
-/// Uses an account without a tenant repeatedly.
 fn reading(scene: &Scene) -> Busy {
     let vault = scene.vault.clone();
     let renewer: Arc<dyn Renewer> = Arc::new(scene.providers.clone());

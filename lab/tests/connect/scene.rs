@@ -49,19 +49,15 @@ const EDITOR: &str = "canary-of-the-editor";
 /// The panic message of a handler that has an account.
 pub(crate) const BREAKS: &str = "the handler breaks with";
 
-/// The miles of every person.
 pub(crate) const MILES: u64 = 12_300;
 
-/// The bytes of the key that seals the vault.
 pub(crate) const KEY: [u8; 32] = *b"canary: the key of the vault....";
 
-/// The claim with a person's tenant.
 const TENANT: &str = "tenant";
 
 const BACK: &str = "/callback";
 const EDITORS_PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</title>")];
 
-/// The set-up of a test.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     /// The name of its files.
@@ -80,7 +76,6 @@ pub(crate) struct Plan {
     pub(crate) tenant: Option<&'static str>,
 }
 
-/// All servers of a test.
 pub(crate) struct Scene {
     /// The maker of the airline's authorization server.
     pub(crate) maker: Maker,
@@ -91,15 +86,11 @@ pub(crate) struct Scene {
     pub(crate) signs_in: Maker,
     /// The tenant of all persons.
     tenant: Option<&'static str>,
-    /// The keys of the vault.
     pub(crate) keys: Arc<LocalKeys>,
     pub(crate) vault: Vault,
     pub(crate) providers: Providers,
-    /// The URL of the pages.
     pub(crate) pages: String,
-    /// The URL of the endpoint.
     pub(crate) endpoint: String,
-    /// The folder of the vault.
     pub(crate) directory: PathBuf,
     /// What the handler got from the airline.
     pub(crate) had: Arc<Had>,
@@ -218,7 +209,6 @@ impl Scene {
         }))
     }
 
-    /// Returns the redirect URI of clients.
     pub(crate) fn editors_callback(&self) -> String {
         format!("{}{BACK}", self.editor.url)
     }
@@ -248,7 +238,6 @@ impl Scene {
         .await
     }
 
-    /// Returns a person's accounts.
     pub(crate) async fn accounts(&self, login: &str) -> Result<Vec<String>> {
         let accounts = self.vault.accounts(&self.principal(login)).await?;
         Ok(accounts.into_iter().map(|it| it.key.account).collect())
@@ -342,12 +331,10 @@ impl Had {
         held(&self.printed).push_str(text);
     }
 
-    /// Returns the tokens so far.
     pub(crate) fn tokens(&self) -> Vec<Secret> {
         held(&self.tokens).clone()
     }
 
-    /// Returns everything printed so far.
     pub(crate) fn printed(&self) -> String {
         held(&self.printed).clone()
     }
@@ -370,7 +357,6 @@ async fn open_with(directory: &Path, keys: Arc<LocalKeys>, clock: Arc<dyn Clock>
     Ok(vault)
 }
 
-/// Returns the initial keys of a vault.
 fn keys() -> Arc<LocalKeys> {
     Arc::new(LocalKeys::new(KeyRing::new(Key::new(&KEY))))
 }
@@ -410,7 +396,6 @@ fn server(kit: Connections, airline: &Airline, had: &Arc<Had>) -> Result<Server>
     Ok(server.tool(Tool::new("pay", pay)).build()?)
 }
 
-/// The tool of the tests.
 async fn my_miles(ctx: Ctx, url: String, had: Arc<Had>) -> askback::Result<String> {
     let airline = ctx.connect("airline").scopes([SCOPE]).await?;
     let answer = airline.get(&url).await?;

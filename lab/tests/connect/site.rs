@@ -15,7 +15,6 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::Result;
 
-/// A page of the site.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     pub(crate) path: &'static str,
@@ -31,7 +30,6 @@ pub(crate) struct Site {
     server: JoinHandle<()>,
 }
 
-/// A request for a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Visit {
     pub(crate) uri: Uri,
@@ -52,7 +50,6 @@ impl Page {
         }
     }
 
-    /// Adds headers.
     pub(crate) const fn with(self, headers: &'static [(&'static str, &'static str)]) -> Self {
         Self { headers, ..self }
     }
@@ -84,7 +81,6 @@ impl Site {
 }
 
 impl Visit {
-    /// Returns the query by name.
     pub(crate) fn query(&self) -> HashMap<String, String> {
         let query = self.uri.query().unwrap_or_default();
         let pairs = url::form_urlencoded::parse(query.as_bytes());

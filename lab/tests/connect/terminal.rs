@@ -36,7 +36,6 @@ pub(crate) struct Terminal {
     pty: Pty,
     output: mpsc::UnboundedReceiver<Vec<u8>>,
     screen: vt100::Parser,
-    /// Everything that the program wrote.
     pub(crate) wrote: Vec<u8>,
 }
 
@@ -90,13 +89,11 @@ impl Terminal {
         Ok(self.pty.write_all(keys.as_bytes())?)
     }
 
-    /// Waits for the program to exit, and returns its exit code.
     pub(crate) async fn end(&mut self) -> Result<Option<i32>> {
         while self.take().await? {}
         Ok(self.child.wait()?.code())
     }
 
-    /// Returns the text on the screen.
     pub(crate) fn contents(&self) -> String {
         self.screen.screen().contents()
     }

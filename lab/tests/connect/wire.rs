@@ -22,7 +22,6 @@ use url::form_urlencoded;
 
 use crate::{Result, scene::held};
 
-/// Where a message is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Before the endpoint receives the request.
@@ -33,7 +32,6 @@ pub(crate) enum Place {
 
 /// A wire, closed on drop.
 pub(crate) struct Wire {
-    /// The URL for the processes.
     pub(crate) url: String,
     state: Arc<Through>,
     stopped: mpsc::UnboundedReceiver<()>,
@@ -75,7 +73,6 @@ impl Wire {
         })
     }
 
-    /// Returns the number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.state.requests.load(Ordering::SeqCst)
     }
@@ -85,7 +82,6 @@ impl Wire {
         *held(&self.state.stop) = Some(place);
     }
 
-    /// Waits until a message is held back.
     pub(crate) async fn stopped(&mut self) -> Result<()> {
         Ok(self.stopped.recv().await.ok_or("the wire is gone")?)
     }

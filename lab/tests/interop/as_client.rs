@@ -15,7 +15,6 @@ use crate::{
     program::{ASKBACK, Program},
 };
 
-/// The time limit for a client.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// How long a server may run on after its client was killed.
@@ -30,7 +29,6 @@ struct Line {
     error: Option<String>,
 }
 
-/// Runs all scenarios.
 pub(crate) async fn run(run: &Run, client: &Program, place: &Place) -> Result<Outcomes> {
     let servers = Servers::start(run, place).await?;
     let file = place.path.join("roots/trip.txt");
@@ -97,7 +95,6 @@ fn both<const N: usize>(
     })
 }
 
-/// Whether the file was written.
 fn saved(seen: &mut BTreeMap<String, Result<(), String>>, file: &Path) -> Result<(), String> {
     both(seen, ["roots"])?;
     match fs::read_to_string(file) {
@@ -189,7 +186,6 @@ fn judged(run: &Run, line: Line) -> Result<(), String> {
     }
 }
 
-/// Whether both are equal; numbers are compared by value.
 fn same(left: &Map<String, Value>, right: &Value) -> bool {
     same_value(&Value::Object(left.clone()), right)
 }

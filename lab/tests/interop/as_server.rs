@@ -13,7 +13,6 @@ use crate::{
     program::{ASKBACK, Ended, Program, Serving},
 };
 
-/// The time limit for a command.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The model's answer.
@@ -25,7 +24,6 @@ pub(crate) enum Server {
     Http(Serving),
 }
 
-/// Runs all scenarios.
 pub(crate) async fn run(run: &Run, program: &Program, place: &Place) -> Result<Outcomes> {
     let mut outcomes = Outcomes::new();
     let server = start(run, program, place).await?;
@@ -58,7 +56,6 @@ async fn start(run: &Run, program: &Program, place: &Place) -> Result<Server> {
     ))
 }
 
-/// Runs a scenario as one command line.
 async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) -> Result<()> {
     let which = match run.revision.facts().forms.multi_choice {
         true => "2025-11-25",
@@ -100,7 +97,6 @@ async fn command(run: &Run, server: &Server, place: &Place, scenario: Scenario) 
     judge(run, scenario, &ended, &roots, which)
 }
 
-/// Returns the answers file of a scenario.
 fn script(scenario: Scenario, which: &str) -> Option<Value> {
     let rule = |message: &str, act: (&str, Value)| {
         let (act, value) = act;

@@ -26,10 +26,8 @@ const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 /// rmcp's target directory. It is separate because it is just as large.
 const RMCP: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-rmcp");
 
-/// The folder from which the Node programs run.
 const PROGRAMS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-npm");
 
-/// The folder of the peers' programs.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/interop");
 
 /// The installed packages. Missing ones are reported and skipped.
@@ -42,7 +40,6 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Installs what is missing.
     pub(crate) fn install() -> Result<Self> {
         let mut left_out = Vec::new();
         let mut or_left_out = |installed: Result<Option<PathBuf>>, what: &str, needs: &str| {

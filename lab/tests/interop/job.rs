@@ -15,7 +15,6 @@ use crate::{
 /// The model's answer.
 pub(crate) const ADVICE: &str = "1, 2 and 3, for they leave early.";
 
-/// The servers of a run.
 pub(crate) enum Servers {
     Stdio,
     Http { travel: Serving, other: Serving },

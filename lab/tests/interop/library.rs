@@ -15,10 +15,8 @@ use tokio::{sync::Notify, time::timeout};
 
 use crate::{Result, as_server::Server, plan::Run};
 
-/// The time limit for each of them.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Receives progress.
 #[derive(Clone, Default)]
 struct Ear {
     heard: Arc<Mutex<Vec<f64>>>,

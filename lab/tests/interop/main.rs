@@ -39,7 +39,6 @@ use self::{
 /// The error if a test cannot run. A failed scenario is not an error.
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// The outcomes of the scenarios of a run.
 type Outcomes = BTreeMap<Scenario, Outcome>;
 
 /// The word that selects the reference servers.
@@ -175,7 +174,6 @@ async fn try_packages(installed: &Installed) -> Result<BTreeMap<&'static str, Tr
     Ok(all)
 }
 
-/// Runs one run, and applies the known gaps.
 async fn attempt(run: &Run, installed: &Installed) -> Outcomes {
     let outcomes = match run.gap(GAPS, None) {
         Some(why) => Ok(all_are(&Outcome::Cannot(why))),

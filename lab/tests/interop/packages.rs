@@ -11,7 +11,6 @@ use crate::{
     program::{ASKBACK, Program},
 };
 
-/// The time limit for a command.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A command line for a server, and its expected outcome.
@@ -37,7 +36,6 @@ pub(crate) struct Tried {
     pub(crate) failed: Vec<String>,
 }
 
-/// Returns all packages.
 pub(crate) fn all(place: &Place) -> Vec<Package> {
     vec![everything(), filesystem(place), memory()]
 }

@@ -29,7 +29,6 @@ impl Place {
         Ok(Self { path })
     }
 
-    /// Stores a program's output.
     pub(crate) fn keep(&self, name: &str, ended: &Ended) -> Result<()> {
         let Ended {
             code,

@@ -4,7 +4,6 @@ use std::fmt;
 
 use askback::Revision;
 
-/// Another implementation of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Peer {
     TypeScript2,
@@ -64,7 +63,6 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// The missing features of a peer.
 pub(crate) struct Gap {
     pub(crate) peer: Peer,
     pub(crate) side: Side,
@@ -87,7 +85,6 @@ impl Peer {
         Self::Rmcp,
     ];
 
-    /// Returns the newest revision it speaks.
     pub(crate) fn newest(self) -> Revision {
         match self {
             Self::TypeScript2 | Self::Python2 | Self::FastMcp | Self::Rmcp => Revision::LATEST,

@@ -18,7 +18,6 @@ pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_interop-server");
 /// How long a server may take to print its URL. Some import large libraries first.
 const START: Duration = Duration::from_secs(30);
 
-/// The output of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `None` if a signal killed it.
@@ -27,7 +26,6 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// A program and its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     words: Vec<String>,
@@ -74,7 +72,6 @@ impl Program {
         }
     }
 
-    /// Returns the words of the command line.
     pub(crate) fn words(&self) -> &[String] {
         &self.words
     }
@@ -174,7 +171,6 @@ impl Ended {
         lines[lines.len().saturating_sub(6)..].join(" / ")
     }
 
-    /// Returns stdout as JSON.
     pub(crate) fn json(&self) -> Result<Value> {
         serde_json::from_str(&self.stdout).map_err(|error| {
             let Self { code, stdout, .. } = self;

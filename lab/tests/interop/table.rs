@@ -106,13 +106,11 @@ fn cell<'a>(
     words.join(", ")
 }
 
-/// Whether the document has these tables.
 pub(crate) fn is_written(tables: &str) -> Result<bool> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(text == with(&text, tables)?)
 }
 
-/// Writes the tables into the document.
 pub(crate) fn write(tables: &str) -> Result<()> {
     let text = fs::read_to_string(DOCUMENT)?;
     Ok(fs::write(DOCUMENT, with(&text, tables)?)?)

@@ -80,13 +80,11 @@ pub(crate) async fn browse(address: &str, login: &str) -> Result<String> {
     Browser::default().sign_in(address, login).await
 }
 
-/// A minimal browser.
 #[derive(Default)]
 struct Browser {
     cookies: BTreeMap<String, String>,
 }
 
-/// A server's response.
 struct Page {
     location: Option<String>,
     body: String,

@@ -28,7 +28,6 @@ use tokio::net::TcpListener;
 
 use crate::{Result, person::Person};
 
-/// The secret of the preregistered client.
 pub(crate) const BY_HAND: &str = "a secret that was given by hand";
 
 /// The features of an authorization server in a test.
@@ -43,7 +42,6 @@ pub(crate) struct Plan {
 /// An authorization server, and the server for its tokens.
 pub(crate) struct Stage {
     pub(crate) issuer: Issuer,
-    /// The URL of the server.
     pub(crate) url: String,
 }
 
@@ -128,13 +126,11 @@ async fn whoami(ctx: Ctx) -> askback::Result<String> {
 }
 
 impl User {
-    /// Uses a preregistered client.
     pub(crate) fn with_client(mut self, client: RegisteredClient) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Uses tokens that are bound to a key.
     pub(crate) fn with_bound_tokens(mut self) -> Self {
         self.bound = true;
         self

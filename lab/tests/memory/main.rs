@@ -26,7 +26,6 @@ const CONNECTION: usize = 40 << 10;
 /// The bytes that may vary: tables grow, but do not shrink.
 const STRAY: usize = 1 << 20;
 
-/// Returns the currently allocated bytes.
 fn live() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -186,7 +185,6 @@ async fn asked_session(addr: SocketAddr) -> Option<String> {
     Some(session)
 }
 
-/// The kinds of memory used for a client.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Sessions,

@@ -237,7 +237,6 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Resolves a relative link in a file.
 fn resolve(from: &str, link: &str) -> String {
     let mut names: Vec<&str> = from.split('/').collect();
     names.pop();

@@ -86,7 +86,6 @@ fn named(tree: &Tree, limits: &str) -> Vec<Problem> {
     problems
 }
 
-/// A field of a group of limits.
 struct Limit<'a> {
     group: &'a str,
     group_type: &'a str,

@@ -184,7 +184,6 @@ fn first_numbers(text: &str) -> Vec<&str> {
     begins.filter(|begin| begin.parse::<u8>().is_ok()).collect()
 }
 
-/// Returns the top-level tables of a TOML file.
 fn tables(text: &str) -> Vec<&str> {
     let headings = text.lines().filter_map(|line| line.strip_prefix('['));
     let names = headings.filter_map(|heading| heading.strip_suffix(']'));

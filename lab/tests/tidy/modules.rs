@@ -181,7 +181,6 @@ fn names_http(code: &str) -> bool {
         .any(|path| code.contains(&format!("{path}::")) || code.contains(&format!("{path};")))
 }
 
-/// Returns the modules after `crate::`, alone or in braces.
 fn used_modules(code: &str) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     for (at, found) in code.match_indices("crate::") {

@@ -62,7 +62,6 @@ fn methods(tree: &Tree, of: &str) -> Vec<Problem> {
     compare(&methods, &rows(tree, &section), &section)
 }
 
-/// Returns the names of the public functions in some code.
 fn public(code: &str) -> impl Iterator<Item = &str> {
     code.lines().filter_map(|line| {
         let item = line.trim_start().strip_prefix("pub ")?;

@@ -13,7 +13,6 @@ const LEFT_OUT: &[&str] = &["target", ".git", "corpus", "artifacts"];
 pub(crate) struct Tree(BTreeMap<String, String>);
 
 impl Tree {
-    /// Reads the project.
     pub(crate) fn project() -> Self {
         let root = root();
         let mut files = BTreeMap::new();
@@ -21,7 +20,6 @@ impl Tree {
         Self(files)
     }
 
-    /// Creates a tree for a test.
     pub(crate) fn of<const N: usize>(files: [(&str, &str); N]) -> Self {
         let owned = |(path, text): (&str, &str)| (path.to_owned(), text.to_owned());
         Self(files.into_iter().map(owned).collect())
@@ -45,7 +43,6 @@ impl Tree {
         })
     }
 
-    /// Whether a file or directory with this path exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let inside = format!("{path}/");
@@ -53,7 +50,6 @@ impl Tree {
     }
 }
 
-/// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
     lab.parent().expect("lab is in the project").to_owned()

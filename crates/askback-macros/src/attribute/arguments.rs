@@ -17,7 +17,6 @@ pub(super) struct CommonArguments {
     description: Option<LitStr>,
 }
 
-/// The completion functions of arguments.
 #[derive(Default)]
 pub(super) struct Completers(Vec<Completer>);
 
@@ -54,7 +53,6 @@ impl CommonArguments {
         self.name.clone().unwrap_or_else(own)
     }
 
-    /// Returns the calls that set title and description.
     pub(super) fn setters(&self, function: &Function) -> TokenStream {
         let title = self.title.as_ref().map(|title| quote!(.title(#title)));
         let description = match &self.description {
@@ -95,7 +93,6 @@ impl Completers {
         }
     }
 
-    /// Returns the calls that add the completion functions.
     pub(super) fn setters(&self) -> TokenStream {
         let calls = self.0.iter().map(|completer| {
             let Completer { argument, function } = completer;

@@ -23,7 +23,6 @@ pub(crate) struct ItemFn {
     body: Group,
 }
 
-/// An async function that becomes a handler.
 pub(super) struct Function {
     item: ItemFn,
     parameters: Vec<Parameter>,
@@ -70,7 +69,6 @@ impl Function {
         &self.item.signature.ident
     }
 
-    /// Returns the text of the doc comment.
     pub(super) fn doc(&self) -> Option<String> {
         doc_comment(&self.item.attributes)
     }
@@ -264,7 +262,6 @@ fn words_of(at: usize) -> Ident {
     format_ident!("Words{at}")
 }
 
-/// Returns an error if the function cannot be a handler.
 fn check_signature(signature: &Signature, what: &str) -> Result<()> {
     let name = &signature.ident;
     let refuse = |at: &dyn ToTokens, why: &str| {

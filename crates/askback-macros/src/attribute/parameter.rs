@@ -111,7 +111,6 @@ struct ArgumentAttributes {
     is_json: bool,
 }
 
-/// Removes `#[arg(…)]` and doc comments from the attributes of a parameter.
 fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<ArgumentAttributes>> {
     let is_said = |attribute: &Attribute| {
         attribute.path().is_ident("arg") || attribute.path().is_ident("doc")
@@ -147,7 +146,6 @@ fn take_argument(attributes: &mut Vec<Attribute>) -> Result<Option<ArgumentAttri
     }))
 }
 
-/// Removes `json` from the start of `#[arg(json, …)]`.
 fn take_json(list: &mut MetaList) -> bool {
     let mut tokens = list.tokens.clone().into_iter();
     let is_json = matches!(tokens.next(), Some(TokenTree::Ident(word)) if word == "json");
@@ -305,7 +303,6 @@ fn is_str(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.is_ident("str"))
 }
 
-/// Removes `#[ask("…")]` from the attributes of a parameter.
 fn take_message(attributes: &mut Vec<Attribute>, name: &Ident) -> Result<Option<LitStr>> {
     let all = std::mem::take(attributes).into_iter();
     let (asks, others): (Vec<_>, _) = all.partition(|attribute| attribute.path().is_ident("ask"));

@@ -82,7 +82,6 @@ impl Tool {
         }
     }
 
-    /// Returns the call that sets the hints, if any are given.
     fn annotations(&self, krate: &TokenStream) -> Option<TokenStream> {
         let hints = [
             ("read_only_hint", self.read_only),

@@ -141,7 +141,6 @@ impl Variant {
 }
 
 impl Constraint {
-    /// Reads the attribute with this name; `None` if there is no such attribute.
     fn read(name: &str, meta: &ParseNestedMeta<'_>) -> Result<Option<Self>> {
         const NUMBERS: (&[&str], &str) = (&["Integer", "Number"], "is for numbers");
         const TEXTS: (&[&str], &str) = (&["Text"], "is for a `String`");

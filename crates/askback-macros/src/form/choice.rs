@@ -15,7 +15,6 @@ struct Opt<'a> {
     title: Option<String>,
 }
 
-/// Implements `FormChoice`, `FormField` and `Elicitable` for an enum.
 pub(super) fn derive(
     input: &DeriveInput,
     data: &DataEnum,

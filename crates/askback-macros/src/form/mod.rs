@@ -14,7 +14,6 @@ pub(crate) use self::{
     record::{is_field, is_named, is_nested, refusal},
 };
 
-/// Who fills in a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormFiller {
     /// The user, if the author asks.
@@ -44,7 +43,6 @@ fn once(forms: &TokenStream, form: &TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the call of a setter, if there is a value.
 fn setter(name: &str, value: Option<&str>) -> TokenStream {
     let name = quote::format_ident!("{name}");
     match value {

@@ -314,7 +314,6 @@ pub(crate) fn is_field(ty: &Type) -> bool {
 pub(crate) enum Refusal {
     /// Forms do not support this kind. The second value is the alternative, if any.
     Kind(&'static str, Option<&'static str>),
-    /// Use this type instead.
     Use(&'static str),
 }
 
@@ -339,7 +338,6 @@ impl Refusal {
     }
 }
 
-/// Returns why a type is refused, judged by its name.
 pub(crate) fn refusal(ty: &Type) -> Option<Refusal> {
     match ty {
         Type::Tuple(_) => Some(Refusal::Kind("a tuple", None)),

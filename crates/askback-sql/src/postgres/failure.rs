@@ -22,7 +22,6 @@ pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> SqlE
     })
 }
 
-/// Converts an error of a connection.
 pub(super) fn failed(error: &Error) -> SqlError {
     SqlError::new(match refused(error) {
         Some(refused) => refused,

@@ -14,7 +14,6 @@ use askback_core::{
 
 use crate::transport::ChannelEnds;
 
-/// The first request that describes the client.
 pub(super) struct ClientGreeting {
     pub(super) message: Vec<u8>,
     pub(super) id: RequestId,

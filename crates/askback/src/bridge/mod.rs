@@ -271,7 +271,6 @@ async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject)
     sender.close().await
 }
 
-/// Returns the union of the two.
 fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabilities {
     let mut both = one.clone();
     if let Some(elicitation) = &other.elicitation {

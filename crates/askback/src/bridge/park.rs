@@ -39,7 +39,6 @@ pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
 #[derive(Default)]
 pub(super) struct Park {
     state: Mutex<ParkState>,
-    /// Notified when the state changes.
     changed: Notify,
 }
 
@@ -50,10 +49,8 @@ struct ParkState {
     done: Option<Result<RawJson, ErrorObject>>,
     /// The number of rounds that wait for this call now.
     rounds: usize,
-    /// When the call is given up unless a round comes.
     until: Option<Instant>,
     work: Option<AbortHandle>,
-    /// The room reserved for the result until it is delivered.
     room: Option<Room>,
 }
 
@@ -117,7 +114,6 @@ impl Parks {
         self.lock().get(id).cloned()
     }
 
-    /// Aborts all calls.
     pub(super) fn end(&self) {
         let parks: Vec<_> = self.lock().values().cloned().collect();
         for park in parks {

@@ -56,7 +56,6 @@ struct CallInProgress {
     links: HashMap<String, u32>,
 }
 
-/// Removes a call when it ends.
 pub(super) struct CallGuard {
     session: Arc<Session>,
     id: CallId,

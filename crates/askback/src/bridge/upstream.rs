@@ -337,7 +337,6 @@ impl Upstream {
         Ok(())
     }
 
-    /// Builds a question for `Answers`.
     fn question(
         &self,
         request: &OtherRequest,
@@ -355,13 +354,10 @@ impl Upstream {
     }
 }
 
-/// How to continue with the questions of a round.
 enum Round {
     /// The client supports all of them: they pass unchanged.
     Pass,
-    /// Ask the client these questions.
     Ask(InputRequiredResult),
-    /// All are answered: send the request again.
     Again(InputResponses, Option<String>),
 }
 
@@ -433,7 +429,6 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     (round.request_state, round.input_responses)
 }
 
-/// Returns the questions of a result.
 fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredResult>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -453,7 +448,6 @@ fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredRes
     }
 }
 
-/// Converts an error for the client.
 pub(super) fn error_object(error: ClientError) -> ErrorObject {
     match error {
         ClientError::Server(error) => error,

@@ -11,7 +11,6 @@ use tokio::time::{Instant, Sleep, sleep};
 /// paused.
 pub(super) struct Alarm {
     sleep: Pin<Box<Sleep>>,
-    /// The deadline that it is set to.
     due: Option<Duration>,
 }
 

@@ -53,12 +53,10 @@ pub struct ClientBuilder {
     declared: ClientCapabilities,
     wrong: Option<ClientError>,
     propagate: Option<Propagator>,
-    /// The client on whose behalf this one sends requests, if any.
     #[cfg(feature = "bridge")]
     behind: Option<ClientBehind>,
 }
 
-/// A client whose requests are forwarded.
 #[cfg(feature = "bridge")]
 #[derive(Clone)]
 pub(crate) struct ClientBehind {

@@ -144,7 +144,6 @@ enum Stage {
     Ended(Option<ClientError>),
 }
 
-/// Cancels the call on drop unless it has ended.
 pub(super) struct CancelGuard {
     client: Client,
     id: CallId,
@@ -218,7 +217,6 @@ fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> O
 }
 
 impl<T> PendingCall<T> {
-    /// Waits for the result as it was received.
     pub(crate) async fn outcome(mut self) -> CallOutcome {
         poll_fn(|cx| self.poll_outcome(cx)).await
     }
@@ -280,7 +278,6 @@ impl PendingCall<CallToolResult> {
 }
 
 impl<T: CallResult> PendingCall<T> {
-    /// Waits for the outcome of a single round.
     pub(super) async fn round(mut self) -> Result<Received<Outcome<T>>, ClientError> {
         let raw = poll_fn(|cx| self.poll_outcome(cx)).await?;
         let value = T::outcome(&raw).map_err(|error| unreadable(&error, &raw))?;

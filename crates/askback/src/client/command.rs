@@ -15,7 +15,6 @@ pub(super) type Reply = oneshot::Sender<CallOutcome>;
 
 #[derive(Clone, Default)]
 pub(super) enum CallMode {
-    /// A call with all its rounds.
     #[default]
     Whole,
     /// A single round, whose result may be the server's questions.
@@ -38,7 +37,6 @@ pub(super) enum Command {
     /// Ends a call, but not its task.
     Leave(CallId),
     RootsChanged,
-    /// Sends a note to the host.
     Note(String),
     SetPrincipal(Option<String>),
     Close(oneshot::Sender<()>),

@@ -99,7 +99,6 @@ impl ConnectionState {
         }
     }
 
-    /// Returns an event that has already happened.
     pub(super) fn ready(&mut self, outbox: &Outbox, limits: &Limits) -> Option<ConnectionEvent> {
         match self {
             Self::Open(open) => open.ready(outbox, limits),
@@ -109,7 +108,6 @@ impl ConnectionState {
 }
 
 impl OpenConnection {
-    /// Waits for the next event while sending.
     async fn next(&mut self, outbox: &mut Outbox, limits: &Limits) -> ConnectionEvent {
         loop {
             if self.deaf.is_some() {
@@ -207,7 +205,6 @@ impl Outbox {
         Some(message)
     }
 
-    /// Takes all unsent messages.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self::new(self.most);
         std::mem::replace(self, empty)

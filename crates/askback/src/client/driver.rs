@@ -32,7 +32,6 @@ use crate::transport::{Connect, Link, Pause, Report};
 pub(super) struct Handles {
     pub(super) timeouts: Timeouts,
     pub(super) propagate: Option<Propagator>,
-    /// Whether results are checked against the tools' output schemas.
     pub(super) checks_results: bool,
 }
 
@@ -81,14 +80,12 @@ struct Driver {
     /// When and for how long the transport has waited for something other than the server.
     pause: Pause,
     paused: Duration,
-    /// The authorization with which requests are sent.
     authorization: AuthorizationContext,
     /// Notified when the connection has opened or failed.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
 }
 
-/// A caller waiting for its result.
 struct PendingReply {
     reply: Reply,
     /// For a subscription that has not begun: receives what was granted.
@@ -190,7 +187,6 @@ impl Driver {
         ControlFlow::Continue(())
     }
 
-    /// Returns an event that has already happened.
     fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<DriverEvent> {
         if self.connection.is_ending() {
             return None;
@@ -284,7 +280,6 @@ impl Driver {
         }
     }
 
-    /// Carries out all actions of the engine.
     fn drain(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
@@ -417,7 +412,6 @@ impl Driver {
         }
     }
 
-    /// Closes the connection to the server.
     fn end(&mut self, tell: bool) {
         self.connection = match self.connection.take() {
             ConnectionState::Open(mut open) => {

@@ -34,7 +34,6 @@ pub(super) struct Host {
     pub(super) sampling: SamplingCapability,
 }
 
-/// Boxes an answer function.
 pub(super) fn answerer<Q, A, Fut>(
     answer: impl Fn(HostQuestion<Q>) -> Fut + Send + Sync + 'static,
 ) -> Option<Answerer<Q, A>>

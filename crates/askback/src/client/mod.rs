@@ -114,7 +114,6 @@ pub struct Client {
     inner: Arc<Inner>,
     timeouts: Timeouts,
     manner: CallMode,
-    /// The `_meta` that this handle adds to its requests.
     meta: Option<Arc<Meta>>,
 }
 
@@ -129,7 +128,6 @@ struct Inner {
     watched: Mutex<HashMap<String, Subscription>>,
 }
 
-/// State that the driver shares with all handles.
 struct Shared {
     greeting: Mutex<Arc<Greeting>>,
     /// The output schemas of tools; `None` if results are not checked.
@@ -661,7 +659,6 @@ impl Client {
     }
 }
 
-/// Converts the arguments to an object, if there are any.
 fn object(arguments: &impl Serialize) -> Result<Option<RawObject>, serde_json::Error> {
     let json = RawJson::new(arguments)?;
     match json.as_str() {
@@ -687,7 +684,6 @@ impl Shared {
         }
     }
 
-    /// The server's tools may have changed.
     fn forget_tools(&self) {
         #[cfg(feature = "json-schema")]
         if let Some(outputs) = &self.outputs {
@@ -695,7 +691,6 @@ impl Shared {
         }
     }
 
-    /// The server was restarted, and its tools may have changed.
     fn restarted(&self) {
         #[cfg(feature = "json-schema")]
         if let Some(outputs) = &self.outputs {

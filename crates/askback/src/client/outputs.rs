@@ -21,11 +21,9 @@ pub(super) struct Outputs(Mutex<SchemaCache>);
 #[derive(Debug, Default)]
 struct SchemaCache {
     schemas: HashMap<String, Arc<OutputSchema>>,
-    /// The total size of the schemas in bytes.
     bytes: usize,
     /// The number of times that the cache was cleared. Lists that were requested before are not stored.
     forgotten: u64,
-    /// The number of restarts of the server.
     starts: u64,
     is_listed: bool,
     /// Whether the schemas are from before a restart.
@@ -38,7 +36,6 @@ pub(super) struct ExpectedOutput {
     client: Client,
     tool: String,
     schema: Option<Arc<OutputSchema>>,
-    /// The restarts of the server when the call was sent.
     starts: u64,
 }
 
@@ -79,7 +76,6 @@ impl Outputs {
         }
     }
 
-    /// Clears the cache, because the tools or the principal changed.
     pub(super) fn forget(&self) {
         self.lock().forget();
     }
@@ -125,7 +121,6 @@ impl Client {
         self.inner.shared.outputs.as_ref()
     }
 
-    /// Returns the schema that the result of a request must fit.
     pub(super) fn output_of(&self, request: &ClientRequest) -> Option<ExpectedOutput> {
         let (ClientRequest::CallTool(params), Some(outputs)) = (request, self.outputs()) else {
             return None;
@@ -164,11 +159,6 @@ impl ExpectedOutput {
         outputs.is_none_or(|outputs| outputs.since(self.starts) == (false, false))
     }
 
-    /// Checks a result.
-    ///
-    /// # Errors
-    ///
-    /// As for [`OutputSchema::check`].
     pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
         match &self.schema {
             Some(schema) => schema.check(result),

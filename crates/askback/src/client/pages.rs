@@ -71,7 +71,6 @@ pub(super) trait Page: ResultWithEntries {
 
     const REQUEST: fn(PaginatedParams) -> ClientRequest;
 
-    /// The server capability for this list.
     const CAPABILITY: &'static str;
 
     fn is_declared(capabilities: &ServerCapabilities) -> bool;
@@ -125,7 +124,6 @@ pages! {
     ListResourceTemplatesResult, ResourceTemplate, resource_templates, ListResourceTemplates, resources;
 }
 
-/// The budget for the pages of one list.
 #[derive(Debug, Default)]
 struct PageBudget {
     bytes: usize,
@@ -223,7 +221,6 @@ impl Client {
         Err(too_long(self.limits().client.pages, "pages"))
     }
 
-    /// Sends the host a note about irregularities in a list.
     fn tell_of<T>(&self, list: &List<T>, capability: &str, is_declared: bool) {
         let note = |note: String| drop(self.inner.commands.send(Command::Note(note)));
         if !is_declared && !list.is_empty() {

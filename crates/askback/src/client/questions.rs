@@ -29,7 +29,6 @@ impl Questions {
         self.by_id.insert(id, task);
     }
 
-    /// Withdraws a question, so that its answer no longer counts.
     pub(super) fn withdraw(&mut self, id: QuestionId) {
         if let Some(task) = self.by_id.remove(&id) {
             self.by_task.remove(&task.id());
@@ -44,7 +43,6 @@ impl Questions {
         Some(question)
     }
 
-    /// Withdraws all questions.
     pub(super) async fn end(&mut self) {
         self.tasks.shutdown().await;
     }

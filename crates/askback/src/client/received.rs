@@ -39,7 +39,6 @@ pub(super) fn read<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ClientError
     serde_json::from_str(raw.get()).map_err(|error| unreadable(&error, raw))
 }
 
-/// The error for a result that does not fit its type.
 pub(super) fn unreadable(error: &serde_json::Error, raw: &RawValue) -> ClientError {
     ClientError::Unreadable {
         why: reason(error),

@@ -14,7 +14,6 @@ use serde_json::{Number, value::RawValue};
 
 use super::{Client, ClientBuilder};
 
-/// The maximum size of a server file, in bytes.
 const MOST: u64 = 1 << 20;
 
 /// A server file in the format that most hosts read, often called `mcp.json`:

@@ -25,7 +25,6 @@ pub struct Subscription {
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// An open `subscriptions/listen`.
     Listening {
         id: CallId,
         ended: oneshot::Receiver<Result<Box<serde_json::value::RawValue>, ClientError>>,

@@ -14,7 +14,6 @@ use tracing::{Span, field::Empty};
 use super::{Client, command::CallOutcome};
 use crate::span::{record_failure, record_target};
 
-/// Returns the trace context for a request's span.
 pub(super) type Propagator = Arc<dyn Fn(&Span) -> TraceContext + Send + Sync>;
 
 pub(super) struct SentSpan {

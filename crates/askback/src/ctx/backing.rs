@@ -47,11 +47,9 @@ pub(crate) struct Backing {
     pub(crate) limits: Arc<Limits>,
     pub(crate) states: States,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Whether clients receive log messages.
     pub(crate) logs: bool,
     pub(super) commits: RunningCommits,
     store: Arc<dyn Store>,
-    /// The number of commits and states written to the store.
     writes: AtomicU32,
 }
 
@@ -75,7 +73,6 @@ impl Backing {
         }
     }
 
-    /// Purges the store from time to time.
     async fn purge_store(&self) {
         let due = self
             .writes
@@ -108,7 +105,6 @@ impl Backing {
         Ok(id)
     }
 
-    /// Returns a stored state unless it was removed.
     pub(crate) async fn kept_state(&self, id: [u8; 32]) -> Result<Option<Vec<u8>>> {
         Ok(self.store.get(id).await?)
     }
@@ -184,7 +180,6 @@ impl Backing {
         }
     }
 
-    /// Claims a commit, and runs the effect if the claim is granted.
     async fn attempt<T: Serialize + DeserializeOwned>(
         &self,
         of: &Target,

@@ -39,16 +39,13 @@ const NAMES: usize = 1024;
 /// The memory for a watched name in addition to its text, in bytes.
 const WATCHED_BYTES: usize = 512;
 
-/// A subscriber to change notifications.
 pub(crate) trait Observer: Send + Sync {
     /// Called for a change that concerns this audience. Must not block, because it may run where the change was made.
     fn changed(&self, changed: &Change, to: &Audience);
 }
 
-/// The clients that a change concerns.
 #[derive(Clone)]
 pub(crate) enum Audience {
-    /// Every subscriber.
     All,
     /// The clients of one principal, or all unauthenticated clients.
     Only(Option<Arc<Principal>>),
@@ -81,7 +78,6 @@ impl Audience {
         }
     }
 
-    /// Whether this audience certainly includes all of the other.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, _) => true,
@@ -95,7 +91,6 @@ impl Audience {
 }
 
 pub(crate) trait CallServer: Any + Send + Sync {
-    /// Announces a change of what the server offers.
     fn changed(&self, changed: &Change, to: Audience);
 }
 
@@ -113,7 +108,6 @@ struct Notifier {
 struct Observers {
     /// Subscribers to everything, which filter for themselves.
     of_all: ObserverMap,
-    /// Subscribers to every list.
     of_lists: ObserverMap,
     by_name: HashMap<Change, ObserverMap>,
     last: u64,
@@ -187,7 +181,6 @@ impl Changes {
         }
     }
 
-    /// Takes the collected changes; `None` if there are none.
     fn take_gathered(&self) -> Option<BTreeMap<Change, Vec<Audience>>> {
         let mut observers = self.lock();
         let gathered = mem::take(&mut observers.gathered);
@@ -255,7 +248,6 @@ impl Drop for GatherTask {
 }
 
 impl Observers {
-    /// Returns the subscribers that may be concerned.
     fn groups(&self, changed: &Change) -> impl Iterator<Item = &ObserverMap> {
         let is_list = matches!(changed, Change::Tools | Change::Prompts | Change::Resources);
         let of_lists = is_list.then_some(&self.of_lists);
@@ -289,7 +281,6 @@ impl Observers {
         has_room
     }
 
-    /// Removes an observer from the watchers of this.
     fn forget(&mut self, number: u64, changed: &Change) {
         if let Some(watchers) = self.by_name.get_mut(changed) {
             watchers.remove(&number);
@@ -336,7 +327,6 @@ impl ObserverGuard {
         self.watched = watched;
     }
 
-    /// Returns the approximate memory for the watched names.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) fn kept_bytes(&self) -> usize {
         self.watched.iter().map(bytes_of).sum()
@@ -371,7 +361,6 @@ mod tests {
 
     use super::*;
 
-    /// Records the notifications it receives.
     #[derive(Default)]
     struct ChangeRecorder(Mutex<Vec<Change>>);
 

@@ -20,15 +20,12 @@ use crate::{
     flow::{BoxFuture, Cell, Course, Scope},
 };
 
-/// Counts a server's running commits.
 #[derive(Clone, Default)]
 pub(crate) struct RunningCommits(watch::Sender<usize>);
 
-/// The slot of a running commit.
 pub(super) struct CommitSlot(watch::Sender<usize>);
 
 impl RunningCommits {
-    /// Takes a slot unless `most` are taken.
     pub(super) fn take_slot(&self, most: usize) -> Option<CommitSlot> {
         let has_room = self.0.send_if_modified(|running| {
             let has_room = *running < most;
@@ -43,7 +40,6 @@ impl RunningCommits {
         *self.0.borrow() > 0
     }
 
-    /// Waits until no commit is running, at most until `end`.
     pub(crate) async fn wait_until(&self, end: Instant) {
         let mut running = self.0.subscribe();
         if timeout_at(end, running.wait_for(|running| *running == 0))
@@ -98,7 +94,6 @@ pub(super) enum Effect<T> {
     TookTooLong,
 }
 
-/// Waits for an effect to finish, at most until `end`.
 pub(super) async fn ended<T>(end: Instant, effect: impl Future<Output = Result<T>>) -> Effect<T> {
     let mut effect = pin!(effect);
     let caught = poll_fn(

@@ -41,9 +41,7 @@ pub struct Incoming {
     pub(crate) meta: RequestMeta,
     pub(crate) input_responses: InputResponses,
     pub(crate) request_state: Option<String>,
-    /// Whether the handler has read the principal.
     pub(crate) principal_read: ReadFlag,
-    /// The limits of the handler's server.
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -54,7 +52,6 @@ pub(crate) struct RequestMeta {
     pub(crate) bytes: usize,
 }
 
-/// Whether something was read.
 #[derive(Debug, Default)]
 pub(crate) struct ReadFlag(AtomicBool);
 
@@ -230,7 +227,6 @@ impl Incoming {
     }
 }
 
-/// Returns the capability that this question needs and the client lacks.
 pub(crate) fn missing_for(client: &Origin, request: &InputRequest) -> Option<Capability> {
     let missing = |supported: bool, capability| (!supported).then_some(capability);
     match request {
@@ -276,7 +272,6 @@ fn missing_for_sampling(client: &Origin, params: &CreateMessageParams) -> Option
     }
 }
 
-/// Returns the approximate memory for answers.
 pub(crate) fn responses_bytes(responses: &InputResponses) -> usize {
     let responses = responses.iter();
     responses

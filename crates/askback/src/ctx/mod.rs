@@ -93,14 +93,12 @@ pub use crate::{
 #[derive(Clone)]
 pub struct Ctx(Arc<Call>);
 
-/// A call, as its handler sees it.
 pub(crate) struct Call {
     pub(crate) cell: Arc<Cell>,
     pub(crate) incoming: Arc<Incoming>,
     pub(crate) peer: Arc<dyn Peer>,
     pub(crate) server: Arc<dyn CallServer>,
     pub(crate) backing: Arc<Backing>,
-    /// What the handler's parameters need.
     pub(crate) parameters: Arc<Parameters>,
 }
 
@@ -595,7 +593,6 @@ impl Ctx {
     }
 }
 
-/// Formats the progress of a task.
 fn standing(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     match (message, total) {
         (Some(message), _) => message.to_owned(),

@@ -32,7 +32,6 @@ pub struct Parameters {
     pub(crate) form_of: Option<TypeId>,
     /// Whether a parameter reads the arguments without describing them.
     pub(crate) undescribed: bool,
-    /// The forms to ask before the handler runs, with their messages.
     pub(crate) asks: Vec<(SharedForm, &'static str)>,
     pub(crate) described_twice: bool,
     /// Whether a parameter reads the extensions of the HTTP request.
@@ -56,7 +55,6 @@ impl Parameters {
         self.form_of = Some(TypeId::of::<T>());
     }
 
-    /// Adds a form to ask before the handler runs.
     pub(crate) fn ask(&mut self, form: SharedForm, message: &'static str) {
         self.asks.push((form, message));
     }

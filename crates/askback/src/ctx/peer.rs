@@ -19,12 +19,10 @@ pub(crate) struct FlowPause {
     /// When the call continues even without an answer.
     #[cfg(feature = "http-server")]
     pub(crate) wake: Option<Millis>,
-    /// The progress of the call.
     #[cfg(feature = "http-server")]
     pub(crate) progress: crate::flow::ProgressState,
 }
 
-/// The client of a call, to which notifications are sent.
 pub(crate) trait Peer: Send + Sync {
     /// Sends a notification that belongs to the request.
     fn notify(&self, notification: ServerNotification);

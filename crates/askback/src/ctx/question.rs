@@ -35,7 +35,6 @@ pub struct Elicit<T> {
     fault: Option<AskError>,
 }
 
-/// Reads an answer that was checked against its form.
 type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
 
 /// A pending yes-or-no question: see [`Ctx::confirm`].

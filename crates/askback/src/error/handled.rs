@@ -11,7 +11,6 @@ use super::{Error, Kind, NOT_KEPT, Result};
 use crate::{keys::KeyError, store::StoreError};
 
 impl Error {
-    /// Sets the result that a tool returns for this error.
     pub(crate) fn with_result(mut self, result: CallToolResult) -> Self {
         self.kind = Kind::NotDone(Some(Box::new(result)));
         self

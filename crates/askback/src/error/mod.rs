@@ -59,14 +59,10 @@ pub(crate) enum Kind {
     /// The user declined. Has the tool's result for this case, if its author set one.
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
     NotDone(Option<Box<CallToolResult>>),
-    /// A question has no answer.
     Ask(AskError),
-    /// The peer's message is invalid.
     InvalidParams,
     NotFound,
-    /// A JSON-RPC error that the author chose.
     Protocol(Box<ErrorObject>),
-    /// Links must be opened first.
     #[cfg(feature = "server")]
     UrlRequired(Box<UrlElicitationRequired>),
     #[cfg(feature = "server")]
@@ -277,7 +273,6 @@ impl<E: StdError + Send + Sync + 'static> Cause for E {
     }
 }
 
-/// Returns the messages of an error and its sources.
 fn chain(error: &dyn StdError) -> String {
     let mut words = error.to_string();
     let mut source = error.source();

@@ -13,7 +13,6 @@ use super::{Error, Kind, Result};
 pub(crate) enum StepResult<T> {
     #[serde(rename = "ok")]
     Ok(T),
-    /// The result of a commit in the author's transaction.
     #[serde(rename = "in")]
     InTransaction(T),
     #[serde(rename = "err")]
@@ -23,7 +22,6 @@ pub(crate) enum StepResult<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitPlace {
     Store,
-    /// In the author's database.
     Transaction,
 }
 

@@ -31,7 +31,6 @@ pub(crate) struct Drive<T> {
     alarm: Option<Alarm>,
 }
 
-/// Why a drive stopped.
 pub(crate) enum Turn<T> {
     Done(Result<T, Error>),
     /// Its questions must be asked before it can continue.
@@ -40,7 +39,6 @@ pub(crate) enum Turn<T> {
     BecomeTask,
 }
 
-/// Wakes the drive at the flow's next deadline.
 struct Alarm {
     deadline: Millis,
     sleep: Pin<Box<Sleep>>,

@@ -46,12 +46,10 @@ pub(crate) use timer::Timer;
 use self::{drive::Signal, task_stage::NoTaskSupport};
 use crate::{clock::Clock, entropy::RandomBytes, error::CommitPlace};
 
-/// The number of random bytes for an identity.
 pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
 
 const BEGUN: &str = "a flow that is looked at has begun";
 
-/// A flow, shared by the drive and the futures of its handler.
 pub(crate) struct Cell {
     held: Mutex<CellState>,
     clock: Arc<dyn Clock>,
@@ -81,7 +79,6 @@ struct CellState {
     spawned: Option<Vec<BoxFuture<'static, ()>>>,
 }
 
-/// A started flow, and what this execution has done in it.
 struct StartedFlow {
     flow: Flow,
     /// The keys of questions that were sent and then dropped.
@@ -128,7 +125,6 @@ impl Cell {
         FlowGuard(held)
     }
 
-    /// Returns the identity of the flow, drawn on first use.
     pub(crate) fn identity(&self) -> io::Result<Identity> {
         self.identity_from(RandomBytes::<IDENTITY_BYTES>::new)
     }
@@ -188,7 +184,6 @@ impl Cell {
         }
     }
 
-    /// Whether the handler is being dropped because its questions were sent and will be answered later.
     pub(crate) fn is_suspending(&self) -> bool {
         self.suspending.load(Ordering::Relaxed)
     }
@@ -210,7 +205,6 @@ impl Cell {
         self.signal.raise();
     }
 
-    /// Returns the children spawned since the last call.
     fn take_spawned(&self) -> Vec<BoxFuture<'static, ()>> {
         let mut held = lock(&self.held);
         held.spawned
@@ -225,7 +219,6 @@ impl Cell {
         drop(spawned);
     }
 
-    /// Returns where this execution committed `name`; `None` if it has not.
     pub(crate) fn committed(&self, name: &str) -> Option<CommitPlace> {
         let held = lock(&self.held);
         held.going.as_ref()?.commits.get(name).copied()
@@ -236,7 +229,6 @@ impl Cell {
         flow.going_mut().commits.insert(name.to_owned(), place);
     }
 
-    /// Returns the keys of questions that were sent and then dropped.
     pub(crate) fn take_withdrawn(&self) -> Vec<String> {
         match &mut lock(&self.held).going {
             Some(going) => std::mem::take(&mut going.withdrawn),
@@ -264,7 +256,6 @@ impl FlowGuard<'_> {
         self.0.going.as_mut().expect(BEGUN)
     }
 
-    /// Whether the handler waits for its call to become a task.
     fn wants_task(&self) -> bool {
         matches!(self.0.stage, TaskStage::Wanted(_))
     }

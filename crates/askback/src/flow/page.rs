@@ -24,7 +24,6 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Creates a question that is asked when first polled.
     pub(crate) fn new(mut asking: QuestionFuture, wait: Wait) -> Self {
         asking.hold();
         Self {
@@ -68,7 +67,6 @@ impl Future for Page {
     }
 }
 
-/// Limits the wait to the given time.
 fn limited(
     waiting: BoxFuture<'static, Result<bool>>,
     longest: Duration,

@@ -14,7 +14,6 @@ pub(crate) struct Progress(Mutex<ProgressState>);
 /// The progress of a call, as it is stored.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct ProgressState {
-    /// The handler's last value, and its total.
     reported: Option<(f64, Option<f64>)>,
     sent: Option<f64>,
 }

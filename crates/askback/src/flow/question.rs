@@ -114,7 +114,6 @@ impl QuestionFuture {
         }
     }
 
-    /// Releases a held answer.
     pub(crate) fn release(&self, release: Release) {
         if let State::Waiting(slot) = &self.state {
             let now = self.cell.clock().now();

@@ -51,7 +51,6 @@ impl Scope {
         Self::enter(Place { course, ..before })
     }
 
-    /// Returns the current course in the handler of this flow.
     pub(crate) fn course(cell: &super::Cell) -> Course {
         let place = CURRENT.get();
         if place.flow == address(cell) {

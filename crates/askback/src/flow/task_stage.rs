@@ -8,7 +8,6 @@ pub(crate) enum TaskStage {
     /// It was not declared.
     #[default]
     Undeclared,
-    /// The client does not support tasks.
     Unsupported,
     /// It becomes a task when its handler asks for it.
     Possible,

@@ -152,7 +152,6 @@ impl Call {
         }
     }
 
-    /// Whether a process has to continue the call.
     fn is_due(&self, now: Millis) -> bool {
         match self.lease {
             _ if self.is_over => false,

@@ -178,7 +178,6 @@ fn taken(
     Ok(taken)
 }
 
-/// Takes a call if no process works on it.
 fn take(
     transaction: &Transaction<'_>,
     call: CallId,

@@ -17,13 +17,10 @@ pub(crate) struct Misfit {
     why: String,
 }
 
-/// The maximum length of the listed `enum` choices, in bytes.
 const CHOICES: usize = 512;
 
-/// The maximum length of a path, in bytes.
 const PATH: usize = 256;
 
-/// The maximum length of an expectation, in bytes.
 const WHY: usize = 768;
 
 impl Misfit {
@@ -44,7 +41,6 @@ impl Misfit {
         }
     }
 
-    /// The value is not readable JSON.
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
         Self::whole(format!(
             "it cannot be read: {}",
@@ -57,7 +53,6 @@ impl Misfit {
         Self::whole("something in it is not what the schema says".to_owned())
     }
 
-    /// The value is too large to check.
     pub(super) fn too_large() -> Self {
         Self::whole("it is too large to be checked by the schema".to_owned())
     }

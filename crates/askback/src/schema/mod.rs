@@ -34,7 +34,6 @@ pub(crate) struct CompiledSchema {
     text_bytes: usize,
 }
 
-/// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
     /// It is longer than [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
@@ -140,7 +139,6 @@ impl CompiledSchema {
 
 askback_core::debug_only!(CompiledSchema { shape });
 
-/// Compiles a schema with this size limit for each pattern.
 fn validator(
     schema: &Value,
     draft: Draft,

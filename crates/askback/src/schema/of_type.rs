@@ -34,7 +34,6 @@ pub(crate) fn of_result<T: JsonSchema>() -> Option<protocol::Schema> {
     protocol::Schema::new(&schema).ok()
 }
 
-/// Returns a generator for the schemas of single arguments.
 pub(crate) fn generator() -> SchemaGenerator {
     settings().for_deserialize().into_generator()
 }

@@ -19,11 +19,9 @@ pub(super) struct Shape {
     pub(super) patterns: usize,
     /// The total size of its compiled patterns in bytes, counted once per reference.
     programs: usize,
-    /// The number of `multipleOf` keywords.
     divisors: usize,
 }
 
-/// The size of a value to check.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     /// The number of values. A text counts one more for every 16 bytes, because each part of a schema may read it.
@@ -110,7 +108,6 @@ impl Shape {
         !deep && self.steps(value) <= steps
     }
 
-    /// Returns the maximum number of steps to check this value.
     fn steps(&self, value: Extent) -> usize {
         let looks = self.values.saturating_mul(value.values);
         let matches = self.programs.div_ceil(PROGRAM).saturating_mul(value.text);
@@ -214,7 +211,6 @@ impl Size {
     }
 }
 
-/// The state of a reference's target.
 #[derive(Clone, Copy)]
 enum Target {
     /// Being followed: a reference to it closes a cycle.
@@ -375,7 +371,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the target of a reference if it is in the schema.
     fn resolve(&self, reference: &str) -> Option<&'a Value> {
         let fragment = percent_decode_str(reference.strip_prefix('#')?);
         let fragment = fragment.decode_utf8().ok()?;

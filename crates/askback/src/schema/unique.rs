@@ -31,7 +31,6 @@ impl<'i> Keyword<'i> for UniqueItems {
     }
 }
 
-/// Whether no two items are equal.
 fn all_differ(items: &[Value], mut compare: impl FnMut(&Value, &Value) -> Ordering) -> bool {
     let mut sorted: Vec<_> = items.iter().collect();
     sorted.sort_unstable_by(|one, other| compare(one, other));
@@ -97,7 +96,6 @@ fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::INFINITY)
 }
 
-/// Ranks the kinds of values.
 fn kind(value: &Value) -> u8 {
     match value {
         Value::Null => 0,

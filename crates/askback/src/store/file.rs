@@ -65,7 +65,6 @@ struct Claims {
     clock: Mutex<ClockWatch>,
 }
 
-/// Notices when the clock jumps forward.
 #[derive(Default)]
 struct ClockWatch {
     last: Option<(Millis, Instant)>,
@@ -84,7 +83,6 @@ struct Header {
     lease_end: Millis,
     expires: Millis,
     owner: Option<[u8; 16]>,
-    /// The process that claimed it; `None` if the file system has no locks.
     process: Option<ProcessId>,
     /// The bytes that the claim counts as.
     size: usize,
@@ -93,7 +91,6 @@ struct Header {
     value: Option<usize>,
 }
 
-/// The content of a claim's file.
 enum Content {
     Absent,
     Running(Header),
@@ -246,7 +243,6 @@ impl Claims {
         ))))
     }
 
-    /// Whether the process that made the claim has ended.
     fn is_left(&self, header: &Header) -> bool {
         let process = header.process.as_ref();
         process.is_some_and(|id| process_lock::has_ended(&self.folder, id))
@@ -344,7 +340,6 @@ impl Claims {
         }
     }
 
-    /// Returns the slot of a claim unless it was removed.
     fn slot(&self, id: ClaimId) -> Option<Slot<Finished>> {
         match read(&self.path(id)) {
             Ok(Content::Absent) => None,
@@ -441,7 +436,6 @@ fn parse(content: &[u8]) -> Option<Content> {
     }
 }
 
-/// Whether the file is the draft of a claim or of a process lock.
 fn is_draft(name: &str) -> bool {
     let drafted = name.strip_prefix('.').and_then(|name| {
         let (drafted, suffix) = name.rsplit_once('.')?;
@@ -463,7 +457,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses the output of [`hex`].
 pub(super) fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |byte: u8| {
         let is_digit = matches!(byte, b'0'..=b'9' | b'a'..=b'f');

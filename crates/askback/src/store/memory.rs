@@ -183,7 +183,6 @@ pub(super) struct Shelf<K, V> {
 pub(super) struct Slot<V> {
     pub(super) value: V,
     pub(super) owner: Option<Owner>,
-    /// The bytes that the slot counts as.
     pub(super) size: usize,
     pub(super) expires: Millis,
 }
@@ -241,7 +240,6 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         }
     }
 
-    /// Adds a new entry.
     pub(super) fn insert(&mut self, key: K, slot: Slot<V>) {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
@@ -281,19 +279,16 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         true
     }
 
-    /// The owner's entry that expires first.
     fn first_of(&self, owner: Option<Owner>) -> Option<K> {
         let (_, key) = self.owners.get(&owner)?.by_expiry.first()?;
         Some(key.clone())
     }
 
-    /// The entry that expires first, of the owner with the most bytes.
     fn first_of_largest(&self) -> Option<K> {
         let (_, largest) = self.by_bytes.last()?;
         self.first_of(*largest)
     }
 
-    /// Removes expired entries, and returns their keys.
     pub(super) fn purge(&mut self, now: Millis) -> Vec<K> {
         let mut removed = Vec::new();
         while let Some((expires, key)) = self.by_expiry.first()

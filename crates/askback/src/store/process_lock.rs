@@ -40,7 +40,6 @@ impl ProcessLock {
         Ok(Self { id, path, file })
     }
 
-    /// The id of this process; `None` if the file system has no locks.
     pub(super) fn id(&self) -> Option<ProcessId> {
         self.file.as_ref().map(|_| self.id)
     }

@@ -202,7 +202,6 @@ impl Table {
         TRIGGERS.replace("KIND", self.kind())
     }
 
-    /// Returns the name without the prefix.
     fn kind(self) -> &'static str {
         match self {
             Self::Commits => "commits",
@@ -214,7 +213,6 @@ impl Table {
         }
     }
 
-    /// Removes expired rows.
     pub(crate) fn purge(
         self,
         transaction: &Transaction<'_>,
@@ -233,7 +231,6 @@ impl Table {
         Ok(transaction.execute(delete, [integer(now)])?)
     }
 
-    /// Returns the bytes in the table, in total and of an owner.
     pub(crate) fn held(
         self,
         transaction: &Transaction<'_>,
@@ -427,7 +424,6 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// The limit of claims, and again of states.
     #[cfg(feature = "http-server")]
     pub(crate) fn max_bytes(&self) -> usize {
         self.max_bytes

@@ -27,13 +27,11 @@ pub(super) type ServerFactory = Box<dyn Fn() -> ServerBuilder + Send + Sync>;
 
 pub(super) type EffectCounter = Box<dyn Fn() -> usize + Send + Sync>;
 
-/// What a run starts with.
 pub(super) struct Stage {
     pub(super) server: ServerFactory,
     pub(super) effects: Option<EffectCounter>,
 }
 
-/// The set-up of a run.
 pub(super) struct Bench {
     pub(super) server: ServerFactory,
     pub(super) method: &'static str,
@@ -100,7 +98,6 @@ impl Run {
         }
     }
 
-    /// Records the end of the call, a JSON-RPC response.
     pub(super) fn end(&mut self, response: &Value) {
         self.ended = CallEnd::from_response(response);
         if let CallEnd::Error { message, .. } = &self.ended
@@ -110,7 +107,6 @@ impl Run {
         }
     }
 
-    /// Records a notification.
     pub(super) fn tell(&mut self, notification: &Value) {
         let params = &notification["params"];
         let told = match notification["method"].as_str() {

@@ -53,7 +53,6 @@ pub(super) type CheckResult = Result<(), String>;
 
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
-/// Compares an implementation's result with the expected one.
 pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
     if got == want {
         return Ok(());

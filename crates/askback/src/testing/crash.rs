@@ -19,9 +19,7 @@ pub struct Crash {
 
 #[derive(Debug)]
 enum State {
-    /// Planned after this many commits.
     Planned(usize),
-    /// Happened in this commit.
     Happened(FlowId, String),
     Never,
 }

@@ -90,7 +90,6 @@ async fn hear(
     }
 }
 
-/// Returns the answer to a question, and when it is sent.
 fn answer(
     run: &mut Run,
     person: &mut Person,
@@ -116,7 +115,6 @@ fn answer(
 }
 
 impl Run {
-    /// Records a question that the script has no answer for.
     pub(super) fn surprised(&mut self, asked: &ReceivedQuestion) {
         let finding = format!(
             "asked {:?} under the key `{}`, to which the person has no answer",

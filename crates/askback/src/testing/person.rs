@@ -39,7 +39,6 @@ struct Rule {
     used: bool,
 }
 
-/// The reaction to a question.
 #[derive(Debug, Clone)]
 pub(super) enum Reaction {
     Result(Value),
@@ -48,7 +47,6 @@ pub(super) enum Reaction {
         code: i64,
         message: String,
     },
-    /// No answer.
     Silence,
 }
 
@@ -170,7 +168,6 @@ impl Person {
         &self.capabilities
     }
 
-    /// Returns the reaction to a question, if the script has one.
     pub(super) fn react(&mut self, asked: &ReceivedQuestion) -> Option<(Reaction, Duration)> {
         let key = Some(&asked.key);
         let is_named = self.rules.iter().any(|rule| rule.key.as_ref() == key);

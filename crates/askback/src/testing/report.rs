@@ -168,7 +168,6 @@ impl Run {
         self.questions.iter().map(ReceivedQuestion::sort)
     }
 
-    /// Returns all problems of the run.
     fn complaints(&self) -> Vec<String> {
         let findings = self.findings.iter();
         findings

@@ -41,7 +41,6 @@ struct Client {
     sent: Vec<RoundRecord>,
 }
 
-/// A round that was sent, and its response.
 struct RoundRecord {
     params: Value,
     response: Response,
@@ -55,7 +54,6 @@ struct Response {
     questions: OrderedMap<Value>,
 }
 
-/// The user's answers in a round.
 enum Round {
     Answered(Map<String, Value>),
     Left,
@@ -100,7 +98,6 @@ impl Client {
         self.run
     }
 
-    /// Sends one round, with the trouble of the run.
     async fn send_round(&mut self, round: u32, params: &Value) -> Response {
         if is_first(params) {
             return self.send(params).await;
@@ -168,7 +165,6 @@ impl Client {
         self.wire.request(self.bench.method, params).await
     }
 
-    /// Receives the responses to these requests, in the order of the ids.
     async fn hear<const N: usize>(&mut self, ids: [u64; N]) -> Vec<Response> {
         let mut responses: [Option<Response>; N] = [const { None }; N];
         while responses.iter().any(Option::is_none) {
@@ -294,7 +290,6 @@ impl Response {
     }
 }
 
-/// Whether a round is the call's first, without answers.
 fn is_first(params: &Value) -> bool {
     params["requestState"].is_null() && params["inputResponses"].is_null()
 }

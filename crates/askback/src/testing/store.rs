@@ -74,7 +74,6 @@ where
     broken.into_result()
 }
 
-/// A claim without an owner.
 fn request(name: &str) -> ClaimRequest<'_> {
     ClaimRequest {
         owner: None,
@@ -87,7 +86,6 @@ fn request(name: &str) -> ClaimRequest<'_> {
     }
 }
 
-/// A state without an owner.
 fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
     PutRequest {
         owner: None,
@@ -132,7 +130,6 @@ async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> Ch
     )
 }
 
-/// Checks that an operation failed with the expected error.
 fn refused<T>(
     what: &str,
     got: Result<T, StoreError>,

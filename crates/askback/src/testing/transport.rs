@@ -10,7 +10,6 @@ use crate::transport::{Channel, Receiver, Sender};
 
 /// The maximum message size of the tested channel, in bytes.
 const MAX: usize = 64 << 10;
-/// The time limit for each rule.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A sender that makes no progress for this long is considered blocked.
 const WAITS: Duration = Duration::from_millis(100);

@@ -87,7 +87,6 @@ impl Wire {
         serde_json::from_slice(&message).ok()
     }
 
-    /// Receives the next message, unparsed.
     pub(super) async fn receive(&mut self) -> Option<Vec<u8>> {
         self.receiver.receive().await.ok().flatten()
     }

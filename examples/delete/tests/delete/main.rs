@@ -10,10 +10,8 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// The program.
 const PROGRAM: &str = include_str!("../../src/main.rs");
 
-/// The revisions without forms.
 const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_26];
 
 /// The answer of a user who ticks the box, or does not.
@@ -44,7 +42,6 @@ async fn delete(revision: Revision, answer: ElicitResult) -> (Value, bool) {
     (result, file.exists())
 }
 
-/// Checks the program's output and effect in each of these revisions.
 async fn check(
     revisions: &[Revision],
     answer: ElicitResult,

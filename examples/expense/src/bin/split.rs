@@ -48,7 +48,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Creates the client of one desk.
 fn client(desk: &str) -> ClientBuilder {
     let desk = desk.to_owned();
     Client::builder("expense-split", "1.0.0")

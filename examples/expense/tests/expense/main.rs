@@ -18,7 +18,6 @@ fn desk() -> Claims {
     Claims::open(":memory:").expect("a database")
 }
 
-/// Returns the arguments of `file_expenses`.
 fn bill() -> Value {
     json!({
         "purpose": "a trip to Lisbon",
@@ -26,7 +25,6 @@ fn bill() -> Value {
     })
 }
 
-/// Whether users can be asked in this revision.
 fn has_forms(revision: Revision) -> bool {
     revision >= Revision::V2025_06_18
 }

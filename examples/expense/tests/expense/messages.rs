@@ -12,7 +12,6 @@ use tokio::{select, sync::mpsc::UnboundedReceiver};
 
 use crate::{bill, check_two_callers, desk, employee, has_forms};
 
-/// Connects a client as this caller.
 async fn connect(
     server: &Server,
     revision: Revision,

@@ -25,7 +25,6 @@ client_secret = { file = "github.secret" }
 scopes = ["repo"]
 "#;
 
-/// Creates a folder as the guide describes.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
@@ -43,7 +42,6 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Returns the head and the body of a response.
 fn answer(url: &str, form: Option<&str>, cookie: &str) -> (String, String) {
     let (_, rest) = url.split_once("://").expect("a whole URL");
     let (host, path) = rest.split_once('/').expect("a URL with a path");
@@ -66,7 +64,6 @@ fn answer(url: &str, form: Option<&str>, cookie: &str) -> (String, String) {
     (head.to_owned(), page.to_owned())
 }
 
-/// Returns the text between two others.
 #[track_caller]
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{text}"));

@@ -6,7 +6,6 @@ use http_body::Body;
 
 use super::web::{Answer, Escaped, Fields, empty, page};
 
-/// The path of the page.
 pub(super) const PATH: &str = "/deposit";
 
 /// Returns the path of the page for a booking. The user is asked to open exactly this path and query, so that they

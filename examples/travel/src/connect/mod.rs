@@ -102,7 +102,6 @@ impl Accounts {
     }
 }
 
-/// Returns the airline as a third party.
 fn third_party(airline: &Airline) -> Result<ThirdParty> {
     let at = |path: &str| format!("{}{path}", airline.url());
     let provider = Provider::new(airline.url(), &at("/authorize"), &at("/token"))?
@@ -116,7 +115,6 @@ fn third_party(airline: &Airline) -> Result<ThirdParty> {
         .api([airline.url()])?)
 }
 
-/// Returns the airline's flight times as a third party.
 fn flights(airline: &Airline) -> Result<ThirdParty> {
     let key = ApiKey::new()
         .hint("Fake Airline shows the key to its customers.")

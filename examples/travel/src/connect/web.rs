@@ -20,16 +20,13 @@ pub(super) type Answer = Response<Full<Bytes>>;
 /// The maximum number of connections. Browsers open some in advance.
 const CONNECTIONS: usize = 64;
 
-/// How long a connection may last.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long to wait after an error such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum size of a form, in bytes.
 const FORM: usize = 16 << 10;
 
-/// The fields of a form or a query.
 pub(super) struct Fields(Vec<(String, String)>);
 
 /// Answers requests of this user until the runtime ends.
@@ -127,17 +124,14 @@ pub(super) fn page(status: StatusCode, title: &str, body: &str, leads_to: &str) 
     answer
 }
 
-/// Builds a JSON response.
 pub(super) fn json(status: StatusCode, document: &serde_json::Value) -> Answer {
     with(status, "application/json", document.to_string())
 }
 
-/// Builds a response without a body.
 pub(super) fn empty(status: StatusCode) -> Answer {
     with(status, "text/plain", String::new())
 }
 
-/// Builds a redirect.
 pub(super) fn see_other(url: &str) -> Answer {
     let mut answer = empty(StatusCode::SEE_OTHER);
     match HeaderValue::try_from(url) {

@@ -13,7 +13,6 @@ use crate::{
     flights::{Flight, mentioned, rank, search},
 };
 
-/// The number of recommended flights.
 const BEST: usize = 3;
 
 /// The tool's arguments.

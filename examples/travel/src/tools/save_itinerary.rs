@@ -68,7 +68,6 @@ pub(crate) struct NamedItinerary {
     text: String,
 }
 
-/// The operator's folder for itineraries.
 #[derive(Clone)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -104,7 +103,6 @@ impl Folder {
     }
 }
 
-/// Whether there was room.
 enum Saved {
     Yes,
     No,

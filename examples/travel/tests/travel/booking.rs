@@ -25,7 +25,6 @@ fn contact() -> (&'static str, Value) {
     ("contact", accept(ada))
 }
 
-/// Checks the reference, and removes it.
 #[track_caller]
 fn take_reference(booking: &mut Value) -> String {
     let reference = booking["reference"].take();
@@ -89,7 +88,6 @@ async fn a_holiday_is_booked_in_every_revision_with_forms() {
     }
 }
 
-/// Returns the references of the listed bookings.
 async fn booked(client: &mut Client) -> Vec<String> {
     let listed = client.result("resources/list", json!({}), &[]).await;
     let listed = listed["resources"].as_array().unwrap().iter();

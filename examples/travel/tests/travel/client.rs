@@ -52,7 +52,6 @@ impl Clock for Day {
     }
 }
 
-/// A client and its connection.
 pub(crate) struct Client {
     revision: &'static str,
     capabilities: Value,
@@ -61,7 +60,6 @@ pub(crate) struct Client {
     last_id: u64,
     /// The received questions, with their keys.
     pub(crate) asked: Vec<(String, Value)>,
-    /// The received notifications.
     pub(crate) notified: Vec<Value>,
 }
 
@@ -93,7 +91,6 @@ impl Client {
         client
     }
 
-    /// Returns the result of a request, whatever is asked on the way.
     pub(crate) async fn result(
         &mut self,
         method: &str,
@@ -105,14 +102,12 @@ impl Client {
         response["result"].clone()
     }
 
-    /// Returns the error of a request.
     pub(crate) async fn error(&mut self, method: &str, params: Value) -> Value {
         let response = self.response(method, params, &[]).await;
         assert!(response["result"].is_null(), "{response}");
         response["error"].clone()
     }
 
-    /// Returns the result of a tool call.
     pub(crate) async fn call(
         &mut self,
         tool: &str,
@@ -157,7 +152,6 @@ impl Client {
         round
     }
 
-    /// Sends a request and returns its id.
     pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> u64 {
         if self.revision == MODERN {
             params["_meta"] = json!({
@@ -193,7 +187,6 @@ impl Client {
         }
     }
 
-    /// Waits for a notification.
     pub(crate) async fn notification(&mut self) -> Value {
         if self.notified.is_empty() {
             return self.hear().await;
@@ -224,12 +217,10 @@ impl Client {
     }
 }
 
-/// Returns a filled-in form.
 pub(crate) fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
-/// Returns the text of a tool result.
 pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }

@@ -35,7 +35,6 @@ async fn accounts() -> Accounts {
     Accounts::on_this_machine(vault).await.unwrap()
 }
 
-/// A customer who agrees to open each link.
 struct Customer {
     client: Client,
     links: mpsc::UnboundedReceiver<String>,
@@ -104,7 +103,6 @@ impl Customer {
         tools.iter().map(|tool| tool.name.to_string()).collect()
     }
 
-    /// Books a holiday, and returns the stored booking.
     async fn book(&self) -> String {
         let trip = json!({"destination": "Rome", "depart": "2036-06-15"});
         let text = self.says("book_holiday", trip).await;
@@ -113,13 +111,11 @@ impl Customer {
     }
 }
 
-/// A browser, with the cookies of each site.
 #[derive(Default)]
 struct Browser {
     cookies: BTreeMap<(String, String), String>,
 }
 
-/// A page in the browser.
 struct Page {
     url: String,
     status: u16,
@@ -212,7 +208,6 @@ impl Browser {
 }
 
 impl Page {
-    /// Returns the form's target.
     fn action(&self) -> String {
         let (_, main) = self.text.split_once("<main>").unwrap();
         let (_, form) = main.split_once("<form ").unwrap();

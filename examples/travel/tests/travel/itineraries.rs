@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, agency_with, text};
 
-/// Saves an itinerary, and returns the result.
 async fn save(folder: &Path, file: &str) -> Value {
     let agency = agency_with(None, Itineraries::Folder(folder.to_owned()));
     let mut client = Client::connect(&agency, "2025-11-25").await;

@@ -9,13 +9,10 @@ mod prompts;
 mod resources;
 mod tools;
 
-/// The revisions with forms.
 const FORMS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// The revisions without forms.
 const BEFORE_FORMS: [&str; 2] = ["2024-11-05", "2025-03-26"];
 
-/// All revisions.
 const ALL: [&str; 5] = [
     "2024-11-05",
     "2025-03-26",

@@ -44,7 +44,6 @@ async fn a_trip_is_tailored_with_every_kind_of_field() {
     }
 }
 
-/// Returns the form that `tailor_trip` asks.
 async fn client_form(client: &mut Client) -> Value {
     let trip = json!({"destination": "Rome"});
     let answers = [("preferences", json!({"action": "cancel"}))];
@@ -219,7 +218,6 @@ impl Folders {
         symlink(self.path(to), self.path("shared folder").join(at)).unwrap();
     }
 
-    /// Returns the answer to a request for roots.
     fn roots(&self) -> (&'static str, Value) {
         let shared = uri(&self.path("shared folder"));
         let roots = [

@@ -23,14 +23,12 @@ use tokio::{
 
 use crate::Result;
 
-/// The time limit for a call.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often and with which pause to retry a request about a task.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The person.
 #[derive(Clone)]
 struct Desk {
     token: Value,

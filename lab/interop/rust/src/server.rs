@@ -92,7 +92,6 @@ impl Call {
         version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
     }
 
-    /// Returns the answer to the question with this key.
     async fn ask(&self, key: &str, method: &str, params: Value) -> Result<Value, Break> {
         if let Some(answer) = self.answers.get(key) {
             return Ok(answer.clone());

@@ -17,7 +17,6 @@ use rmcp::{
 use serde_json::json;
 use tokio::{process::Command, task::JoinSet};
 
-/// The warm-up time before calls are counted.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 type Client = Arc<RunningService<RoleClient, ()>>;
@@ -48,7 +47,6 @@ async fn main() {
     println!("{}", count as f64 / begun.elapsed().as_secs_f64());
 }
 
-/// Makes concurrent calls, and returns their number.
 async fn calls(client: &Client, depth: usize, until: Instant) -> u64 {
     let mut tasks = JoinSet::new();
     for _ in 0..depth {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::Wish;
 
-/// The context of `http-custom-headers`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolCalls {
@@ -83,7 +82,6 @@ async fn everything(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Sends a tool's schema back unchanged.
 async fn echo_schema(client: &Client) -> Result<()> {
     let name = "json_schema_2020_12_tool";
     let tools = client.tools().await?;

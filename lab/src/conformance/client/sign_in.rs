@@ -101,7 +101,6 @@ fn read<T: for<'de> Deserialize<'de>>(context: &Value) -> Result<T, String> {
     T::deserialize(context).map_err(|error| error.to_string())
 }
 
-/// Agrees to everything.
 struct Yes;
 
 impl SignIn for Yes {

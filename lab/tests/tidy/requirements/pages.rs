@@ -10,7 +10,6 @@ use super::{
 /// The page with the totals.
 pub(super) const INDEX: &str = "docs/requirements.md";
 
-/// The folder of the groups' pages.
 pub(super) const PAGES: &str = "docs/requirements/";
 
 /// Returns the expected pages by path.
@@ -24,7 +23,6 @@ pub(super) fn pages(groups: &[Group], tests: &Tests) -> BTreeMap<String, String>
     pages
 }
 
-/// The number of rows in each state.
 #[derive(Default)]
 struct Counts {
     shown: usize,

@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::{Problem, tree::Tree};
 
-/// The folder of the rows.
 pub(super) const FOLDER: &str = "lab/requirements/";
 
 /// The rows of one page of the specification, or of statements only in its older revisions.
@@ -32,7 +31,6 @@ pub(super) struct Row {
     pub(super) level: Level,
     party: OneOrMany,
     pub(super) revisions: Vec<Revision>,
-    /// The heading in the page.
     pub(super) section: String,
     /// The requirement, in the terms of the section, with its level and its party.
     pub(super) statement: String,
@@ -50,7 +48,6 @@ enum OneOrMany {
 }
 
 impl Row {
-    /// Returns the parties that are bound.
     pub(super) fn parties(&self) -> &[Party] {
         match &self.party {
             OneOrMany::One(party) => std::slice::from_ref(party),
@@ -114,7 +111,6 @@ words! {
 }
 
 words! {
-    /// A revision of the specification.
     Revision {
         November2024 = "2024-11-05",
         March2025 = "2025-03-26",

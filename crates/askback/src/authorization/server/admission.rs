@@ -39,24 +39,19 @@ pub(crate) struct RequestRights {
 }
 
 impl RequestRights {
-    /// When the token expires, if known.
     pub(crate) fn expires(&self) -> Option<Millis> {
         self.expires
     }
 }
 
-/// Why a request is refused, and what its client is told.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
-    /// The value of `WWW-Authenticate`.
     pub(crate) challenge: Option<HeaderValue>,
-    /// The nonce for the next proof (`DPoP-Nonce`).
     pub(crate) nonce: Option<HeaderValue>,
     pub(crate) why: String,
 }
 
-/// The scheme of the `Authorization` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     Bearer,

@@ -78,7 +78,6 @@ impl Proofs {
         })
     }
 
-    /// Returns the nonce for new proofs, if one is required.
     pub(super) fn nonce(&self, now: Millis) -> Option<String> {
         let nonces = self.nonces.as_ref()?;
         Some(nonces.of(now / millis(NONCE)))
@@ -157,7 +156,6 @@ impl Proofs {
         self.remember(thumbprint, claims.text("jti")?, now)
     }
 
-    /// Whether a URL is this server's, regardless of its query.
     fn is_here(&self, url: &str) -> bool {
         let Ok(mut url) = Url::parse(url) else {
             return false;
@@ -220,7 +218,6 @@ impl Nonces {
         URL_SAFE_NO_PAD.encode(digest.finalize())
     }
 
-    /// Whether a nonce belongs to the current time span or the previous one.
     fn has(&self, nonce: &str, now: Millis) -> bool {
         let span = now / millis(NONCE);
         [span, span.saturating_sub(1)]
@@ -231,7 +228,6 @@ impl Nonces {
 
 askback_core::debug_only!(Nonces {});
 
-/// Returns the algorithm of a proof and the key in its header.
 fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), TokenError> {
     if header.typ.as_deref() != Some(TYPE) || header.has_extensions() {
         return Err(invalid(
@@ -251,7 +247,6 @@ fn is_private(jwk: &Map<String, Value>) -> bool {
     private.iter().any(|name| jwk.contains_key(*name))
 }
 
-/// Returns the thumbprint of a key (RFC 7638); `None` if the key is malformed.
 fn thumbprint_of(jwk: &Map<String, Value>) -> Option<String> {
     let member = |name: &str| {
         let text = jwk.get(name)?.as_str()?;

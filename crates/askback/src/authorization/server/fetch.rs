@@ -35,7 +35,6 @@ pub(super) async fn get(fetcher: &Fetcher, url: &Url) -> Result<Vec<u8>, FetchFa
     body(fetcher.get(url, Redirects::None).await?)
 }
 
-/// Posts a form with these client credentials.
 pub(super) async fn post_form(
     fetcher: &Fetcher,
     url: &Url,

@@ -66,7 +66,6 @@ pub struct Introspection {
     refused: Mutex<AnswerCache<TokenError>>,
 }
 
-/// The cached answers by the digests of the tokens.
 struct AnswerCache<T> {
     answers: HashMap<[u8; 32], (T, Millis)>,
     /// In the order of expiry.

@@ -27,15 +27,12 @@ use super::{
 #[must_use = "a protection protects the endpoint it is given to"]
 pub struct Protection {
     pub(super) document: ProtectedResource,
-    /// The URL of the metadata.
     pub(super) metadata_url: String,
     pub(super) metadata_path: String,
-    /// The scopes that every request needs.
     pub(super) required: Scopes,
     pub(super) hierarchy: Hierarchy,
     pub(super) verifier: Arc<dyn TokenVerifier>,
     pub(super) proofs: Arc<Proofs>,
-    /// Whether tokens must be bound to a key.
     pub(super) bound_only: bool,
     /// When the log last said that tokens cannot be verified.
     pub(super) complained: Arc<Mutex<Option<Instant>>>,
@@ -253,13 +250,11 @@ impl Protection {
         &self.document.resource
     }
 
-    /// Returns the server's metadata as JSON.
     pub(crate) fn document(&self) -> Vec<u8> {
         // Strings and lists of them always serialize.
         serde_json::to_vec(&self.document).unwrap_or_default()
     }
 
-    /// Prepares the verifier before the first request.
     pub(crate) async fn prepare(&self, now: Millis) {
         self.verifier.prepare(now).await;
     }

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use super::{Refusal, after, locked};
 
-/// The lifetime of an access token.
 const ACCESS: Duration = Duration::from_secs(300);
 /// The maximum number of grants; the oldest is removed first.
 const MOST: usize = 64;
@@ -41,7 +40,6 @@ struct Access {
 pub(super) struct Granted {
     pub(super) access: String,
     pub(super) refresh: String,
-    /// The lifetime of the access token.
     pub(super) seconds: u64,
 }
 
@@ -83,12 +81,10 @@ impl Book {
         grants[at].renew(self.clock.now())
     }
 
-    /// Ends a grant if it exists.
     pub(super) fn revoke(&self, name: &str) {
         locked(&self.grants).retain(|it| it.name != name);
     }
 
-    /// Whether an access token is valid.
     pub(super) fn knows(&self, access: &str) -> bool {
         let (digest, now) = (digest(access), self.clock.now());
         let grants = locked(&self.grants);
@@ -124,7 +120,6 @@ pub(super) fn family(token: &str) -> Option<&str> {
     kinds.iter().find_map(|kind| name.strip_prefix(kind))
 }
 
-/// Returns a random string.
 pub(super) fn random() -> Result<String, Refusal> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| FAILED)?;

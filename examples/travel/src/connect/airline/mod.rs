@@ -22,31 +22,25 @@ use url::form_urlencoded;
 use self::book::{Book, Granted, random};
 use super::web::{Answer, Escaped, Fields, empty, json, page, see_other};
 
-/// The name of the airline.
 pub(super) const NAME: &str = "Fake Airline";
 /// The only client: the agency.
 pub(super) const CLIENT: &str = "travel-agency";
 /// The only scope.
 pub(super) const SCOPE: &str = "miles.read";
 
-/// The passenger.
 const ACCOUNT: &str = "FA-190317";
-/// The passenger's miles.
 const MILES: u64 = 48_210;
 
 /// The passenger's API key for flight times.
 pub(super) const KEY: &str = "FA-KEY-5127";
-/// The header for API keys.
 pub(super) const KEY_HEADER: &str = "x-api-key";
 
-/// The lifetime of a code.
 const CODE: Duration = Duration::from_secs(60);
 /// How long a consent page waits for the user.
 const CONSENT: Duration = Duration::from_secs(600);
 /// The maximum number of consent pages, and of codes, at a time.
 const MOST: usize = 64;
 
-/// The address of the airline.
 #[derive(Debug, Clone)]
 pub(crate) struct Airline {
     url: String,
@@ -58,7 +52,6 @@ pub(super) struct Desk(Arc<Inner>);
 
 struct Inner {
     url: String,
-    /// The redirect URI.
     redirect: String,
     clock: Arc<dyn Clock>,
     book: Book,
@@ -67,7 +60,6 @@ struct Inner {
     codes: Mutex<HashMap<String, Code>>,
 }
 
-/// A request for the passenger's consent.
 struct Asked {
     state: String,
     challenge: String,
@@ -125,7 +117,6 @@ impl Desk {
         }))
     }
 
-    /// Answers a request.
     pub(super) async fn respond<B: Body>(&self, request: Request<B>) -> Answer
     where
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -215,7 +206,6 @@ impl Inner {
         page(StatusCode::OK, &title, &body, &self.redirect[..back])
     }
 
-    /// Handles the form of the consent page.
     fn take_answer(&self, headers: &HeaderMap, form: &Fields) -> Answer {
         let origin = headers.get(header::ORIGIN);
         let is_own = origin.is_none_or(|origin| origin.as_bytes() == self.url.as_bytes());

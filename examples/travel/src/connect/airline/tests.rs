@@ -27,7 +27,6 @@ struct Stage {
     clock: Arc<Hands>,
 }
 
-/// A complete response.
 struct Shown {
     status: u16,
     location: String,
@@ -134,7 +133,6 @@ impl Stage {
         self.send(Method::GET, "/miles", &headers, "").await.status
     }
 
-    /// Returns a new access token and refresh token.
     async fn tokens(&self) -> (String, String) {
         self.exchange(&self.code().await, VERIFIER).await.tokens()
     }
@@ -147,7 +145,6 @@ impl Shown {
         after.split('"').next().unwrap().to_owned()
     }
 
-    /// Returns a parameter of the redirect.
     fn parameter(&self, name: &str) -> Option<String> {
         let query = self.location.strip_prefix(&format!("{REDIRECT}?"))?;
         Fields::of_query(query).get(name).map(str::to_owned)

@@ -15,7 +15,6 @@ use crate::{authorization::server::access::TokenError, clock::millis};
 #[serde(transparent)]
 pub(crate) struct Claims(Map<String, Value>);
 
-/// The claims that a token must have to be valid here.
 pub(crate) struct ExpectedClaims<'a> {
     pub(crate) issuer: &'a str,
     pub(crate) resource: &'a str,
@@ -35,7 +34,6 @@ impl Claims {
         self.check_time(expected)
     }
 
-    /// Checks that this server is in the audience (2026-07-28, basic/authorization, Token Handling).
     pub(crate) fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
         let is_us = |name: &Value| {
             let name = name.as_str();
@@ -55,7 +53,6 @@ impl Claims {
         }
     }
 
-    /// Checks that the token is valid at this time, and returns when it expires.
     pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
@@ -131,7 +128,6 @@ impl Claims {
         Ok(Some(thumbprint.to_owned()))
     }
 
-    /// Returns the scopes, which may be empty.
     pub(crate) fn scopes(&self, name: &str) -> Result<Scopes, TokenError> {
         let scopes = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(Scopes::new()),

@@ -35,7 +35,6 @@ pub(crate) struct Compact<'a> {
 }
 
 impl Header {
-    /// Returns the algorithm if it is a supported one.
     pub(crate) fn algorithm(&self) -> Option<SigningAlgorithm> {
         SigningAlgorithm::named(&self.alg)
     }

@@ -62,7 +62,6 @@ struct Jwk {
     e: Option<String>,
 }
 
-/// A public key.
 #[derive(Debug)]
 enum PublicKey {
     Rsa {
@@ -139,7 +138,6 @@ impl Key {
         })
     }
 
-    /// Whether the key may be used with this algorithm.
     pub(crate) fn is_for(&self, algorithm: SigningAlgorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }

@@ -34,7 +34,6 @@ const AGE: Duration = Duration::from_secs(60 * 60);
 /// The age at which keys are no longer trusted, because a stolen key may have been withdrawn.
 const MOST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The keys of an issuer, and how to fetch them.
 #[derive(Debug)]
 pub(super) struct Source {
     place: Place,
@@ -45,7 +44,6 @@ pub(super) struct Source {
 
 #[derive(Debug)]
 enum Place {
-    /// The keys are fixed.
     Nowhere,
     At(Fetcher, Url),
     /// The issuer's metadata has the URL. It is at one of these locations.
@@ -64,7 +62,6 @@ struct State {
     fetched: Millis,
 }
 
-/// Why keys were not fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeyFetchError {
     #[error("{0}: {1}")]
