@@ -1,5 +1,3 @@
-//! Conversion of names between cases.
-
 #[derive(Clone, Copy)]
 pub(crate) enum Case {
     Lower,

@@ -1,5 +1,3 @@
-//! Doc comments.
-
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
 /// Returns the text of the doc comments, with lines joined and paragraphs separated.

@@ -1,5 +1,3 @@
-//! Name resolution.
-
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr},

@@ -1,5 +1,3 @@
-//! The tables of a store, and their version.
-
 use crate::SqlError;
 
 /// The tables that a store needs. Several stores may share one database.

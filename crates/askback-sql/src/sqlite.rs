@@ -1,5 +1,3 @@
-//! SQLite.
-
 use std::{
     fs::OpenOptions,
     io,

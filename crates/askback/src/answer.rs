@@ -1,5 +1,3 @@
-//! The user's answer to a question.
-
 use std::convert::Infallible;
 
 use crate::error::Error;

@@ -1,5 +1,3 @@
-//! The only source of random bytes.
-
 use std::io;
 
 /// Returns cryptographically secure random bytes from the operating system.

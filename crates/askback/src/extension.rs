@@ -1,5 +1,3 @@
-//! Settings of extensions.
-
 use askback_core::protocol::JsonObject;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,5 +1,3 @@
-//! The folders in which a client lets the server work.
-
 use std::path::{Path, PathBuf};
 
 use askback_core::{engine::server::ClientLocation, protocol::Root};

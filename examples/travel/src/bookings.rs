@@ -1,5 +1,3 @@
-//! The agency's bookings.
-
 mod file;
 
 use std::{

@@ -1,5 +1,3 @@
-//! Private files.
-
 use std::{io, path::Path};
 
 use tokio::{

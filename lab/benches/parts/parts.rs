@@ -1,5 +1,3 @@
-//! The parts.
-
 use std::{collections::BTreeMap, env, hint::black_box, sync::Arc};
 
 use askback::{

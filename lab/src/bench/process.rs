@@ -1,5 +1,3 @@
-//! The measured programs, as processes.
-
 use std::{
     fs, io,
     io::{BufRead, BufReader, Read},

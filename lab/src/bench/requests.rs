@@ -1,5 +1,3 @@
-//! The requests of the load.
-
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};

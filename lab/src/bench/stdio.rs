@@ -1,5 +1,3 @@
-//! Calls over stdio.
-
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
     process::{ChildStdin, ChildStdout},

@@ -1,5 +1,3 @@
-//! The processes of the fleet.
-
 use std::{
     io,
     net::SocketAddr,

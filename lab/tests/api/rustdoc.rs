@@ -1,5 +1,3 @@
-//! Creates the JSON output of rustdoc.
-
 use std::{
     io,
     path::{Path, PathBuf},

@@ -1,5 +1,3 @@
-//! Reads the results that the suite wrote.
-
 use std::{
     fs,
     path::{Path, PathBuf},

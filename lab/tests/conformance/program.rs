@@ -1,5 +1,3 @@
-//! Runs the suite with the program under test.
-
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},

@@ -1,5 +1,3 @@
-//! The official suite, installed from npm with a recent Node.
-
 use std::{path::PathBuf, process::Command};
 
 use lab::install;

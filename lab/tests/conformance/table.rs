@@ -1,5 +1,3 @@
-//! The table of results in `docs/conformance.md`.
-
 use std::{collections::BTreeMap, fs};
 
 use crate::{Result, judge::Verdict, plan::Run};

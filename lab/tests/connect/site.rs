@@ -1,5 +1,3 @@
-//! A site with prepared pages for a test. Every path can also be a redirect URI.
-
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},

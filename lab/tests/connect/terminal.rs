@@ -1,5 +1,3 @@
-//! A terminal with a running program, as a user sees it.
-
 use std::{
     fs::File,
     io::{Read as _, Write as _},

@@ -1,5 +1,3 @@
-//! The jobs for clients, with their servers.
-
 use std::path::Path;
 
 use askback::Revision;

@@ -1,5 +1,3 @@
-//! The directory of a run, which keeps the output for investigation.
-
 use std::{
     fs,
     path::{Path, PathBuf},

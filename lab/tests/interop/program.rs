@@ -1,5 +1,3 @@
-//! Programs, run to completion or until dropped.
-
 use std::{ffi::OsStr, path::Path, process::Stdio, time::Duration};
 
 use serde_json::Value;

@@ -1,5 +1,3 @@
-//! Writes the results in `docs/interop.md`.
-
 use std::{collections::BTreeMap, fs};
 
 use askback::Revision;

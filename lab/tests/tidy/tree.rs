@@ -1,5 +1,3 @@
-//! The files of the project.
-
 use std::{
     collections::BTreeMap,
     fs,

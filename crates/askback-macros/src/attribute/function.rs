@@ -1,5 +1,3 @@
-//! The function that has an attribute.
-
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{

@@ -1,5 +1,3 @@
-//! The parameters of the function that has an attribute.
-
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{

@@ -1,5 +1,3 @@
-//! `#[prompt]`.
-
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Result, meta::ParseNestedMeta};

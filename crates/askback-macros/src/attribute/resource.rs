@@ -1,5 +1,3 @@
-//! `#[resource]`.
-
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, LitStr, Result, meta::ParseNestedMeta};

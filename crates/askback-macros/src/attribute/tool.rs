@@ -1,5 +1,3 @@
-//! `#[tool]`.
-
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Error, Expr, LitStr, Result, meta::ParseNestedMeta};

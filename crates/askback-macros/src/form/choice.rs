@@ -1,5 +1,3 @@
-//! Enums as choices.
-
 use std::collections::HashSet;
 
 use proc_macro2::TokenStream;

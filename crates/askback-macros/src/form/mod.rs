@@ -1,5 +1,3 @@
-//! `#[derive(Form)]`.
-
 mod attributes;
 mod choice;
 mod record;

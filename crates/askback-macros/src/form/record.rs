@@ -1,5 +1,3 @@
-//! Structs as forms.
-
 use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};

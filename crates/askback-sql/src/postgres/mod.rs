@@ -1,5 +1,3 @@
-//! PostgreSQL.
-
 mod failure;
 mod settings;
 mod values;

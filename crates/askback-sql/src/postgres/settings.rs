@@ -1,5 +1,3 @@
-//! Settings of a PostgreSQL connection.
-
 use std::{fmt::Display, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use askback_core::secret::Secret;

@@ -1,5 +1,3 @@
-//! Conversion of values to and from PostgreSQL.
-
 use std::error::Error;
 
 use bytes::BytesMut;

@@ -1,5 +1,3 @@
-//! The driver's timer.
-
 use std::{future::pending, pin::Pin, time::Duration};
 
 use tokio::time::{Instant, Sleep, sleep};

@@ -1,5 +1,3 @@
-//! The builder of a client.
-
 use std::{future::Future, sync::Arc, time::Duration};
 
 use askback_core::{

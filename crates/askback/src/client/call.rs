@@ -1,5 +1,3 @@
-//! Calls in progress.
-
 use std::{
     fmt,
     future::{Future, poll_fn},

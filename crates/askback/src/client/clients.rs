@@ -1,5 +1,3 @@
-//! Clients of several servers.
-
 use std::collections::BTreeMap;
 
 use askback_core::{engine::client::ClientError, protocol::Tool};

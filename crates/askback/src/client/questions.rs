@@ -1,5 +1,3 @@
-//! The questions that the host is working on.
-
 use std::{collections::HashMap, future::pending, sync::Arc};
 
 use askback_core::{

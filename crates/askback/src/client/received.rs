@@ -1,5 +1,3 @@
-//! Results together with their original text.
-
 use std::ops::Deref;
 
 use askback_core::protocol::reason;

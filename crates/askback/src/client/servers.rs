@@ -1,5 +1,3 @@
-//! Server files (`mcp.json`).
-
 use std::{
     collections::BTreeMap,
     fmt,

@@ -1,5 +1,3 @@
-//! Change notifications, in both eras.
-
 use askback_core::{
     engine::client::{CallId, ClientError, Timeouts},
     protocol::{ClientRequest, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams},

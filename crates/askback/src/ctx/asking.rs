@@ -1,5 +1,3 @@
-//! The questions that a handler can ask.
-
 use std::{
     borrow::Cow,
     fmt,

@@ -1,5 +1,3 @@
-//! The parts of a server that a call needs.
-
 use std::{
     future::Future,
     panic::resume_unwind,

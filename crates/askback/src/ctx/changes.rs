@@ -1,5 +1,3 @@
-//! Notifies clients of changes.
-
 use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet, HashMap},

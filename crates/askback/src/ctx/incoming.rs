@@ -1,5 +1,3 @@
-//! The request, as visible to handlers.
-
 use std::{
     fmt,
     sync::{

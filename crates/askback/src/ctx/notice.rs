@@ -1,5 +1,3 @@
-//! Notices that the user is done with a link's page.
-
 use std::sync::Arc;
 
 use super::{Peer, hex};

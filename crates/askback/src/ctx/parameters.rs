@@ -1,5 +1,3 @@
-//! What a handler's parameters need.
-
 use std::{
     any::{Any, TypeId, type_name},
     collections::{BTreeMap, HashMap},

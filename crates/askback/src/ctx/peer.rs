@@ -1,5 +1,3 @@
-//! The client of a call.
-
 use std::sync::Arc;
 
 #[cfg(feature = "http-server")]

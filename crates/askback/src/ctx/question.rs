@@ -1,5 +1,3 @@
-//! Questions, as futures that wait for their answers.
-
 use std::{
     borrow::Cow,
     future::Future,

@@ -1,5 +1,3 @@
-//! Commits in a transaction of the author's own database.
-
 use askback_core::protocol::RawJson;
 use askback_sql::rusqlite::Transaction;
 use serde::{Serialize, de::DeserializeOwned};

@@ -1,5 +1,3 @@
-//! Conversions between [`Error`] and `anyhow::Error`.
-
 use std::{any::Any, error::Error as StdError, fmt};
 
 use askback_core::{ask::AskError, forms::Issues};

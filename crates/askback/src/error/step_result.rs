@@ -1,5 +1,3 @@
-//! Results of steps, as they are recorded.
-
 use askback_core::protocol::RawJson;
 use serde::{
     Deserialize, Serialize,

@@ -1,5 +1,3 @@
-//! The poll loop.
-
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,5 +1,3 @@
-//! A link whose answer counts only once the user is done with its page.
-
 use std::{
     future::Future,
     pin::Pin,

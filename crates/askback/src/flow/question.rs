@@ -1,5 +1,3 @@
-//! A question that waits for its answer.
-
 use std::{
     borrow::Cow,
     future::Future,

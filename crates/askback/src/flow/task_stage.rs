@@ -1,5 +1,3 @@
-//! How a call becomes a task.
-
 use std::task::{Poll, Waker};
 
 /// Whether a call is a task or can become one.

@@ -1,5 +1,3 @@
-//! A timer whose deadline survives a suspension.
-
 use std::{
     future::Future,
     pin::Pin,

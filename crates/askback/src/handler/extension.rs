@@ -1,5 +1,3 @@
-//! Values that a tower layer inserted into a request.
-
 use std::any::type_name;
 
 use super::{Extract, Extraction};

@@ -1,5 +1,3 @@
-//! Extraction of handler parameters.
-
 use std::{any::TypeId, marker::PhantomData};
 
 use askback_core::forms::{Content, Elicitable, Form, SharedForm};

@@ -1,5 +1,3 @@
-//! Arguments and structured results read and written with serde.
-
 #[cfg(feature = "schemars")]
 use askback_core::protocol::Schema;
 use askback_core::protocol::{

@@ -1,5 +1,3 @@
-//! Conversion of handler results.
-
 use askback_core::protocol::{
     CallToolResult, ContentBlock, GetPromptResult, InputRequiredResult, Outcome, PromptMessage,
     ReadResourceResult, ResourceContents, Schema,

@@ -1,5 +1,3 @@
-//! Server state for handlers, such as a database or a service client.
-
 use super::{Extract, Extraction};
 use crate::{
     ctx::{Ctx, Parameters, StateType, States},

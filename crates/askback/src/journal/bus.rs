@@ -1,5 +1,3 @@
-//! Short messages between the processes of a service.
-
 use super::{CallId, SessionId, StoreFuture};
 
 /// The longest hint, in bytes.

@@ -1,5 +1,3 @@
-//! A journal in the memory of one process.
-
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::pin::pin;

@@ -1,5 +1,3 @@
-//! A journal in the SQLite file of a [`SqliteStore`].
-
 use std::time::Duration;
 
 use super::{

@@ -1,5 +1,3 @@
-//! Describes where a value does not fit its schema.
-
 use std::fmt;
 
 use askback_core::quote::{QuotedName, excerpt};

@@ -1,5 +1,3 @@
-//! `uniqueItems` with a bounded cost.
-
 use std::cmp::Ordering;
 
 use jsonschema::{Keyword, ValidationError};

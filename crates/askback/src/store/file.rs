@@ -1,5 +1,3 @@
-//! A store that keeps claims in files, shared by the processes of one machine.
-
 use std::{
     collections::HashMap,
     fs, io,

@@ -1,5 +1,3 @@
-//! A store in memory.
-
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;

@@ -1,5 +1,3 @@
-//! The owner that a store counts an entry for.
-
 use std::fmt;
 
 use askback_core::ask::Principal;

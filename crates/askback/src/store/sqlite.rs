@@ -1,5 +1,3 @@
-//! A store in an SQLite file that several processes may share.
-
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! One run of a trial.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{

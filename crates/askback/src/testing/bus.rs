@@ -1,5 +1,3 @@
-//! The contract of buses.
-
 use std::{sync::Arc, time::Duration};
 
 use super::contract::{BrokenContract, CheckResult, expect, rules};

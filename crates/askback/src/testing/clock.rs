@@ -1,5 +1,3 @@
-//! A clock for tests.
-
 use askback_core::ask::Millis;
 use tokio::time::Instant;
 

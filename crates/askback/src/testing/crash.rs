@@ -1,5 +1,3 @@
-//! A process that crashes between an effect and its value.
-
 use std::{
     future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

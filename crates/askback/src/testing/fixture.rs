@@ -1,5 +1,3 @@
-//! Fixtures: what each run of a trial starts with.
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};

@@ -1,5 +1,3 @@
-//! The contract of journals.
-
 use std::sync::Arc;
 
 use tokio::task::JoinSet;

@@ -1,5 +1,3 @@
-//! The scripted user.
-
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};

@@ -1,5 +1,3 @@
-//! The outcome of a call.
-
 use std::{collections::BTreeSet, fmt};
 
 use askback_core::revision::Revision;

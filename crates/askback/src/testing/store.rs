@@ -1,5 +1,3 @@
-//! The contract of stores.
-
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use askback_core::ask::FlowId;

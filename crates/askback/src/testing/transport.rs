@@ -1,5 +1,3 @@
-//! The contract of transports.
-
 use std::{io, time::Duration};
 
 use serde_json::{Value, json};

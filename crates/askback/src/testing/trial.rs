@@ -1,5 +1,3 @@
-//! A call that is tested with a scripted user.
-
 use std::sync::Arc;
 
 use askback_core::{

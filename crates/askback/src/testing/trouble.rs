@@ -1,5 +1,3 @@
-//! The troubles of a trial.
-
 use std::fmt;
 
 /// Trouble that the client of a call or its server makes. It only exists in 2026-07-28, because there the client

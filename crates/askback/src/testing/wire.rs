@@ -1,5 +1,3 @@
-//! A client for raw messages.
-
 use askback_core::{ask::Principal, revision::Revision};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;

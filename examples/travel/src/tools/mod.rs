@@ -1,5 +1,3 @@
-//! The agency's tools.
-
 mod book_holiday;
 mod find_best_flight;
 mod save_itinerary;

@@ -1,5 +1,3 @@
-//! The client.
-
 use std::sync::{Arc, Mutex};
 
 use rmcp::{

@@ -1,5 +1,3 @@
-//! The server.
-
 use std::{
     collections::BTreeMap,
     sync::{

@@ -1,5 +1,3 @@
-//! The prompts of the suite.
-
 use askback::{
     Ctx, Form, Result, prompt,
     protocol::{ContentBlock, PromptMessage, ResourceContents},

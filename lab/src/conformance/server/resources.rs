@@ -1,5 +1,3 @@
-//! The resources of the suite.
-
 use askback::{Form, Result, protocol::ResourceContents, resource};
 use serde_json::json;
 

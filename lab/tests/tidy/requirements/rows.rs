@@ -1,5 +1,3 @@
-//! The rows in the files in `lab/requirements/`.
-
 use std::{collections::BTreeMap, fmt};
 
 use serde::Deserialize;

@@ -1,5 +1,3 @@
-//! Tokens, their rights and their verifiers.
-
 use std::{fmt, sync::Arc};
 
 use askback_core::{

@@ -1,5 +1,3 @@
-//! Tokens for development. They are in the program or its arguments, never expire, and cannot be revoked.
-
 use askback_core::{ask::Principal, auth::Scopes, future::BoxFuture};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};

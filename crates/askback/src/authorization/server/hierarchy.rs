@@ -1,5 +1,3 @@
-//! Scopes that imply other scopes.
-
 use std::collections::BTreeMap;
 
 use askback_core::auth::{BadScopes, Scopes};

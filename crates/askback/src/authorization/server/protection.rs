@@ -1,5 +1,3 @@
-//! Token protection of an endpoint.
-
 use std::{
     future::Future,
     sync::{Arc, Mutex},

@@ -1,5 +1,3 @@
-//! Tests of the airline without a network.
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;

@@ -1,5 +1,3 @@
-//! Signature algorithms of tokens.
-
 /// A public-key algorithm (RFC 7518, 3.1; RFC 8037). There is no symmetric one, because a server that can check a token
 /// with a shared secret can also forge one, and no `none`, which is not a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
