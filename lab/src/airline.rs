@@ -32,7 +32,6 @@ pub struct Airline {
 /// The airline's data, and its credentials at its authorization server.
 struct Books {
     introspection: String,
-    /// The airline's client id at its authorization server.
     name: String,
     secret: String,
     miles: Mutex<HashMap<String, u64>>,

@@ -78,7 +78,6 @@ impl Names {
         })
     }
 
-    /// Checks an IP address from a URL.
     pub(crate) fn check(&self, address: IpAddr) -> io::Result<()> {
         match (self.may_reach)(address) {
             true => Ok(()),

@@ -61,7 +61,6 @@ pub(crate) fn replace<E: From<io::Error>>(
     replaced
 }
 
-/// Writes a file, and waits until it is on the disk.
 pub(crate) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::options().write(true).open(path)?;
     file.write_all(content)?;

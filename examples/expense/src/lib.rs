@@ -209,7 +209,6 @@ async fn claim(ctx: Ctx, State(claims): State<Claims>, number: i64) -> Result<St
     found.ok_or_else(|| Error::not_found(format!("there is no claim {number}")))
 }
 
-/// Completes the numbers of the caller's claims.
 async fn numbers(typed: CompletionRequest, State(claims): State<Claims>) -> Result<Vec<String>> {
     let claims = claims.find(Some(owner(typed.principal.as_deref()))).await;
     let claims = claims.map_err(Error::internal)?.into_iter();

@@ -52,7 +52,6 @@ async fn repositories(ctx: Ctx) -> Result<String> {
     Ok(names.collect::<Vec<_>>().join("\n"))
 }
 
-/// The accounts of this machine's user, whose pages are at this URL.
 async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn Error>> {
     let store = SqliteVault::open(folder.join("vault.db"))?;
     let keys = LocalKeys::file(folder.join("vault.keys"))?;

@@ -22,7 +22,6 @@ use tokio::{
 #[derive(Debug)]
 pub struct Frames(pub SocketAddr);
 
-/// Connects, and reconnects when the client asks for it.
 impl Connect for Frames {
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a> {
         Box::pin(async {

@@ -28,7 +28,6 @@ struct Tables {
 struct Row<T> {
     owner: Option<Owner>,
     expires: Millis,
-    /// The bytes that the row counts as.
     size: usize,
     value: T,
 }
@@ -36,7 +35,6 @@ struct Row<T> {
 #[derive(Debug)]
 struct Commit {
     lease_end: Millis,
-    /// The room reserved for the value.
     value_bytes: usize,
     value: Option<Vec<u8>>,
 }

@@ -341,7 +341,6 @@ impl Book {
         Ok(())
     }
 
-    /// Removes bookings of past trips of these owners.
     fn forget(&mut self, of: impl Fn(&Owner) -> bool, today: Date) {
         self.by_owner.retain(|owner, bookings| {
             if of(owner) {
@@ -395,7 +394,6 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    /// Returns a file of bookings with these numbers as references.
     fn lines(references: Range<usize>) -> String {
         let made = references.map(|reference| Made {
             owner: Owner::default(),

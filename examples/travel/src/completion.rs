@@ -24,7 +24,6 @@ pub(crate) async fn complete_month(typed: CompletionRequest) -> Result<Vec<Strin
     Ok(beginning_with(&typed.value, months.into_iter()))
 }
 
-/// Completes the reference of a booking, the latest first.
 pub(crate) async fn complete_reference(
     State(bookings): State<Bookings>,
     typed: CompletionRequest,

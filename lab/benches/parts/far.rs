@@ -80,7 +80,6 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     Some(at + what.len())
 }
 
-/// Reads the number at the start of a text.
 fn number(text: &[u8]) -> usize {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))

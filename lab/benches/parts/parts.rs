@@ -101,7 +101,6 @@ fn route() -> Box<dyn FnMut()> {
     })
 }
 
-/// Checks and reads the arguments with their form.
 fn form() -> Box<dyn FnMut()> {
     let limits = Limits::default();
     let arguments = RawJson::from_text(r#"{"message":"Hello, world!"}"#.into()).expect("JSON");
@@ -244,7 +243,6 @@ impl Near {
     }
 }
 
-/// Returns a request of the newest revision.
 fn request(method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":17,"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"load","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#

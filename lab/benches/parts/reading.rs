@@ -13,7 +13,6 @@ use askback_core::{
 };
 use serde::de::DeserializeOwned;
 
-/// A list of 201 tools.
 pub(super) fn list() -> Box<dyn FnMut()> {
     let tool = |number| {
         format!(
@@ -27,7 +26,6 @@ pub(super) fn list() -> Box<dyn FnMut()> {
     ))
 }
 
-/// A list of 201 resources.
 pub(super) fn resources() -> Box<dyn FnMut()> {
     let resource = |number| {
         format!(
@@ -38,7 +36,6 @@ pub(super) fn resources() -> Box<dyn FnMut()> {
     result::<ListResourcesResult>(&format!(r#"{{"resources":[{}]}}"#, resources.join(",")))
 }
 
-/// The result of a call, with a few blocks.
 pub(super) fn blocks() -> Box<dyn FnMut()> {
     result::<CallToolResult>(
         r#"{"content":[{"type":"text","text":"Hello, world!","annotations":{"audience":["user"]}},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"resource_link","uri":"travel://notes/1","name":"note","size":17},{"type":"resource","resource":{"uri":"travel://notes/2","text":"It says\nsomething"}}],"structuredContent":{"message":"Hello, world!"},"isError":false,"_meta":{"a.example/b":1}}"#,

@@ -131,7 +131,6 @@ fn command(root: &Path) -> io::Result<[Sample; 3]> {
     ])
 }
 
-/// Builds into an empty directory, and returns the seconds.
 fn clean_build(package: &Path, target: &Path, arguments: &[&str]) -> io::Result<f64> {
     if target.exists() {
         fs::remove_dir_all(target)?;

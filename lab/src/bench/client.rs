@@ -61,7 +61,6 @@ impl Client {
         Ok(body)
     }
 
-    /// Reads the next chunk; `None` at the end.
     pub(super) async fn chunk(&mut self) -> io::Result<Option<Vec<u8>>> {
         let line = loop {
             match find(&self.read, b"\r\n") {

@@ -133,7 +133,6 @@ impl Programs {
         }
     }
 
-    /// Runs a program under valgrind, which prints its count when the program ends.
     fn counting(&self, peer: Peer) -> Command {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -145,7 +144,6 @@ impl Programs {
         Command::new(self.program(peer))
     }
 
-    /// Starts a server over HTTP with the settings of this peer.
     fn listening(&self, mut command: Command, peer: Peer) -> io::Result<Running> {
         command.args(["--addr", ANY_ADDRESS]);
         match peer {

@@ -166,7 +166,6 @@ fn programs(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the files below a folder with this extension, if the folder exists.
 fn files(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     if !folder.is_dir() {

@@ -137,7 +137,6 @@ impl Waiting {
     }
 }
 
-/// Reads lines until stdout is closed.
 fn read(stdout: ChildStdout, waiting: &Waiting, began: oneshot::Sender<Value>) {
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let first = lines

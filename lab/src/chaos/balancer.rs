@@ -21,22 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 const HEAD: usize = 64 << 10;
 
-/// The end of a chunked body.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// A client resumes the stream of a call.
     Resume,
     Call,
     Answer,
-    /// A process has received the answer.
     AnswerTaken,
     /// The process died before it received the answer.
     AnswerCut,
     /// The process died before its response was complete. The end of a session's own stream is not reported.
     Broken,
-    /// A client listens to a session's own stream.
     Listen,
     Other,
 }
@@ -76,7 +72,6 @@ impl<O: Observer> Balancer<O> {
         });
     }
 
-    /// Forwards one request and its response.
     async fn pass(&self, mut client: TcpStream) -> io::Result<()> {
         client.set_nodelay(true)?;
         let Some((head, body)) = request(&mut client).await? else {
@@ -141,7 +136,6 @@ impl<O: Observer> Balancer<O> {
     }
 }
 
-/// The received part of a response.
 #[derive(Default)]
 struct Response {
     head: Vec<u8>,

@@ -212,7 +212,6 @@ fn typescript(number: u8) -> install::Result<Option<Command>> {
 }
 
 impl Request {
-    /// Returns the kind of request, and its target.
     fn target(self) -> (&'static str, &'static str) {
         match self {
             Self::Holiday => ("tool", "book_holiday"),
@@ -229,7 +228,6 @@ impl Request {
 }
 
 impl Caller {
-    /// Makes a call as this person.
     pub(super) async fn call(
         &mut self,
         url: &str,

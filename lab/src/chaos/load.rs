@@ -44,7 +44,6 @@ pub struct Load {
     calls: u64,
     errors: u64,
     twice: u64,
-    /// Calls that ended before their first question.
     before: u64,
     /// Calls that a process left in the middle of their commit.
     unknown: u64,
@@ -105,7 +104,6 @@ impl Person for Ready {
     }
 }
 
-/// The running calls, and what went wrong.
 #[derive(Default)]
 struct Counts {
     calls: AtomicU64,
@@ -141,7 +139,6 @@ impl Counts {
     }
 }
 
-/// Makes a call whose process may die.
 async fn dangerous(
     counts: &Counts,
     person: &Ready,

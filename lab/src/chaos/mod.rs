@@ -61,19 +61,15 @@ pub struct Settings {
 /// The outcome of all calls.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Calls that had a question.
     calls: u64,
     deaths: u64,
     lost: u64,
     twice: u64,
     wrong_owner: u64,
-    /// Calls that ended before their first question.
     before: u64,
     /// Calls that a process left in the middle of their commit.
     unknown: u64,
-    /// Calls that their client gave up.
     given_up: u64,
-    /// The persons who got the result of a booking.
     booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
@@ -265,7 +261,6 @@ async fn one_call(
 enum Moment {
     /// A question is recorded, but the client does not have it yet.
     Asking,
-    /// The person has this question.
     Asked(u32),
     Working,
     Resuming,
@@ -329,7 +324,6 @@ impl Scene {
         log.write_all(line.as_bytes())
     }
 
-    /// Changes a call if it is still running.
     fn call<T>(&self, name: &str, change: impl FnOnce(&mut CallState) -> T) -> Option<T> {
         self.calls().get_mut(name).map(change)
     }

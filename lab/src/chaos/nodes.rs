@@ -135,7 +135,6 @@ impl Nodes {
         Ok(took)
     }
 
-    /// Returns the memory of each process, in KiB.
     pub(super) fn memory(&self) -> Vec<u64> {
         let children = self.children();
         let pids = children.iter().flatten().filter_map(Child::id);

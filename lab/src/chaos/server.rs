@@ -115,7 +115,6 @@ fn signed(ctx: &Ctx, contact: &Contact) -> String {
 }
 
 impl Effects {
-    /// Appends a line durably.
     fn add(&self, line: &Value) -> Result<()> {
         let mut file = OpenOptions::new().append(true).create(true).open(&self.0)?;
         // In a single write, because other processes append at the same time.

@@ -20,7 +20,6 @@ pub(crate) struct Listing {
 #[derive(Default)]
 struct Blocks {
     blocks: Vec<(String, BTreeMap<String, String>)>,
-    /// The index of each line's group.
     at: HashMap<String, usize>,
 }
 
@@ -58,7 +57,6 @@ impl Listing {
 }
 
 impl Blocks {
-    /// Adds a line, which may belong to an `impl`.
     fn add(&mut self, line: String, parent: Option<String>) {
         match parent.and_then(|parent| self.at.get(&parent)) {
             Some(at) => {

@@ -17,7 +17,6 @@ const LONGEST: usize = 200;
 pub(crate) struct Verdict {
     pub(crate) scenarios: usize,
     pub(crate) checks: usize,
-    /// The failures, one per line.
     pub(crate) wrong: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
 }

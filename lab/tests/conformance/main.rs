@@ -155,7 +155,6 @@ fn say_verdict(run: &Run, verdict: &Verdict, took: Duration) {
     say(&text);
 }
 
-/// Prints each skipped check once, with the suite's reason.
 fn say_skipped(skipped: &[&Skipped]) {
     let mut times: BTreeMap<&Skipped, usize> = BTreeMap::new();
     for check in skipped {

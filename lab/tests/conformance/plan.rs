@@ -10,17 +10,13 @@ const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "askback has no skills")];
 
 pub(crate) struct Plan {
     pub(crate) runs: Vec<Run>,
-    /// The scenarios that are skipped, with the reasons.
     pub(crate) left_out: Vec<String>,
 }
 
 pub(crate) struct Run {
-    /// A unique title.
     pub(crate) title: String,
-    /// The group in which the results are counted.
     pub(crate) group: String,
     pub(crate) side: Side,
-    /// The arguments that select scenarios.
     pub(crate) arguments: Vec<String>,
     /// If the suite selects the scenarios, those that it must have run.
     pub(crate) scenarios: Vec<String>,

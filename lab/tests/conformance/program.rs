@@ -65,7 +65,6 @@ pub(crate) fn run(suite: &Suite, run: &Run) -> Result<Verdict> {
 }
 
 impl Server {
-    /// Starts a server and waits until it prints its URL.
     fn start(results: &Path) -> Result<Self> {
         let log = File::create(results.join("server.txt"))?;
         let mut child = Command::new(SERVER)
@@ -95,7 +94,6 @@ impl Drop for Server {
     }
 }
 
-/// Creates an empty directory for the results of a run.
 fn results(title: &str) -> Result<PathBuf> {
     let name = title.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     let directory = Path::new(RESULTS).join(name);

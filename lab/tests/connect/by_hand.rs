@@ -91,7 +91,6 @@ impl ByHand {
         Ok(last)
     }
 
-    /// Has a person sign in and consent, and exchanges the code for tokens.
     pub(crate) async fn tokens(&self, person: &Person, login: &str, scope: &str) -> Result<Value> {
         let wanted = [&[("scope", scope)], CHALLENGE].concat();
         self.ask(person, &wanted).await?;

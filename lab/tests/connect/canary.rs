@@ -164,7 +164,6 @@ impl Canary {
     }
 }
 
-/// Returns the redirect URI of a URL, if it is one.
 fn callback(url: &Url) -> Option<&'static str> {
     let is_it = |it: &&str| url.path().ends_with(it);
     CALLBACKS.into_iter().find(is_it)
@@ -215,7 +214,6 @@ fn read_below(folder: &Path, all: &mut Vec<u8>) -> Result<()> {
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Starts logging on first use.
     pub(crate) fn begin() -> &'static Self {
         static LOG: OnceLock<Log> = OnceLock::new();
         LOG.get_or_init(|| {

@@ -57,7 +57,6 @@ struct Desk<'a> {
     given: Lines<BufReader<pipe::Receiver>>,
     /// Keeps the pipe open between two writers.
     _open: pipe::Sender,
-    /// Everything that scripts printed.
     said: String,
 }
 
@@ -171,7 +170,6 @@ impl Script {
         }
     }
 
-    /// Returns its exit code, stdout and stderr.
     async fn end(mut self) -> Result<(Option<i32>, String, String)> {
         let (mut printed, mut said) = (String::new(), self.said);
         let stdout = self.process.stdout.as_mut().ok_or("it is taken")?;
@@ -191,7 +189,6 @@ async fn say(terminal: &mut Terminal, line: &str) -> Result<()> {
     terminal.press(ENTER)
 }
 
-/// Signs in for the command, with the browser that it opens.
 async fn sign_in(terminal: &mut Terminal, desk: &mut Desk<'_>, browser: &Browser) -> Result<()> {
     terminal.until("askback is not known there").await?;
     terminal.press(ENTER)?;
@@ -355,7 +352,6 @@ async fn disconnect(scene: &Scene, person: &Person) -> Result<()> {
     Err(format!("the account stays: {}", person.text().await?).into())
 }
 
-/// Returns the tool's final text.
 fn said() -> String {
     json!({"person": "ada", "miles": MILES}).to_string()
 }

@@ -32,9 +32,7 @@ pub(crate) struct Call {
     pub(crate) said: JoinHandle<Result<String>>,
     /// Everything that the client received.
     pub(crate) wire: Arc<Mutex<Vec<u8>>>,
-    /// The links that the server reported as done.
     pub(crate) completed: watch::Receiver<Vec<String>>,
-    /// The token that the client sent to the server.
     pub(crate) token: String,
 }
 

@@ -66,7 +66,6 @@ enum Step {
     Answered,
     /// It has the new tokens, but has not stored them.
     Given,
-    /// It has stored the new tokens.
     Stored,
     /// It waits for another process to renew the token.
     Waiting,
@@ -112,7 +111,6 @@ struct Fleet {
     saying: mpsc::UnboundedSender<(usize, String)>,
     /// Lines that arrived while waiting for another one.
     early: VecDeque<(usize, String)>,
-    /// The time of their clocks.
     now: Millis,
 }
 
@@ -480,7 +478,6 @@ async fn stored(mut fleet: Fleet) -> Result<()> {
     Ok(())
 }
 
-/// Kills a process at each step.
 async fn at_each_step(name: &str, database: Database) -> Result<()> {
     for step in [
         Step::Leased,

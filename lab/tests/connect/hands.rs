@@ -24,7 +24,6 @@ enum Wrong {
     Edited,
     /// Ada's response is opened in a browser in which another user is signed in.
     PastedToOther,
-    /// The same in a browser without a sign-in.
     PastedToNobody,
     /// Another user's response is opened in Ada's browser.
     Injected,
@@ -37,7 +36,6 @@ enum Wrong {
     StateTwice,
 }
 
-/// The users whose audit logs record it.
 #[derive(Clone, Copy)]
 enum TellOutcome {
     Ada(AuditEvent),

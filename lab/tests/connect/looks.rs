@@ -112,7 +112,6 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Opens a page and checks it.
     async fn goes(&self, url: &str, text: &str, page: &Page) -> Result<()> {
         self.person.goto(url).await?;
         self.sees(text, page).await

@@ -61,7 +61,6 @@ impl Busy {
         Self { ends, done, task }
     }
 
-    /// Stops the task, and returns the number of repetitions.
     async fn end(self) -> Result<usize> {
         self.ends.store(true, Relaxed);
         self.task.await??;

@@ -60,11 +60,8 @@ const EDITORS_PAGES: &[Page] = &[Page::at(BACK, "<!doctype html><title>Back</tit
 
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// The name of its files.
     pub(crate) name: &'static str,
-    /// The maker of the airline's authorization server.
     pub(crate) maker: Maker,
-    /// The maker of the sign-in issuer.
     pub(crate) signs_in: Maker,
     /// Whether clients of 2025-11-25 get links in an error.
     pub(crate) by_error: bool,
@@ -72,19 +69,16 @@ pub(crate) struct Plan {
     pub(crate) behind: u64,
     /// Whether the sign-in issuer binds tokens to clients' keys.
     pub(crate) binds: bool,
-    /// The tenant of all persons at the sign-in issuer.
     pub(crate) tenant: Option<&'static str>,
 }
 
 pub(crate) struct Scene {
-    /// The maker of the airline's authorization server.
     pub(crate) maker: Maker,
     pub(crate) third: Issuer,
     pub(crate) airline: Airline,
     /// The issuer of the endpoint's tokens, and its maker.
     pub(crate) issuer: Issuer,
     pub(crate) signs_in: Maker,
-    /// The tenant of all persons.
     tenant: Option<&'static str>,
     pub(crate) keys: Arc<LocalKeys>,
     pub(crate) vault: Vault,
@@ -92,7 +86,6 @@ pub(crate) struct Scene {
     pub(crate) pages: String,
     pub(crate) endpoint: String,
     pub(crate) directory: PathBuf,
-    /// What the handler got from the airline.
     pub(crate) had: Arc<Had>,
     /// The redirect URI of clients.
     pub(crate) editor: Site,
@@ -213,12 +206,10 @@ impl Scene {
         format!("{}{BACK}", self.editor.url)
     }
 
-    /// Returns the client that users have.
     pub(crate) fn registered_editor() -> RegisteredClient {
         RegisteredClient::new("editor").with_secret(Secret::new(EDITOR))
     }
 
-    /// Returns a person as the endpoint's principal.
     pub(crate) fn principal(&self, login: &str) -> Principal {
         Principal {
             tenant: self.tenant.map(str::to_owned),
@@ -243,7 +234,6 @@ impl Scene {
         Ok(accounts.into_iter().map(|it| it.key.account).collect())
     }
 
-    /// Returns a person's audit events, oldest first.
     pub(crate) async fn events(&self, login: &str) -> Result<Vec<AuditEvent>> {
         let lines = self.vault.audit(self.tenant, 0, 10_000).await?;
         let records = lines.into_iter().map(|line| line.record);
@@ -264,7 +254,6 @@ impl Scene {
         self.signs_in.agree(person).await
     }
 
-    /// Visits the pages without having been asked.
     pub(crate) async fn visit(&self, person: &Person, login: &str) -> Result<()> {
         person.goto(&format!("{}/accounts", self.pages)).await?;
         self.sign_in(person, login).await

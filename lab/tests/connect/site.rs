@@ -38,7 +38,6 @@ pub(crate) struct Visit {
 type Shared = (Arc<Mutex<Vec<Visit>>>, &'static [Page]);
 
 impl Page {
-    /// Creates a page at this path.
     pub(crate) const fn at(path: &'static str, html: &'static str) -> Self {
         Self {
             path,

@@ -41,7 +41,6 @@ pub(crate) struct Wire {
 struct Through {
     endpoint: String,
     requests: AtomicUsize,
-    /// Where to hold back the next message.
     stop: Mutex<Option<Place>>,
     stopped: mpsc::UnboundedSender<()>,
     go: Semaphore,
@@ -77,7 +76,6 @@ impl Wire {
         self.state.requests.load(Ordering::SeqCst)
     }
 
-    /// Holds back the next message at this place.
     pub(crate) fn stop_next(&self, place: Place) {
         *held(&self.state.stop) = Some(place);
     }
@@ -86,7 +84,6 @@ impl Wire {
         Ok(self.stopped.recv().await.ok_or("the wire is gone")?)
     }
 
-    /// Releases a message.
     pub(crate) fn go(&self) {
         self.state.go.add_permits(1);
     }

@@ -84,7 +84,6 @@ fn scenario_name(scenario: Scenario) -> &'static str {
     }
 }
 
-/// Whether all parts of a scenario passed.
 fn both<const N: usize>(
     seen: &mut BTreeMap<String, Result<(), String>>,
     names: [&str; N],
@@ -103,7 +102,6 @@ fn saved(seen: &mut BTreeMap<String, Result<(), String>>, file: &Path) -> Result
     }
 }
 
-/// Whether a client reported the expected result.
 fn judged(run: &Run, line: Line) -> Result<(), String> {
     let Line {
         scenario,

@@ -139,7 +139,6 @@ fn filled(which: &str) -> Value {
     filled
 }
 
-/// Checks the outcome of a command.
 fn judge(run: &Run, scenario: Scenario, ended: &Ended, roots: &Path, which: &str) -> Result<()> {
     let wrong = |what: &str| {
         let Ended { code, stdout, .. } = ended;

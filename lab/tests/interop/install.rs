@@ -70,7 +70,6 @@ impl Installed {
         })
     }
 
-    /// Returns the program of a peer; `None` if it is not installed.
     pub(crate) fn program(&self, peer: Peer, side: Side) -> Option<Program> {
         let name = match side {
             Side::Client => "client",

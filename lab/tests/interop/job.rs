@@ -53,7 +53,6 @@ pub(crate) fn deadly(run: &Run, servers: &Servers, place: &Place) -> Value {
     json!({"connections": [connection(run, servers, place, true, &json!([scenario]))]})
 }
 
-/// Returns the jobs at the agency.
 fn travelling(run: &Run, place: &Place, file: &Path) -> Value {
     let trip = || json!({"destination": "Barcelona", "depart": "2026-06-15"});
     let plan = json!({"destination": "Barcelona", "days": "3", "budget": "900"});
@@ -96,7 +95,6 @@ fn sharing(tool: &str, arguments: Value, place: &Place) -> Value {
     call
 }
 
-/// Returns the jobs at the small server.
 fn telling(run: &Run, place: &Place) -> Value {
     let mut scenarios = json!([
         {"name": "progress", "do": "progress", "tool": "progress"},

@@ -49,7 +49,6 @@ pub(crate) async fn completion(run: &Run, server: &Server) -> Result<()> {
     .await?
 }
 
-/// All notifications arrive.
 pub(crate) async fn progress(run: &Run, server: &Server) -> Result<()> {
     timeout(LIMIT, async {
         let ear = Ear::default();

@@ -30,7 +30,6 @@ pub(crate) struct Package {
     trials: Vec<Trial>,
 }
 
-/// The outcome of a package: the scenarios, and those that failed.
 pub(crate) struct Tried {
     pub(crate) passed: Vec<&'static str>,
     pub(crate) failed: Vec<String>,

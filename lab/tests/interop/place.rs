@@ -17,7 +17,6 @@ impl Place {
         Self::named(&run.to_string().replace(' ', "-"))
     }
 
-    /// The same, by name.
     pub(crate) fn named(name: &str) -> Result<Self> {
         let path = Path::new(PLACES).join(name);
         if path.exists() {

@@ -19,7 +19,6 @@ fn fetcher() -> Result<Fetcher> {
     Ok(fetcher?)
 }
 
-/// Returns the tokens of a grant, which must be renewable.
 fn tokens(granted: &Grant) -> Result<(&Secret, &Secret)> {
     let refresh = granted.refresh.as_ref();
     Ok((&granted.secret, refresh.ok_or("there is no refresh token")?))

@@ -20,7 +20,6 @@ use crate::Result;
 /// The redirect URI. Nothing listens there: the browser stops and reports the URL.
 pub(crate) const ENDS_AT: &str = "http://127.0.0.1:49152/callback";
 
-/// The maximum number of pages before the redirect.
 const PAGES: usize = 12;
 
 /// A user who always signs in.
@@ -39,7 +38,6 @@ impl Person {
         }
     }
 
-    /// Returns the scopes of each consent so far.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked
             .lock()

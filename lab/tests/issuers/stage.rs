@@ -30,16 +30,13 @@ use crate::{Result, person::Person};
 
 pub(crate) const BY_HAND: &str = "a secret that was given by hand";
 
-/// The features of an authorization server in a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// The lifetime of its tokens, in seconds.
     pub(crate) seconds: u64,
     /// Whether tokens are bound to keys, and proofs need nonces.
     pub(crate) bound: bool,
 }
 
-/// An authorization server, and the server for its tokens.
 pub(crate) struct Stage {
     pub(crate) issuer: Issuer,
     pub(crate) url: String,
@@ -148,7 +145,6 @@ impl User {
         authorization
     }
 
-    /// Starts a program of the user, with the data that earlier ones stored.
     pub(crate) async fn connect(&self) -> Result<Client, ClientError> {
         let http =
             Http::new(&self.url).map_err(|error| ClientError::Unreachable(error.to_string()))?;
@@ -179,7 +175,6 @@ pub(crate) async fn call(client: &Client, tool: &'static str) -> Result<Principa
 }
 
 impl Watched {
-    /// Returns the record of the last sign-in or renewal.
     pub(crate) fn tokens(&self) -> Option<Secret> {
         let tokens = self.tokens.lock();
         tokens.unwrap_or_else(PoisonError::into_inner).clone()

@@ -63,7 +63,6 @@ async fn says() -> Result<String> {
     Ok("x".repeat(6_000_000))
 }
 
-/// A client's connection for raw bytes.
 struct Connection(TcpStream);
 
 impl Connection {
@@ -78,7 +77,6 @@ impl Connection {
         let _ = self.0.write_all(bytes).await;
     }
 
-    /// Reads up to this text, or to the end.
     async fn until(&mut self, end: &str) -> String {
         let mut read = Vec::new();
         let reading = async {
@@ -238,7 +236,6 @@ impl Kind {
         }
     }
 
-    /// Returns the request to send each time.
     fn post(self) -> Post {
         let text = || "x".repeat(100_000);
         let message = match self {

@@ -227,7 +227,6 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the lines of a Markdown text outside code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     text.lines().filter(move |line| {

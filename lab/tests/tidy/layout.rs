@@ -58,7 +58,6 @@ fn is_test_root(path: &str) -> bool {
     is_main && matches!(names.nth(1), Some("benches" | "tests"))
 }
 
-/// Returns the directory of a file's modules.
 fn home(path: &str) -> &str {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let is_top = ["/lib.rs", "/main.rs", "/mod.rs"]

@@ -169,13 +169,11 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
     rests.filter_map(|rest| rest.split(after).next()).collect()
 }
 
-/// Returns the names in backticks in the first cells of a table.
 fn first_cells(table: &str) -> Vec<&str> {
     let cells = table.lines().filter_map(|row| row.split('|').nth(1));
     cells.flat_map(in_backticks).collect()
 }
 
-/// Returns the numbers at the start of lines and rows.
 fn first_numbers(text: &str) -> Vec<&str> {
     let begins = text.lines().filter_map(|line| {
         let line = line.strip_prefix("| ").unwrap_or(line);
@@ -190,7 +188,6 @@ fn tables(text: &str) -> Vec<&str> {
     names.filter(|name| !name.contains('.')).collect()
 }
 
-/// Returns the ids of rules in lower case.
 fn own_rules(rules: &str) -> Vec<&str> {
     const LEVELS: [&str; 3] = [" Must ", " Should ", " Lint "];
     let texts: Vec<&str> = rules.split('"').collect();

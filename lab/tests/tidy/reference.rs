@@ -80,7 +80,6 @@ fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec
         .collect()
 }
 
-/// Returns the names in the first cells of the tables below a heading.
 fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
     let page = tree.get(PAGE).unwrap_or_default();
     let below = page.lines().skip_while(|line| *line != heading).skip(1);
@@ -89,7 +88,6 @@ fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
     cells.flat_map(names).collect()
 }
 
-/// Returns the names at the start of texts in backticks.
 fn names(text: &str) -> BTreeSet<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.map(name).filter(|name| !name.is_empty()).collect()

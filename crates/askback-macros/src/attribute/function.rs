@@ -10,7 +10,6 @@ use syn::{
 use super::parameter::{self, Parameter};
 use crate::doc::doc_comment;
 
-/// The maximum number of parameters of a handler.
 const PARAMETERS: usize = 6;
 
 /// A function as written. Its body is not parsed, so that editors can still help while it is being written.
@@ -193,7 +192,6 @@ impl Function {
         }
     }
 
-    /// Whether some of its arguments are read with serde.
     fn has_nested(&self) -> bool {
         let is_nested = |parameter: &Parameter| matches!(parameter, Parameter::Nested { .. });
         self.parameters.iter().any(is_nested)

@@ -8,7 +8,6 @@ use syn::{
 use crate::{doc::doc_comment, form};
 
 pub(super) enum Parameter {
-    /// A type that is extracted from the call.
     Extracted {
         ty: Type,
         /// The message of its question.
@@ -105,7 +104,6 @@ struct ArgumentAttributes {
     attributes: Vec<Attribute>,
     /// One of them, as the location of errors.
     at: TokenStream,
-    /// Whether it is read with serde: `#[arg(json)]`.
     is_json: bool,
 }
 

@@ -40,13 +40,10 @@ pub(super) struct Variant {
 /// An attribute for certain kinds of fields. The kind depends on the type, which a macro cannot see, so the generated
 /// code has an assertion for the compiler.
 pub(crate) struct Constraint {
-    /// The attribute, and the name of its setter.
     pub(crate) name: &'static str,
     pub(crate) span: Span,
     pub(super) value: TokenStream,
-    /// The kinds of fields that it applies to.
     pub(super) sorts: &'static [&'static str],
-    /// The error for other kinds.
     pub(super) refusal: &'static str,
 }
 

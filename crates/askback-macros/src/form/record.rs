@@ -17,7 +17,6 @@ use crate::doc::doc_comment;
 struct Field<'a> {
     ident: &'a Ident,
     ty: &'a Type,
-    /// The name in the form.
     name: String,
     /// The field's constant in the generated code.
     handle: Ident,
@@ -165,7 +164,6 @@ impl Field<'_> {
         quote!(#handle.schema() #title #description #(#constraints)* #default .build())
     }
 
-    /// Returns the default as an expression of the field's type.
     fn default(&self, forms: &TokenStream) -> Option<TokenStream> {
         let ty = self.ty;
         let default = self.attributes.default.as_ref()?;

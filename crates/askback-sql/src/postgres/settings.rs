@@ -30,7 +30,6 @@ pub struct PostgresSettings {
     pub authorities: Option<PathBuf>,
 }
 
-/// The program's name in `pg_stat_activity`.
 const NAME: &str = "askback";
 
 impl PostgresSettings {

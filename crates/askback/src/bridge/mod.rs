@@ -180,7 +180,6 @@ impl Bridge {
         served
     }
 
-    /// Connects to the server with the client's description.
     async fn connect(
         &self,
         client: &ClientGreeting,
@@ -211,7 +210,6 @@ impl Bridge {
         session.hear(builder).connect_over(transport).await
     }
 
-    /// Creates the server that the client sees.
     fn open(
         &self,
         client: &ClientGreeting,

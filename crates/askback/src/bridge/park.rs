@@ -35,7 +35,6 @@ const PARKS: usize = 256;
 #[derive(Default)]
 pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
 
-/// A call at a server, and its open questions.
 #[derive(Default)]
 pub(super) struct Park {
     state: Mutex<ParkState>,
@@ -242,7 +241,6 @@ impl Park {
         self.lock().done.is_some()
     }
 
-    /// Aborts the call and removes it.
     pub(super) fn forget(&self) {
         let work = self.lock().work.take();
         if let Some(work) = work {

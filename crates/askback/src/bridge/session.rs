@@ -31,7 +31,6 @@ use crate::{
 /// time.
 const LINK_PAUSE: Duration = Duration::from_secs(2);
 
-/// The number of opened links to remember per call.
 const LINKS: usize = 16;
 
 type Hear = Arc<dyn Fn(Event) + Send + Sync>;
@@ -132,7 +131,6 @@ impl Session {
         let _ = self.client.set(client);
     }
 
-    /// Registers a request until the guard is dropped.
     pub(super) fn begin(
         self: &Arc<Self>,
         id: CallId,
@@ -325,7 +323,6 @@ impl Session {
         }
     }
 
-    /// Starts or ends a subscription for the client.
     pub(super) fn listen(
         self: &Arc<Self>,
         upstream: &Client,

@@ -48,7 +48,6 @@ pub(super) struct Upstream {
 struct SharedRound {
     #[serde(rename = "r")]
     state: Option<String>,
-    /// The answers to the other questions.
     #[serde(rename = "a")]
     answers: InputResponses,
 }

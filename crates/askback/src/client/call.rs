@@ -316,7 +316,6 @@ impl CancelGuard {
 }
 
 impl CancelGuard {
-    /// Ends the call but not its task.
     fn leave(self) {
         let client = self.client.clone();
         // If this fails, the client is closed and has left all its tasks.

@@ -34,7 +34,6 @@ pub(super) enum Command {
         granted: Option<oneshot::Sender<SubscriptionFilter>>,
     },
     Cancel(CallId),
-    /// Ends a call, but not its task.
     Leave(CallId),
     RootsChanged,
     Note(String),

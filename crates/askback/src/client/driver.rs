@@ -28,7 +28,6 @@ use super::{
 };
 use crate::transport::{Connect, Link, Pause, Report};
 
-/// The settings that a client's handles start with.
 pub(super) struct Handles {
     pub(super) timeouts: Timeouts,
     pub(super) propagate: Option<Propagator>,
@@ -100,7 +99,6 @@ enum DriverEvent {
     Connection(ConnectionEvent),
     Answered(Result<(Id, HostAnswer), JoinError>),
     Timeout,
-    /// The clock was paused or resumed.
     Paused,
 }
 

@@ -122,7 +122,6 @@ struct Inner {
     shared: Arc<Shared>,
     limits: Limits,
     last_id: AtomicU64,
-    /// Provides the trace context of requests.
     propagate: Option<trace::Propagator>,
     /// The subscriptions opened by [`Client::subscribe`], for servers without sessions.
     watched: Mutex<HashMap<String, Subscription>>,
@@ -698,7 +697,6 @@ impl Shared {
         }
     }
 
-    /// The restarted server described itself differently.
     fn greet(&self, greeting: Greeting) {
         self.restarted();
         *self.lock() = Arc::new(greeting);

@@ -14,7 +14,6 @@ use askback_core::{
 use super::{Client, ClientError, command::Command};
 use crate::schema::{CompiledSchema, SchemaError};
 
-/// The output schemas from the latest list of tools.
 #[derive(Debug, Default)]
 pub(super) struct Outputs(Mutex<SchemaCache>);
 

@@ -47,17 +47,14 @@ pub(crate) enum Audience {
     All,
     /// The clients of one principal, or all unauthenticated clients.
     Only(Option<Arc<Principal>>),
-    /// The clients of one principal, as identified by another process.
     #[cfg(feature = "http-server")]
     Owner(Owner),
-    /// The callers that this filter accepts.
     Those(Arc<PrincipalFilter>),
 }
 
 type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Audience {
-    /// Creates the audience of one principal, or of all unauthenticated clients.
     pub(crate) fn only(principal: Option<&Principal>) -> Self {
         Self::Only(principal.cloned().map(Arc::new))
     }
@@ -200,7 +197,6 @@ fn tell_each(observers: &[Weak<dyn Observer>], changed: &Change, audiences: &[Au
     }
 }
 
-/// Sends the collected changes until there are no more.
 async fn tell_gathered(gathered: GatherTask) {
     let GatherTask(changes) = &gathered;
     let mut told = 0;

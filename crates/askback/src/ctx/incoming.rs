@@ -43,7 +43,6 @@ pub struct Incoming {
     pub(crate) limits: Arc<Limits>,
 }
 
-/// The `_meta` of a request, and its approximate size in bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestMeta {
     pub(crate) said: JsonObject,

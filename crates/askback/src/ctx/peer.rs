@@ -55,7 +55,6 @@ pub(crate) trait ParkingPeer: Peer {
     ) -> BoxFuture<'static, Result<()>>;
 }
 
-/// The client of a call, by the way in which it is asked.
 #[derive(Clone)]
 pub(crate) enum CallPeer {
     /// Questions are the result of the request; the next request has the answers (2026-07-28).

@@ -176,7 +176,6 @@ impl Error {
         }
     }
 
-    /// The call is stored, and ends in this process.
     #[cfg(feature = "server")]
     pub(crate) fn parked() -> Self {
         Self::of(Kind::Parked, String::new())

@@ -33,7 +33,6 @@ pub(crate) enum Turn<T> {
     Done(Result<T, Error>),
     /// Its questions must be asked before it can continue.
     Ask,
-    /// It continues once its call is a task.
     BecomeTask,
 }
 
@@ -103,7 +102,6 @@ impl<T> Drive<T> {
         Poll::Pending
     }
 
-    /// Drops the handler, and tells its guards that it will run again.
     pub(crate) fn suspend(mut self) {
         self.cell.suspending.store(true, Ordering::Relaxed);
         self.finish();

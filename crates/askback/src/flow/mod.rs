@@ -83,7 +83,6 @@ struct StartedFlow {
     flow: Flow,
     /// The keys of questions that were sent and then dropped.
     withdrawn: Vec<String>,
-    /// The names of this execution's commits, and their places.
     commits: BTreeMap<String, CommitPlace>,
 }
 

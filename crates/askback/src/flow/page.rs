@@ -13,7 +13,6 @@ use crate::error::Result;
 /// Waits up to the given time until the user is done with the page, and returns whether they are.
 type Wait = Box<dyn FnMut(Duration) -> BoxFuture<'static, Result<bool>> + Send>;
 
-/// A question with a link, and the wait for its page.
 pub(crate) struct Page {
     asking: QuestionFuture,
     wait: Wait,

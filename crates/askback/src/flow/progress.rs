@@ -11,7 +11,6 @@ const NOTES_PER_STEP: f64 = 1024.0;
 /// Flow), for reports of the handler and for notes that a question waits.
 pub(crate) struct Progress(Mutex<ProgressState>);
 
-/// The progress of a call, as it is stored.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct ProgressState {
     reported: Option<(f64, Option<f64>)>,

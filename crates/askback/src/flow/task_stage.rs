@@ -1,9 +1,7 @@
 use std::task::{Poll, Waker};
 
-/// Whether a call is a task or can become one.
 #[derive(Debug, Default)]
 pub(crate) enum TaskStage {
-    /// It was not declared.
     #[default]
     Undeclared,
     Unsupported,

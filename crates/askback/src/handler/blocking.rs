@@ -22,7 +22,6 @@ pub(super) struct BlockingWatch {
 }
 
 impl BlockingWatch {
-    /// Runs a handler and measures each poll.
     pub(super) fn run<T: 'static>(
         &self,
         ctx: Ctx,

@@ -27,9 +27,7 @@ pub(super) struct Extent {
     /// The number of values. A text counts one more for every 16 bytes, because each part of a schema may read it.
     values: usize,
     depth: usize,
-    /// The longest text or name in bytes.
     longest: usize,
-    /// The total length of texts and names in bytes.
     text: usize,
     /// The number of numbers that are not [near](is_near).
     far: usize,

@@ -144,7 +144,6 @@ mod tests {
         }
     }
 
-    /// Values with many equal and many similar items.
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop::sample::select(
             [

@@ -82,10 +82,8 @@ struct Header {
     expires: Millis,
     owner: Option<[u8; 16]>,
     process: Option<ProcessId>,
-    /// The bytes that the claim counts as.
     size: usize,
     value_bytes: usize,
-    /// The length of the value, if the commit is finished.
     value: Option<usize>,
 }
 
@@ -148,7 +146,6 @@ impl FileStore {
         })
     }
 
-    /// Runs `work` on the blocking thread pool.
     fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Claims) -> Result<T, StoreError> + Send + 'static,
@@ -280,7 +277,6 @@ impl Claims {
         Ok(self.remove_expired(shelf, now))
     }
 
-    /// Removes the files of expired claims, and returns how many.
     fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
         let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
         if clock.has_jumped(now) {

@@ -195,7 +195,6 @@ pub(crate) enum Table {
 impl Table {
     const ALL: [Self; 2] = [Self::Commits, Self::States];
 
-    /// Returns the triggers that keep the table's sums up to date.
     fn triggers(self) -> String {
         TRIGGERS.replace("KIND", self.kind())
     }

@@ -75,7 +75,6 @@ impl Bench {
         }
     }
 
-    /// How long a client waits for its user.
     pub(super) fn patience() -> Duration {
         Limits::default().asking.answer
     }

@@ -3,7 +3,6 @@ use std::{sync::Arc, time::Duration};
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
 
-/// The time limit for a hint.
 const LONGEST: Duration = Duration::from_secs(10);
 
 rules! { [Arc<dyn Bus>; 2];

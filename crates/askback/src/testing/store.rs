@@ -11,7 +11,6 @@ const NOW: Millis = 1_800_000_000_000;
 const LEASE: Duration = Duration::from_secs(60);
 const LEASE_END: Millis = NOW + 60_000;
 const EXPIRES: Millis = NOW + 86_400_000;
-/// The maximum value of a commit, in bytes.
 const VALUE: usize = 100_000;
 /// A store size in bytes that is never reached.
 const AMPLE: usize = 64 << 20;

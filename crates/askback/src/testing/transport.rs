@@ -6,7 +6,6 @@ use tokio::{task::yield_now, time::timeout};
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::transport::{Channel, Receiver, Sender};
 
-/// The maximum message size of the tested channel, in bytes.
 const MAX: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A sender that makes no progress for this long is considered blocked.
@@ -70,7 +69,6 @@ where
     broken.into_result()
 }
 
-/// Returns a message that is different for each number.
 fn message(number: usize) -> Value {
     json!({
         "id": number,

@@ -15,7 +15,6 @@ use tokio::{
 
 use crate::{check_two_callers, desk, employee};
 
-/// Serves a desk on a free port of this machine, to Ada and Bob.
 pub(crate) async fn serve(claims: &Claims) -> SocketAddr {
     let server = server(claims).build().expect("the desk is whole");
     let callers = ["ada", "bob"].map(|name| (format!("{name}-token"), Principal::new(name)));

@@ -197,7 +197,6 @@ impl Browser {
         (page, to)
     }
 
-    /// Connects the airline with a link.
     async fn connect(&mut self, link: &str) -> Page {
         let asked = self.open(link).await;
         asked.says(200, "Connect your Fake Airline account?");

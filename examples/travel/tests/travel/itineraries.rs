@@ -14,7 +14,6 @@ async fn save(folder: &Path, file: &str) -> Value {
     client.call("save_itinerary", arguments, &[]).await
 }
 
-/// Returns the owners' folders, and the files in them.
 fn entries(folder: &Path) -> Vec<fs::DirEntry> {
     let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(Result::unwrap);
     let folders: Vec<_> = entries(folder).collect();

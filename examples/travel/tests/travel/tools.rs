@@ -124,7 +124,6 @@ fn numbers(result: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the messages that the model was asked.
 async fn question(revision: &'static str) -> Value {
     let mut client = Client::connect(&agency(None), revision).await;
     client.call("find_best_flight", search(), &[says("")]).await;

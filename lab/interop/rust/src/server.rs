@@ -36,7 +36,6 @@ const NAMES: [&str; 3] = ["Ada", "Adele", "Grace"];
 
 #[derive(Clone, Default)]
 struct Interop {
-    /// The number of cancelled slow calls.
     stopped: Arc<AtomicU32>,
 }
 
@@ -47,7 +46,6 @@ struct Call {
     answers: BTreeMap<String, Value>,
 }
 
-/// Why a tool has no result yet.
 enum Break {
     Question(InputRequiredResult),
     Error(ErrorData),

@@ -68,7 +68,6 @@ async fn rounds(client: &Client) -> Result<()> {
     call(client, "test_mrtr_no_result_type", json!({})).await
 }
 
-/// Calls, reads and gets everything that the server has.
 async fn everything(client: &Client) -> Result<()> {
     for tool in client.tools().await? {
         call(client, &tool.name, json!({})).await?;

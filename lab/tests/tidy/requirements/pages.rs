@@ -12,7 +12,6 @@ pub(super) const INDEX: &str = "docs/requirements.md";
 
 pub(super) const PAGES: &str = "docs/requirements/";
 
-/// Returns the expected pages by path.
 pub(super) fn pages(groups: &[Group], tests: &Tests) -> BTreeMap<String, String> {
     let of_group = |group: &Group| {
         let path = format!("{PAGES}{}.md", group.name);

@@ -96,7 +96,6 @@ words! {
 }
 
 words! {
-    /// The parties that a statement binds.
     Party {
         Client = "client",
         Server = "server",
@@ -141,7 +140,6 @@ pub(super) fn read(tree: &Tree) -> (Vec<Group>, Vec<Problem>) {
     (groups, problems)
 }
 
-/// Finds errors in the rows themselves.
 pub(super) fn faults(groups: &[Group]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut known = Vec::new();

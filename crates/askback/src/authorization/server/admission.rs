@@ -32,7 +32,6 @@ const TOKEN_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RequestRights {
-    /// The scopes of the token, and those they imply.
     scopes: Scopes,
     scheme: Scheme,
     expires: Option<Millis>,

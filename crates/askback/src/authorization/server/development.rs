@@ -117,7 +117,6 @@ impl TokenVerifier for DevelopmentTokens {
     }
 }
 
-/// Compares two digests in constant time.
 fn are_equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let pairs = one.iter().zip(other);
     let differ = pairs.fold(0, |differ, (a, b)| differ | (a ^ b));

@@ -83,7 +83,6 @@ impl Proofs {
         Some(nonces.of(now / millis(NONCE)))
     }
 
-    /// Returns the algorithms for proofs, as a header lists them.
     pub(super) fn algorithms() -> impl Iterator<Item = &'static str> {
         SigningAlgorithm::ALL
             .into_iter()

@@ -26,7 +26,6 @@ pub(super) enum FetchFailure {
     Status(u16),
 }
 
-/// Creates a fetcher for issuers with the default limits.
 pub(super) fn fetcher() -> io::Result<Fetcher> {
     Fetcher::new(Reach::anywhere(), &Route::Environment, &Limits::default())
 }

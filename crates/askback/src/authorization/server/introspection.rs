@@ -54,7 +54,6 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 pub struct Introspection {
     issuer: String,
     endpoint: Url,
-    /// This server's credentials at the issuer, as a header value.
     credentials: Zeroizing<String>,
     audiences: Vec<String>,
     tenant_claim: Option<String>,

@@ -36,7 +36,6 @@ struct Access {
     ends: u64,
 }
 
-/// New tokens, which are only returned once.
 pub(super) struct Granted {
     pub(super) access: String,
     pub(super) refresh: String,

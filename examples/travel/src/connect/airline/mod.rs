@@ -90,7 +90,6 @@ impl Airline {
         format!("{}/miles", self.url)
     }
 
-    /// Returns the URL of the page that shows the API key.
     pub(super) fn key_url(&self) -> String {
         format!("{}/key", self.url)
     }
@@ -250,7 +249,6 @@ impl Inner {
         see_other(&format!("{}?{}", self.redirect, query.finish()))
     }
 
-    /// Handles a request to the token endpoint.
     fn tokens(&self, form: &Fields) -> Answer {
         let granted = match form.text("grant_type") {
             _ if form.get("client_id") != Some(CLIENT) => Err("invalid_client"),
@@ -334,7 +332,6 @@ impl Inner {
     }
 }
 
-/// Returns today's flight times for an API key.
 fn flights(headers: &HeaderMap) -> Answer {
     let key = headers.get(KEY_HEADER).map(|key| key.as_bytes());
     match key == Some(KEY.as_bytes()) {

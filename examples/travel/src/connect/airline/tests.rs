@@ -10,7 +10,6 @@ const URL: &str = "http://127.0.0.1:5000";
 const REDIRECT: &str = "http://127.0.0.1:4000/cb/airline";
 const VERIFIER: &str = "a-verifier-of-many-characters-that-nobody-guesses";
 
-/// A clock that is set by hand.
 #[derive(Default)]
 struct Hands(AtomicU64);
 
@@ -75,7 +74,6 @@ impl Stage {
         self.send(Method::POST, path, &[media], &form).await
     }
 
-    /// Requests the consent page, with these parameters changed.
     async fn ask(&self, changed: &[(&str, &str)]) -> Shown {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
         let mut query = vec![
@@ -124,7 +122,6 @@ impl Stage {
         self.post("/token", &form).await
     }
 
-    /// Returns the status of a request for miles with this access token.
     async fn miles(&self, access: &str) -> u16 {
         let bearer = format!("Bearer {access}");
         let headers = [("authorization", &*bearer)];

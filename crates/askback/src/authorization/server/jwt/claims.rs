@@ -107,7 +107,6 @@ impl Claims {
         })
     }
 
-    /// Returns the client that the token was issued to, if it says so.
     fn client(&self) -> Result<Option<&str>, TokenError> {
         let name = ["client_id", "azp"];
         let name = name.into_iter().find(|name| self.0.contains_key(*name));

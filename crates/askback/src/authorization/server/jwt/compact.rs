@@ -76,7 +76,6 @@ impl<'a> Compact<'a> {
         })
     }
 
-    /// Returns the claims after checking their signature with this key.
     pub(crate) fn verify(
         &self,
         key: &Key,

@@ -14,7 +14,6 @@ use serde_json::Value;
 use super::SigningAlgorithm;
 use crate::authorization::server::fetch::UnusableUrl;
 
-/// The maximum number of keys to keep from a set.
 const KEYS: usize = 64;
 
 /// The keys cannot be used, and the operator has to correct the configuration.

@@ -166,7 +166,6 @@ impl JwtVerifier {
         self.judge(&claims, token)
     }
 
-    /// Checks a token's header, and returns its algorithm.
     fn algorithm(&self, header: &Header) -> Result<SigningAlgorithm, TokenError> {
         let algorithm = header.accepted(&self.algorithms)?;
         let is_access_token = match header.typ.as_deref() {

@@ -57,7 +57,6 @@ enum Place {
 #[derive(Debug, Default)]
 struct State {
     keys: Option<Arc<KeySet>>,
-    /// When the last fetch began.
     tried: Option<Millis>,
     fetched: Millis,
 }
