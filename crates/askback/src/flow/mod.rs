@@ -62,7 +62,7 @@ pub(crate) struct Cell {
     rounds: RoundMode,
 }
 
-/// How a call asks: in results, which the client answers by a retry, or in requests.
+/// When a call's questions are its result, which the client answers with a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundMode {
     Never,

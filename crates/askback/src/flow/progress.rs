@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// A waiting note advances by this fraction of the distance to the handler's next value.
+/// Each waiting note goes one part in this many of the way to the handler's likely next value.
 const NOTES_PER_STEP: f64 = 1024.0;
 
 /// The progress of a call. Every value is larger than the previous one (2025-11-25, basic/utilities/progress, Progress
