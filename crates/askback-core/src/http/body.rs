@@ -28,7 +28,7 @@ impl BodyBuffer {
     ///
     /// # Errors
     ///
-    /// [`BodyTooLong`] if the limit would be exceeded; the buffer is then empty.
+    /// [`BodyTooLong`] if the limit would be exceeded. The piece is then not added.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), BodyTooLong> {
         if piece.len() > self.most - self.bytes.len() {
             return Err(BodyTooLong(self.most));

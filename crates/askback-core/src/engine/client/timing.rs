@@ -135,7 +135,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    // Covers LI25-27.
+    // Shows LI25-27.
     #[test]
     fn it_stands_while_paused_and_progress_renews_it_within_the_whole() {
         let mut limits = Limits::default();
