@@ -25,17 +25,14 @@ use sha2::{Digest, Sha256};
 /// limit, so nothing that a handler could read is rejected.
 pub const MAX_DEPTH: usize = 127;
 
-/// Why a JSON value has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CanonicalError {
     /// An object has two members of the same name; readers differ in which one they use.
     #[error("an object names a member twice")]
     DuplicateKey,
-    /// Arrays and objects are nested more than [`MAX_DEPTH`] deep.
     #[error("arrays and objects are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A number is beyond the range of a double.
     #[error("a number is out of range")]
     NumberOutOfRange,
     /// The text is not JSON, or a string holds half of a surrogate pair.
@@ -238,7 +235,6 @@ impl<'a> Writer<'a> {
         &rest[..length]
     }
 
-    /// Skips white space and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.text.as_bytes().get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {

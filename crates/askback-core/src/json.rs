@@ -173,7 +173,6 @@ const PHRASES: [&str; 8] = [
     "data did not match any variant",
 ];
 
-/// Rewords an error of `serde`. Any other error is returned unchanged.
 fn reword(told: &str) -> String {
     let begins = |phrase: &&'static str| {
         let at = told.find(phrase)?;

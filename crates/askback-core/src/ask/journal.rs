@@ -18,7 +18,6 @@ pub struct QuestionDigest(pub [u8; 16]);
 /// on a replay, not the order in which futures happen to be polled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
-    /// The key under which the handler waits.
     #[serde(rename = "k")]
     pub key: String,
     #[serde(rename = "t")]
@@ -36,12 +35,10 @@ pub enum Settlement {
     /// A step (`ctx.run`, `ctx.commit`) ended with this value.
     #[serde(rename = "s")]
     Done(RawJson),
-    /// A timer ran out.
     #[serde(rename = "f")]
     Fired,
 }
 
-/// An answer with the question it belongs to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordedAnswer {
     #[serde(rename = "q")]
@@ -50,14 +47,12 @@ pub struct RecordedAnswer {
     pub reply: Reply,
 }
 
-/// The reply to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {
     /// The client's result. After delivery, only the members that the question has read.
     #[serde(rename = "v")]
     Value(RawJson),
-    /// The client could not process the question.
     #[serde(rename = "e")]
     Error {
         #[serde(rename = "c")]
@@ -68,7 +63,6 @@ pub enum Reply {
     /// The answers broke the form too often. The text says what was wrong with the last one.
     #[serde(rename = "x")]
     Refused(String),
-    /// No answer came in time.
     #[serde(rename = "t")]
     TimedOut,
     /// The user opened the link but did not finish there in time.

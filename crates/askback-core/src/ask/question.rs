@@ -22,7 +22,6 @@ use crate::{
     },
 };
 
-/// A checked question and its digest.
 #[derive(Debug, Clone)]
 pub struct Question {
     request: InputRequest,
@@ -38,7 +37,6 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedRequest(InputRequest);
 
-/// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnusableAnswer {
     /// The reason, for the user who is asked again.
@@ -53,7 +51,6 @@ impl From<String> for UnusableAnswer {
     }
 }
 
-/// A checked answer, reduced to the members that the question reads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckedAnswer {
     /// The answer to a form or a link.
@@ -161,13 +158,11 @@ impl CheckedRequest {
         Self(request)
     }
 
-    /// Returns the request to send.
     #[must_use]
     pub fn get(&self) -> &InputRequest {
         &self.0
     }
 
-    /// Returns the request to send.
     #[must_use]
     pub fn into_inner(self) -> InputRequest {
         self.0
@@ -315,7 +310,6 @@ fn check_link(url: &str) -> Result<(), AskError> {
     Err(AskError::BadRequest(why.to_string()))
 }
 
-/// Whether a host with an optional port is this machine.
 fn is_loopback(authority: &str) -> bool {
     let end = match authority.find(']') {
         Some(end) => end + 1,

@@ -42,7 +42,6 @@ pub(crate) fn check_balance(messages: &[SamplingMessage]) -> Result<u32, String>
     }
 }
 
-/// Returns the ids of the tool uses whose results a message holds.
 fn results_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
     let blocks = message.content.blocks();
     let results = blocks.iter().filter_map(|block| match block {

@@ -41,22 +41,16 @@ pub struct Binding<'a> {
     /// The configured name of the service, not an address: processes with the same key ring and
     /// name serve the same flows.
     pub audience: &'a str,
-    /// The tenant the principal belongs to.
     pub tenant: Option<&'a str>,
-    /// The issuer of the principal (`iss`).
     pub issuer: Option<&'a str>,
-    /// The principal (`sub`).
     pub subject: Option<&'a str>,
-    /// The client that acts for the principal.
     pub client_id: Option<&'a str>,
-    /// The method of the request.
     pub method: &'a str,
     /// The name of the tool or prompt, or the URI of the resource.
     pub target: &'a str,
     /// The digest of the arguments ([`canonical::digest`](crate::canonical::digest)), or of `{}` if
     /// the request has none.
     pub arguments: [u8; 32],
-    /// The protocol revision of the request.
     pub revision: &'a str,
 }
 
@@ -100,7 +94,6 @@ pub enum SealCause {
     UnknownKey,
     /// Altered, or presented with another request or by another principal.
     NotAuthentic,
-    /// Opened, but too old.
     Expired,
     /// Opened, but this version of the server cannot read its content.
     Unreadable,
@@ -135,7 +128,6 @@ impl SealError {
         SealCause::Unreadable.into()
     }
 
-    /// The cause, for logs only.
     pub fn cause(&self) -> SealCause {
         self.cause
     }
@@ -248,7 +240,6 @@ pub fn open(
     }
 }
 
-/// Returns the length of a token that holds `state` bytes, in characters.
 pub const fn sealed_chars(state: usize) -> usize {
     let bytes = HEADER.saturating_add(padded(state)).saturating_add(TAG);
     // Four characters hold three bytes, without padding at the end.
@@ -268,7 +259,6 @@ const PAD: u8 = 0x80;
 /// Separates the keys of tokens from other keys derived from the same secret.
 const LABEL: &[u8] = b"askback requestState v2";
 
-/// The header before the ciphertext.
 struct Header {
     version: u8,
     algorithm: u8,
@@ -292,7 +282,6 @@ impl Header {
         }
     }
 
-    /// Splits the header off the front.
     fn read(bytes: &mut [u8]) -> Option<(Self, &mut [u8])> {
         let ([version, algorithm], rest) = bytes.split_first_chunk_mut()?;
         let (key_id, rest) = rest.split_first_chunk_mut()?;
@@ -360,7 +349,6 @@ const fn padded(state: usize) -> usize {
     (state / BLOCK + 1).saturating_mul(BLOCK)
 }
 
-/// Removes the padding from the bytes of an opened token.
 fn unpad(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<Vec<u8>>> {
     let tag = bytes.len().saturating_sub(TAG);
     bytes.truncate(tag);

@@ -25,15 +25,12 @@ pub struct TokenId(pub [u8; 16]);
 pub struct Identity {
     #[serde(rename = "f")]
     pub flow: FlowId,
-    /// When the first round began.
     #[serde(rename = "b")]
     pub started: Millis,
-    /// The seed of the flow's random values.
     #[serde(rename = "s", with = "super::bytes")]
     pub seed: [u8; 32],
 }
 
-/// A flow between two rounds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowState {
     #[serde(rename = "c")]
@@ -46,16 +43,13 @@ pub struct FlowState {
     /// How many of them only repeated links that were already opened.
     #[serde(rename = "w", default, skip_serializing_if = "is_zero")]
     pub link_rounds: u32,
-    /// When this state was sealed.
     #[serde(rename = "i")]
     pub issued: Millis,
-    /// The settlements so far.
     #[serde(rename = "l")]
     pub journal: Vec<Entry>,
     /// The open questions, in the order in which they were asked.
     #[serde(rename = "q")]
     pub open: Vec<OpenEntry>,
-    /// The running timers.
     #[serde(rename = "t", default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerEntry>,
     /// The state of a handler that asks by hand.
@@ -63,7 +57,6 @@ pub struct FlowState {
     pub by_hand: Option<String>,
 }
 
-/// A question that waits for its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OpenEntry {
     /// Its key in `inputRequests`.
@@ -74,18 +67,15 @@ pub struct OpenEntry {
     /// The number of unusable answers.
     #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
-    /// What was wrong with the last answer.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A timer that runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TimerEntry {
     /// The key under which the handler waits.
     #[serde(rename = "k")]
     pub key: String,
-    /// When it runs out.
     #[serde(rename = "d")]
     pub deadline: Millis,
 }

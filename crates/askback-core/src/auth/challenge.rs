@@ -27,7 +27,6 @@ pub struct Challenge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadChallenge {
-    /// The syntax is wrong.
     #[error("the challenge cannot be read")]
     Unreadable,
     /// A parameter appears twice, so that readers may disagree about its value.
@@ -48,9 +47,7 @@ impl Challenge {
     pub const DPOP: &str = "DPoP";
     /// The longest header accepted, in bytes.
     pub const BYTES: usize = 8 << 10;
-    /// The most challenges in one header.
     pub const MOST: usize = 16;
-    /// The most parameters in one challenge.
     pub const PARAMS: usize = 32;
 
     /// Makes a challenge without parameters.
@@ -134,7 +131,6 @@ impl Challenge {
         }
     }
 
-    /// Returns the name of the scheme as it was written.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
@@ -161,7 +157,6 @@ impl Challenge {
         self.get("error")
     }
 
-    /// Returns the URL of the server's metadata document (RFC 9728, 5.1).
     #[must_use]
     pub fn resource_metadata(&self) -> Option<&str> {
         self.get("resource_metadata")
@@ -190,7 +185,6 @@ impl Challenge {
 }
 
 impl fmt::Display for Challenge {
-    /// Writes the challenge as in a header.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.scheme)?;
         for (place, (name, value)) in self.params.iter().enumerate() {
@@ -208,7 +202,6 @@ impl fmt::Display for Challenge {
     }
 }
 
-/// The rest of a header that is not parsed yet.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {

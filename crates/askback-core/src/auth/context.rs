@@ -12,7 +12,6 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub struct AuthorizationContext(Arc<AtomicU64>);
 
 impl AuthorizationContext {
-    /// Returns the number of the current context.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.0.load(Ordering::SeqCst)

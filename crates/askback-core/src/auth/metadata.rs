@@ -42,7 +42,6 @@ pub struct ProtectedResource {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub bearer_methods_supported: Vec<String>,
-    /// The display name of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
     /// The URL of the documentation for developers.
@@ -74,7 +73,6 @@ pub struct AuthorizationServer {
     /// Where the user authorizes the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_endpoint: Option<String>,
-    /// Where tokens are issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_endpoint: Option<String>,
     /// Where clients register (RFC 7591).
@@ -92,14 +90,12 @@ pub struct AuthorizationServer {
     /// Where its public keys are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
-    /// The supported scopes.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub scopes_supported: Option<Vec<String>>,
-    /// The response types of its authorization endpoint.
     #[serde(
         default,
         deserialize_with = "json::texts",
@@ -163,7 +159,6 @@ pub struct AuthorizationServer {
 pub struct BadIdentifier;
 
 impl ProtectedResource {
-    /// Makes a document for a server that accepts tokens of these issuers.
     #[must_use]
     pub fn new(resource: impl Into<String>, issuers: Vec<String>) -> Self {
         Self {
@@ -265,7 +260,6 @@ impl AuthorizationServer {
         methods.is_some_and(|methods| methods.iter().any(|method| method == "S256"))
     }
 
-    /// Whether it lists this scope.
     #[must_use]
     pub fn lists_scope(&self, scope: &str) -> bool {
         let scopes = self.scopes_supported.as_deref();
@@ -273,7 +267,6 @@ impl AuthorizationServer {
     }
 }
 
-/// The parts of a URL from which others are built.
 struct Parts<'a> {
     /// Scheme, host and port, without a trailing slash.
     origin: &'a str,

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::limits::FormLimits;
 
-/// The most options that an issue lists.
 const OPTIONS_NAMED: usize = 12;
 
 impl FormSchema {

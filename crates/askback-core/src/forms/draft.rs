@@ -8,7 +8,6 @@ use serde_json::{Number, Value};
 
 use super::number;
 
-/// A form schema before it is interpreted.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) properties: Option<Vec<(String, FieldDraft)>>,

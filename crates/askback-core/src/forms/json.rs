@@ -82,7 +82,6 @@ impl JsonField {
         }
     }
 
-    /// The type names that the schema declares.
     fn types(&self) -> impl Iterator<Item = &str> {
         let several = match self.schema.get("type") {
             Some(Value::Array(names)) => names.as_slice(),

@@ -92,7 +92,6 @@ impl Definitions {
     }
 }
 
-/// Counts a value and the values in it.
 fn values(value: &Value) -> usize {
     let inside: usize = match value {
         Value::Object(members) => members.values().map(values).sum(),

@@ -15,7 +15,6 @@ pub struct BodyBuffer {
 pub struct BodyTooLong(pub usize);
 
 impl BodyBuffer {
-    /// Makes an empty buffer for at most this many bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {

@@ -24,11 +24,8 @@ pub const PARAM_PREFIX: &str = "mcp-param-";
 /// The headers of a request that repeat its body, undecoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MirroredHeaders<'a> {
-    /// The value of [`PROTOCOL_VERSION`].
     pub version: Option<&'a [u8]>,
-    /// The value of [`METHOD`].
     pub method: Option<&'a [u8]>,
-    /// The value of [`NAME`].
     pub name: Option<&'a [u8]>,
 }
 
@@ -37,7 +34,6 @@ pub struct MirroredHeaders<'a> {
 pub struct BodySummary<'a> {
     /// The revision in its `_meta`.
     pub version: &'a str,
-    /// Its method.
     pub method: &'a str,
     /// The target, if the method has one; see [`NAME`].
     pub name: Option<&'a str>,

@@ -8,21 +8,15 @@ pub const EVENT_STREAM: &str = "text/event-stream";
 /// The `Accept` header of nearly every client.
 const BOTH: &[u8] = b"application/json, text/event-stream";
 
-/// The media types of the transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Media {
-    /// [`JSON`].
     Json,
-    /// [`EVENT_STREAM`].
     EventStream,
 }
 
-/// The media types that a client accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcceptedMedia {
-    /// Whether it accepts [`JSON`].
     pub json: bool,
-    /// Whether it accepts [`EVENT_STREAM`].
     pub event_stream: bool,
 }
 

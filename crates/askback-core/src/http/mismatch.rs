@@ -11,7 +11,6 @@ use crate::{jsonrpc::ErrorObject, protocol::codes::HEADER_MISMATCH};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// A required header is missing.
     #[error("Header mismatch: the {0} header is missing")]
     Missing(Cow<'static, str>),
     /// A header occurs more than once, so that two readers may see different values.
@@ -20,7 +19,6 @@ pub enum Mismatch {
     /// A header has forbidden characters or invalid base64.
     #[error("Header mismatch: the {0} header holds invalid characters or invalid base64")]
     Invalid(Cow<'static, str>),
-    /// A header and the body have different values.
     #[error("Header mismatch: the {0} header does not match the body")]
     Differs(Cow<'static, str>),
     /// A header repeats an argument that the body does not have.

@@ -28,7 +28,6 @@ pub struct BadAnnotation {
     pub reason: BadReason,
 }
 
-/// What is wrong with an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadReason {
@@ -49,7 +48,6 @@ pub enum BadReason {
     Depth,
 }
 
-/// A property that is annotated or contains annotated properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Property {
     name: String,
@@ -137,7 +135,6 @@ impl HeaderAnnotations {
     }
 }
 
-/// Returns the only header of a name.
 fn only<'h>(
     found: impl IntoIterator<Item = &'h [u8]>,
     name: &str,
@@ -149,7 +146,6 @@ fn only<'h>(
     }
 }
 
-/// Compares a header with an argument.
 fn agree(header: Option<&[u8]>, value: Value<'_>, name: &str) -> Result<(), Mismatch> {
     let Some(header) = header else {
         return match value {

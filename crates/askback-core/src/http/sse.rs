@@ -11,7 +11,6 @@ use memchr::{memchr, memchr2};
 
 use crate::limits::WireLimits;
 
-/// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SseEvent {
     /// The id in this event. [`Parser::last_event_id`] is the id to resume after.
@@ -27,10 +26,9 @@ pub struct SseEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseLimitError {
-    /// The data of an event, or one of its lines, is too long.
+    /// The data of an event, or a line of it, is too long.
     #[error("an event of the stream is longer than the {0} bytes accepted here")]
     Event(usize),
-    /// The id of an event is too long.
     #[error("the id of an event is longer than the {0} bytes accepted here")]
     Id(usize),
 }

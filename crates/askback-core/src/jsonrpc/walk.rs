@@ -77,7 +77,6 @@ impl<'a> Walk<'a> {
         (text.starts_with('{') && rest.starts_with(text.as_bytes())).then(|| self.at += text.len())
     }
 
-    /// Reads an object or an array with serde.
     pub(crate) fn read<T: Deserialize<'a>>(&mut self) -> Option<T> {
         self.skip_space();
         if !matches!(self.peek()?, b'{' | b'[') {

@@ -38,7 +38,6 @@ impl WrittenResponse {
         &self.rest
     }
 
-    /// The memory in bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.rest.capacity()

@@ -274,7 +274,6 @@ impl ContentBlock {
     }
 }
 
-/// Joins texts with line breaks.
 pub(super) fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -65,7 +65,7 @@ messages! {
     /// The answer to `elicitation/create`.
     #[derive(Deserialize)]
     struct ElicitResult {
-        /// What the user did.
+        /// The user's action.
         action: ElicitAction;
         /// The values of the form, if it was accepted.
         content?: Content;
@@ -73,7 +73,7 @@ messages! {
     }
 }
 
-/// What the user did with a question.
+/// The user's action on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {

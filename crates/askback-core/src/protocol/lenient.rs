@@ -37,7 +37,7 @@ pub struct LeftOutEntry {
     pub place: String,
     /// The name of the entry, if it has one; shortened.
     pub name: Option<String>,
-    /// What is wrong.
+    /// The reason.
     pub why: String,
     /// Whether only a hint is invalid, and the entry is used without it.
     pub is_hint: bool,
@@ -91,7 +91,6 @@ pub(super) enum Scalar<'a> {
     Tree,
 }
 
-/// A type that a [`Scalar`] may hold.
 pub(super) trait FromScalar: Sized {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
 }
@@ -165,7 +164,6 @@ macro_rules! integers {
 
 integers! { i64 u64 }
 
-/// Reads a required integer.
 pub(super) fn integer<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -259,9 +257,7 @@ pub(super) fn required_scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     scalars(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An entry of a list.
 pub(super) trait ListEntry: DeserializeOwned {
-    /// The kind, as text.
     const KIND: &'static str;
 
     /// Returns the hints of the entry that are not boolean.
@@ -587,7 +583,7 @@ macro_rules! page {
                 next_cursor?: String;
                 /// How long the list may be cached, in milliseconds (from 2026-07-28 on).
                 ttl_ms?: i64;
-                /// Who may cache it (from 2026-07-28 on).
+                /// The caches that may store it (from 2026-07-28 on).
                 cache_scope?: $crate::protocol::CacheScope;
                 /// The invalid entries.
                 #[serde(skip)]

@@ -52,7 +52,7 @@ messages! {
         instructions?: String = "lenient::scalar";
         /// How long this may be cached, in milliseconds.
         ttl_ms?: i64 = "lenient::scalar";
-        /// Who may cache it.
+        /// The caches that may store it.
         cache_scope?: CacheScope = "lenient::scalar";
         meta = "meta::lenient";
     }

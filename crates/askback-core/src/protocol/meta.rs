@@ -272,7 +272,6 @@ impl Signature {
         Self { server, member }
     }
 
-    /// Returns the `_meta` member of a result.
     pub(crate) fn sign(&self, meta: Option<&Meta>) -> Cow<'_, str> {
         let Some(meta) = meta else {
             return Cow::Borrowed(&self.member);
@@ -286,7 +285,6 @@ impl Signature {
     }
 }
 
-/// The `_meta` of a result, with the server added.
 struct SignedMeta<'a> {
     meta: &'a Meta,
     server: &'a RawJson,

@@ -35,7 +35,7 @@ messages! {
     }
 }
 
-/// Who may cache a result (2026-07-28, server/utilities/caching).
+/// The caches that may store a result (2026-07-28, server/utilities/caching).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {

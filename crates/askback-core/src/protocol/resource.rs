@@ -90,7 +90,7 @@ messages! {
         contents: Vec<ResourceContents>;
         /// How long it may be cached, in milliseconds (from 2026-07-28 on).
         ttl_ms?: i64;
-        /// Who may cache it (from 2026-07-28 on).
+        /// The caches that may store it (from 2026-07-28 on).
         cache_scope?: CacheScope;
         /// The invalid contents.
         #[serde(skip)]

@@ -106,7 +106,7 @@ pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
     message
 }
 
-/// Like [`lower`], in place.
+/// Like `lower`, in place.
 pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
     for step in steps(revision) {
         message.lower(*step);

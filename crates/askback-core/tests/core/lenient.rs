@@ -1,4 +1,4 @@
-//! Incorrect messages of peers, of which the valid parts are used.
+//! Incorrect messages of peers: their valid parts are used.
 
 use askback_core::{
     jsonrpc::{self, Message, Payload, RequestId},

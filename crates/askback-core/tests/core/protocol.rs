@@ -357,7 +357,7 @@ fn our_own_names_follow_the_rules_for_keys() {
     for key in ours.clone().chain(extensions) {
         assert!(is_key(key), "{key}");
     }
-    // Our own prefix is our domain in reverse order, not one of the protocol's.
+    // Our own prefix is our domain in reverse order, which the protocol does not use.
     for key in ours {
         assert!(key.starts_with("dev.askback/"), "{key}");
     }

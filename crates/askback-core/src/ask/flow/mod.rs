@@ -65,11 +65,9 @@ pub struct Flow {
     skewed: Vec<String>,
 }
 
-/// A handle of something a handler waits for, in its [`Flow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotId(u64);
 
-/// The next step of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// A settlement was delivered: poll the handler again.
@@ -80,7 +78,6 @@ pub enum Verdict {
     Wait(Option<Millis>),
 }
 
-/// A question to send now.
 #[derive(Debug, Clone)]
 pub struct OpenQuestion {
     /// Its key, unique within the flow.
@@ -117,7 +114,6 @@ enum Kind {
 }
 
 impl Flow {
-    /// Starts a flow in its first round.
     #[must_use]
     pub fn start(now: Millis, limits: Arc<Limits>) -> Self {
         Self {
@@ -199,7 +195,6 @@ impl Flow {
         Ok(self.identity.insert(identity))
     }
 
-    /// Returns the number of rounds of questions so far.
     #[must_use]
     pub fn round(&self) -> u32 {
         self.round
@@ -299,14 +294,12 @@ impl Flow {
         }
     }
 
-    /// Whether a settlement for this slot is recorded but not delivered.
     fn is_recorded(&self, slot: SlotId) -> bool {
         self.slots
             .get(&slot)
             .is_some_and(|slot| self.undelivered().any(|record| record.settles(slot)))
     }
 
-    /// Polls for the answer, which is ready once it is delivered.
     pub fn poll_question(
         &mut self,
         slot: SlotId,
@@ -318,7 +311,6 @@ impl Flow {
         })
     }
 
-    /// Whether a step of this name was begun in this execution.
     #[must_use]
     pub fn has_step(&self, name: &str) -> bool {
         self.names[Kind::Step as usize].contains_key(name)
@@ -362,7 +354,6 @@ impl Flow {
         Poll::Ready(true)
     }
 
-    /// Records the value of a running step.
     pub fn finish_step(&mut self, slot: SlotId, value: RawJson, now: Millis) {
         let Some(Slot {
             key,
@@ -437,7 +428,6 @@ impl Flow {
         questions
     }
 
-    /// Whether all questions to send are links that were opened before.
     fn only_opened_links(&self) -> bool {
         let unsent = self.slots.values().filter_map(|slot| match &slot.wait {
             Wait::Question(asked) if !asked.sent => Some(asked.opened),
@@ -571,7 +561,6 @@ impl Flow {
         left
     }
 
-    /// Returns a name that is unique in its kind: the base, or the base with the next free ordinal.
     fn name(&mut self, kind: Kind, base: &str) -> String {
         let names = &mut self.names[kind as usize];
         let mut name = base.to_string();

@@ -46,7 +46,6 @@ impl Flow {
         slot.is_some_and(|slot| matches!(slot.wait, Wait::Held(..)))
     }
 
-    /// Whether any answer is held.
     #[must_use]
     pub fn holds(&self) -> bool {
         let mut slots = self.slots.values();
@@ -95,7 +94,6 @@ impl Wait {
 }
 
 impl Slot {
-    /// Moves a recorded answer into the slot of its question.
     pub(super) fn hold(&mut self, record: Record) {
         let Settlement::Answered(answered) = record.entry.outcome else {
             return;

@@ -18,7 +18,6 @@ const RECORD_BYTES: usize = 128;
 const SLOT_BYTES: usize = 1024;
 
 impl Flow {
-    /// The approximate memory of the record and the open slots, in bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let recorded = self.journal.iter().map(|record| {
@@ -128,7 +127,6 @@ impl Flow {
         woken
     }
 
-    /// Records that the timer with the earliest deadline has run out, if it has.
     pub(super) fn fire_timer(&mut self, now: Millis) -> bool {
         let fired = |slot: &Slot| self.undelivered().any(|record| record.settles(slot));
         let due = self.slots.values().filter_map(|slot| match slot.wait {

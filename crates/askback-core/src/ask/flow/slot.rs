@@ -52,7 +52,6 @@ pub(super) struct QuestionSlot {
     pub(super) sent: bool,
     /// The recorded answer to this key was for a different question.
     pub(super) changed: bool,
-    /// An accepting answer is held.
     pub(super) holds: bool,
     /// The user opened this link in this round but did not finish there.
     pub(super) opened: bool,
@@ -154,7 +153,6 @@ impl QuestionSlot {
         *reply = Reply::Refused(reason.clone());
         Some(Err(AskError::Refused(reason)))
     }
-    /// Returns the checked answer, and its JSON for the record.
     fn read(
         &self,
         value: &RawJson,

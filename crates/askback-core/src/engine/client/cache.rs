@@ -19,10 +19,8 @@ pub(super) struct Key {
     parameter: Option<String>,
 }
 
-/// Results by key and audience.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// The principal of the private results.
     principal: Option<String>,
     most: usize,
     most_bytes: usize,
@@ -33,7 +31,6 @@ pub(super) struct Cache {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StaleResult<'a> {
     Pages(&'a str),
-    /// The read of a URI.
     Read(&'a str),
 }
 
@@ -109,7 +106,6 @@ impl Cache {
         }
     }
 
-    /// Returns the result while it is fresh.
     pub(super) fn get(&self, key: &Key, now: Duration) -> Option<&RawValue> {
         [
             Audience::Principal(self.principal.clone()),
@@ -154,7 +150,6 @@ impl Cache {
         self.principal = principal;
     }
 
-    /// Drops private results of all principals.
     pub(super) fn forget_private(&mut self) {
         self.retain(|(_, audience), _| *audience == Audience::Anyone);
     }

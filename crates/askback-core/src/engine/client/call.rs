@@ -33,7 +33,6 @@ pub(super) struct Call {
     /// The caller's `_meta`, which is sent with each round.
     pub(super) meta: Option<Box<Meta>>,
     pub(super) stage: Stage,
-    /// The id of the task to resume instead of sending the request.
     pub(super) taken: Option<String>,
     pub(super) patience: CallTimer,
     /// The number of further rounds that the server asked for.
@@ -60,9 +59,7 @@ pub(super) struct Call {
 
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// The next round can be sent.
     Ready,
-    /// A round is in flight.
     Sent(SentRound),
     /// The host is being asked; then the next round is sent.
     Asking(RoundQuestions),
@@ -96,7 +93,6 @@ pub(super) enum RoundQuestions {
     },
 }
 
-/// What to do after an answer.
 #[derive(Debug)]
 pub(super) enum AnswerStep {
     /// Other questions are still open.
@@ -129,12 +125,10 @@ impl Call {
         CallTarget::of(&self.request)
     }
 
-    /// Whether parameters and result are forwarded unchanged.
     pub(super) fn is_forwarded(&self) -> bool {
         matches!(&*self.request, ClientRequest::Other(_))
     }
 
-    /// Whether the server may ask questions: only in calls with a target.
     pub(super) fn may_ask(&self) -> bool {
         CallTarget::has(&self.request)
     }
@@ -155,7 +149,6 @@ impl Call {
         matches!(&*self.request, ClientRequest::CallTool(params) if params.task.is_some())
     }
 
-    /// Whether the server holds this task of the core protocol instead of a result.
     pub(super) fn is_task(&self, id: &str) -> bool {
         matches!(&self.stage, Stage::Task(held) if held.is_core && held.id == id)
     }
@@ -264,10 +257,8 @@ impl Call {
     }
 }
 
-/// Why an answer ends the call.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The host's answer is invalid.
     Host(String),
     /// The user will not open a link that the call needs.
     NotOpened,
@@ -314,7 +305,6 @@ pub enum CallTarget {
     Resource(String),
 }
 
-/// The kind and name of a target.
 type Parts<'a> = (fn(String) -> CallTarget, &'a str);
 
 impl CallTarget {
@@ -358,7 +348,6 @@ pub(super) struct Calls {
     /// Boxed because calls are large and the map moves its entries.
     held: BTreeMap<CallId, Box<CallEntry>>,
     deadlines: BTreeSet<(Duration, CallId)>,
-    /// The calls whose deadlines may have changed.
     touched: Vec<CallId>,
 }
 
@@ -398,7 +387,6 @@ impl Calls {
         Some(held.call)
     }
 
-    /// Removes the deadline of a removed call from the index.
     fn forget_deadline(&mut self, id: CallId, held: Option<&CallEntry>) {
         if let Some(deadline) = held.and_then(|held| held.deadline) {
             self.deadlines.remove(&(deadline, id));

@@ -34,7 +34,7 @@ pub enum ClientError {
     /// The server's response cannot be read.
     #[error("the server broke the protocol: its answer cannot be read: {why}")]
     Unreadable {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
         /// The response as it arrived. Bytes that are not text are replaced. The middle of a long
         /// response is left out.
@@ -68,7 +68,7 @@ pub enum ClientError {
     #[error("the server answered with HTTP status {status}: {why}")]
     Http {
         status: u16,
-        /// What the status means here.
+        /// The meaning of the status here.
         why: String,
     },
     /// The server requires authorization (2026-07-28, basic/authorization).
@@ -117,7 +117,7 @@ pub enum ClientError {
     Arguments {
         /// The target of the call.
         name: String,
-        /// What is wrong with them.
+        /// The fault.
         why: String,
     },
     /// The result of a tool cannot be read as the expected type.
@@ -131,7 +131,7 @@ pub enum ClientError {
     Extension {
         /// The extension.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// None of several servers has this name.

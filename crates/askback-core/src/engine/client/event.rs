@@ -62,7 +62,7 @@ pub enum Event {
     ResourcesChanged,
     /// The resource at this URI changed.
     ResourceUpdated(String),
-    /// What the user did at a link is complete (2025-11-25).
+    /// The user has finished at a link (2025-11-25).
     UrlCompleted {
         /// The `elicitationId` of the link's question.
         elicitation_id: String,

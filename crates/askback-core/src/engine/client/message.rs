@@ -26,20 +26,16 @@ pub struct ClientMessage {
     pub kind: MessageKind,
 }
 
-/// The kind of a [`ClientMessage`], for the transport.
 #[derive(Debug)]
 pub enum MessageKind {
-    /// A request. It expects a response.
     Request(Box<SentRequest>),
     /// `notifications/initialized`: from here on the session is open, in this revision.
     Initialized(Revision),
-    /// `notifications/cancelled` for this request.
     Cancelled(RequestId),
     /// Any other message. It has no response.
     Other,
 }
 
-/// A request as it was sent, lowered to its revision.
 #[derive(Debug, Clone)]
 pub struct SentRequest {
     pub id: RequestId,
@@ -55,7 +51,6 @@ pub struct SentRequest {
 pub struct ServerMessage {
     /// The message, or why it is malformed.
     pub content: Result<Payload, MalformedMessage>,
-    /// The length in bytes.
     pub bytes: usize,
     /// The beginning of a malformed message, escaped for a log. `None` if a part could be read,
     /// such as its id.
@@ -65,7 +60,6 @@ pub struct ServerMessage {
 }
 
 impl ClientMessage {
-    /// Serializes a request of a session.
     pub(super) fn request(revision: Revision, id: i64, request: ClientRequest) -> Self {
         Self::lowered(id, Arc::new(wire::lower(request, revision)), None)
     }
@@ -83,7 +77,6 @@ impl ClientMessage {
         }
     }
 
-    /// Serializes a notification, which must exist in the revision.
     pub(super) fn notification(revision: Revision, notification: ClientNotification) -> Self {
         let notification = wire::lower(notification, revision);
         let bytes = notification.to_vec();
@@ -99,7 +92,6 @@ impl ClientMessage {
         Self { bytes, kind }
     }
 
-    /// Wraps serialized responses.
     pub(super) fn response(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -109,7 +101,6 @@ impl ClientMessage {
 }
 
 impl SentRequest {
-    /// Returns the request as JSON, without a newline.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         match &self.meta {
@@ -124,7 +115,6 @@ impl SentRequest {
         self.meta.as_ref().map(SentMeta::revision)
     }
 
-    /// Returns the same request with another id.
     #[must_use]
     pub fn renamed(&self, id: RequestId) -> Self {
         Self { id, ..self.clone() }
@@ -183,7 +173,6 @@ fn beginning(bytes: &[u8]) -> String {
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]))
 }
 
-/// The client's description in the `_meta` of its requests.
 #[derive(Debug)]
 pub(super) struct Introduction {
     revision: Revision,
@@ -191,12 +180,10 @@ pub(super) struct Introduction {
     members: String,
 }
 
-/// The serialized `_meta` of a stateless request.
 #[derive(Debug, Clone)]
 pub struct SentMeta {
     introduction: Arc<Introduction>,
     progress_token: Option<RequestId>,
-    /// The caller's own members.
     own: String,
 }
 
@@ -239,7 +226,6 @@ impl Introduction {
         Self::of(meta, revision)
     }
 
-    /// Serializes the description of another client whose request is forwarded.
     pub(super) fn forwarded(client: &Meta, revision: Revision) -> Self {
         let meta = Meta {
             protocol_version: Some(revision.as_str().to_owned()),
@@ -326,7 +312,6 @@ fn members(meta: Meta, revision: Revision) -> String {
     text[1..text.len() - 1].to_owned()
 }
 
-/// Serializes an answer as a response.
 pub(super) fn write_response(
     revision: Revision,
     id: &RequestId,
@@ -339,7 +324,6 @@ pub(super) fn write_response(
     }
 }
 
-/// Serializes an answer for `inputResponses`.
 pub(super) fn response_json(response: InputResponse, revision: Revision) -> RawJson {
     let json = match wire::lower(response, revision) {
         InputResponse::Elicit(result) => RawJson::new(&result),

@@ -58,9 +58,8 @@ use crate::{
 /// The client that an engine represents.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The client's name and version.
     pub info: Implementation,
-    /// What the host supports.
+    /// The capabilities of the host.
     pub capabilities: ClientCapabilities,
     /// Whether the host accepts forms unchanged, with fields that cannot be drawn and defaults that
     /// break their own field.
@@ -74,7 +73,6 @@ pub struct Profile {
     /// Whether a round with answers is sent again automatically if the server goes away before it
     /// responds.
     pub resends_answers: bool,
-    /// The revisions that the client may use.
     pub revisions: Vec<Revision>,
     /// The principal of the requests, if the server distinguishes principals. Private results are
     /// reused only for the same principal.
@@ -91,7 +89,6 @@ pub enum Output {
     /// Close the transport: the connection could not be opened and all calls have ended. A later
     /// call tries again.
     Close(ClientError),
-    /// Send this message.
     Send(ClientMessage),
     /// The server is known; see [`Connection::greeting`].
     Opened,
@@ -103,7 +100,6 @@ pub enum Output {
     Granted(CallId, SubscriptionFilter),
     /// The call has ended. If it was a subscription, the server ended it.
     Done(CallId, Result<Box<RawValue>, ClientError>),
-    /// Any other event.
     Event(Event),
 }
 
@@ -149,11 +145,9 @@ pub struct Connection {
 enum State {
     /// There is no transport, and none is needed.
     Idle,
-    /// A transport is being opened.
     Connecting,
     /// The revision is being negotiated.
     Opening(Opening),
-    /// Requests are stateless.
     Modern,
     Legacy(Box<Session>),
 }
@@ -186,7 +180,6 @@ impl Connection {
         }
     }
 
-    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         let output = self.out.pop_front();
         if output.is_none() {
@@ -212,7 +205,6 @@ impl Connection {
         self.greeting.as_deref()
     }
 
-    /// The transport is open.
     pub fn handle_connected(&mut self, now: Duration) {
         if !matches!(self.state, State::Connecting) {
             return;
@@ -384,7 +376,6 @@ impl Connection {
         self.send(id, now);
     }
 
-    /// Fails the call if too many are in progress.
     fn refuses_more(&mut self, id: CallId) -> bool {
         let most = self.profile.limits.wire.requests_in_flight;
         let refuses = self.calls.len() >= most;
@@ -457,7 +448,6 @@ impl Connection {
         self.reopen_subscriptions(now);
     }
 
-    /// Returns the number set last.
     #[must_use]
     pub fn authorization_context(&self) -> u64 {
         self.authorization_context

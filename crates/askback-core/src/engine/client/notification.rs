@@ -231,7 +231,6 @@ impl Connection {
         }
     }
 
-    /// Returns the subscription whose request has this id.
     fn listener(&self, number: i64) -> Option<CallId> {
         let id = *self.sent.get(&number)?;
         let call = self.calls.get(id)?;

@@ -25,7 +25,6 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// The request of the current step.
     id: i64,
     deadline: Duration,
     step: Step,
@@ -73,7 +72,6 @@ pub(super) enum OpeningStep {
     Send(ClientMessage),
     /// The server is known. After a handshake, send this message first.
     Open(Box<Greeting>, Option<ClientMessage>),
-    /// The opening failed.
     Fail(ClientError),
 }
 
@@ -217,7 +215,6 @@ impl Opening {
         }
     }
 
-    /// The handshake failed.
     fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> OpeningStep {
         if let Step::Initialize(wish, before) = &mut self.step {
             match core::mem::replace(before, HandshakeCause::Told) {

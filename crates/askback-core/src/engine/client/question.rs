@@ -33,7 +33,6 @@ pub struct HostQuestion<Q = InputRequest> {
     /// Its call. In the handshake revisions it is known only if the question names a task or
     /// exactly one call is in flight.
     pub call: Option<CallId>,
-    /// The target of that call.
     pub target: Option<CallTarget>,
     /// The key of the question among the questions of its call: its key in `inputRequests`, or in
     /// the handshake revisions the key that an askback server sends with it.
@@ -121,7 +120,6 @@ pub(super) fn admit(
     }
 }
 
-/// The size of a question, in bytes.
 pub(super) fn size(request: &InputRequest) -> usize {
     let json = match request {
         InputRequest::Elicit(params) => RawJson::new(params),
@@ -226,7 +224,6 @@ pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,
     pub(super) key: Option<String>,
     pub(super) request: InputRequest,
-    /// The size in bytes.
     pub(super) bytes: usize,
     pub(super) answer: Option<InputResponse>,
 }
@@ -243,7 +240,6 @@ impl PendingQuestion {
         }
     }
 
-    /// Returns the question for the host.
     pub(super) fn question(
         &self,
         greeting: &Greeting,

@@ -21,7 +21,6 @@ use crate::{
 };
 
 impl Connection {
-    /// Handles the response to a call's round.
     pub(super) fn handle_result(
         &mut self,
         id: CallId,
@@ -394,7 +393,6 @@ impl Connection {
         self.finish(id, Err(error));
     }
 
-    /// Refuses a question because the server asks too often.
     pub(super) fn refuse_flood(&mut self) -> ErrorObject {
         let limits = &self.profile.limits;
         let why = format!(

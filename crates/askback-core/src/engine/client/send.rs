@@ -18,7 +18,6 @@ use crate::{
 };
 
 impl Connection {
-    /// Ends the calls whose next round cannot be sent.
     pub(super) fn fail_ready(&mut self, error: &ClientError) {
         for id in self.ready() {
             self.finish(id, Err(error.clone()));
@@ -200,7 +199,6 @@ impl Connection {
         }
     }
 
-    /// Removes all references to a call that ends.
     pub(super) fn leave(&mut self, call: &Call) {
         match &call.stage {
             Stage::Sent(sent) => {
@@ -311,7 +309,6 @@ pub enum RequestLoss {
     /// The server did not process the request, because it no longer knows the session.
     /// [`Connection::handle_disconnected`] must follow.
     Returned,
-    /// The request failed permanently.
     Failed(ClientError),
 }
 
@@ -356,7 +353,6 @@ impl Connection {
         }
     }
 
-    /// Handles a broken response to one round.
     fn lose_round(&mut self, id: CallId, error: ClientError, now: Duration) {
         let modern = self
             .greeting

@@ -44,7 +44,6 @@ pub(super) struct Session {
 struct SessionQuestion {
     id: RequestId,
     request: InputRequest,
-    /// The size in bytes.
     bytes: usize,
     batch: Option<u64>,
     /// Its call, if known.
@@ -171,7 +170,6 @@ impl Connection {
         })));
     }
 
-    /// Answers a request of the server, or asks the host.
     fn route(
         &mut self,
         request: &Request,
@@ -388,7 +386,6 @@ impl Connection {
             .collect()
     }
 
-    /// Cancels the questions of a call that is no longer wanted.
     pub(super) fn abandon_session_questions(&mut self, call: CallId, now: Duration) {
         for question in self.session_questions(call) {
             let Some((waiting, revision)) = self.take_question(question, now) else {
@@ -555,7 +552,6 @@ struct Batch {
     /// The number of responses still to come, plus one while the batch is being read.
     waiting: usize,
     responses: Vec<Vec<u8>>,
-    /// The length of the request batch, as an estimate for its responses.
     bytes: usize,
 }
 

@@ -305,7 +305,6 @@ impl Connection {
         }
     }
 
-    /// Ends a call and cancels its task on the server.
     fn give_up_task(&mut self, id: CallId, error: ClientError) {
         self.cancel_task(id);
         self.finish(id, Err(error));
@@ -344,7 +343,6 @@ impl Connection {
         self.out.push_back(Output::Send(message));
     }
 
-    /// Reports the status of a task if it changed.
     fn tell_task(&mut self, id: CallId, task: &DetailedTask) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -398,7 +396,6 @@ fn unreadable(error: &serde_json::Error) -> ClientError {
     ClientError::Protocol(format!("what it says of a task cannot be read: {error}"))
 }
 
-/// Returns the result of a completed task.
 fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
     let Some(result) = task.result else {
         let why = "a task is completed without its result";
@@ -432,13 +429,9 @@ pub(super) struct RemoteTask {
     /// Whether it is a task of the core protocol (2025-11-25), which asks on the session and has a
     /// separate request for its result.
     pub(super) is_core: bool,
-    /// Whether to request the result now.
     pub(super) result_is_due: bool,
-    /// When to poll next.
     pub(super) next: Duration,
-    /// When to give up.
     pub(super) until: Duration,
-    /// The polling interval.
     pub(super) interval: Duration,
     pub(super) flight: Option<TaskRequest>,
     /// Whether a request is waiting for a transport.
@@ -447,7 +440,6 @@ pub(super) struct RemoteTask {
     /// The keys of all questions so far; each is asked once.
     pub(super) keys: BTreeSet<String>,
     pub(super) answers: InputResponses,
-    /// The status reported last.
     pub(super) told: Option<(TaskStatus, Option<String>)>,
 }
 
@@ -460,7 +452,7 @@ pub(super) struct TaskRequest {
 #[derive(Debug)]
 pub(super) enum TaskRequestKind {
     Get,
-    /// Requests the result of a task of the core protocol; the response comes when there is one.
+    /// Requests the result of a task of the core protocol; the response arrives with the result.
     Result,
     /// Sends these answers. They are stored in case they are lost.
     Update(InputResponses),
@@ -481,7 +473,7 @@ impl RemoteTask {
         held
     }
 
-    /// Makes a task of which only the id is known. It is polled at once.
+    /// Makes a task from its id alone. It is polled at once.
     pub(super) fn unseen(
         id: String,
         longest: Duration,
@@ -521,7 +513,6 @@ impl RemoteTask {
         self.asked.iter().map(|asked| asked.bytes).sum()
     }
 
-    /// The id of the request in flight.
     pub(super) fn number(&self) -> Option<i64> {
         self.flight.as_ref().map(|flight| flight.number)
     }

@@ -61,13 +61,11 @@ impl CallTimer {
         }
     }
 
-    /// When the time is over, if the timer is running.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let since = self.running_since?;
         Some(since.saturating_add(self.left.min(self.in_all)))
     }
 
-    /// Starts or resumes the timer.
     pub(super) fn run(&mut self, now: Duration) {
         self.running_since.get_or_insert(now);
     }

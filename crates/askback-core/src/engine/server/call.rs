@@ -9,7 +9,6 @@ use crate::{
     revision::Facts,
 };
 
-/// A request for the handlers of the server.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub id: RequestId,
@@ -21,13 +20,11 @@ pub struct Call {
 }
 
 impl Call {
-    /// The approximate memory of its `_meta`, in bytes.
     #[must_use]
     pub fn meta_bytes(&self) -> usize {
         object_bytes(&self.meta)
     }
 
-    /// The features of the request's revision.
     #[must_use]
     pub fn facts(&self) -> &'static Facts {
         self.origin.revision.facts()

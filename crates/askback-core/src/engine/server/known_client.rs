@@ -55,7 +55,6 @@ impl KnownClient {
         })
     }
 
-    /// The approximate memory, in bytes.
     pub(super) fn kept_bytes(&self) -> usize {
         self.text.len() + size_of::<Origin>() + self.origin.kept_bytes()
     }

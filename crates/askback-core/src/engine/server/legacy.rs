@@ -42,16 +42,14 @@ pub(super) enum Session {
 pub(super) struct OpenSession {
     /// The client. A request with a progress token or a trace has an origin of its own.
     origin: Arc<Origin>,
-    /// The memory of the client's description, in bytes.
     origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
     watched_bytes: usize,
-    /// Whether the client has sent `notifications/initialized`.
     initialized: bool,
 }
 
-/// What the transport knows about the sender of requests.
+/// The sender of requests, as the transport knows it.
 pub(super) struct Sender<'a> {
     pub(super) principal: Option<&'a Arc<Principal>>,
     pub(super) place: ClientLocation,
@@ -79,7 +77,6 @@ impl Session {
         matches!(self, Self::Open(_))
     }
 
-    /// Whether the client may be sent requests.
     pub(super) fn is_initialized(&self) -> bool {
         matches!(self, Self::Open(open) if open.initialized)
     }
@@ -109,7 +106,6 @@ impl Session {
         }
     }
 
-    /// The approximate memory of what the client has sent, in bytes.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
             Self::New => 0,
@@ -249,7 +245,6 @@ impl Session {
 }
 
 impl OpenSession {
-    /// Makes a call of a session's request.
     fn call(
         &self,
         profile: &Profile,

@@ -55,9 +55,7 @@ const ASK_BYTES: usize = 1024;
 /// The server that an engine represents.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The server's name and version.
     pub info: Implementation,
-    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
     /// Instructions for a model.
     pub instructions: Option<String>,
@@ -72,10 +70,8 @@ pub struct Profile {
     pub forwards: bool,
 }
 
-/// The client and context of a request.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// The revision of the request and its response.
     pub revision: Revision,
     /// The client's name, title and version; unverified, for display only. Each is shortened to
     /// [`limits.server.client_info_bytes`](crate::limits::ServerLimits::client_info_bytes).
@@ -86,7 +82,6 @@ pub struct Origin {
     pub capabilities: ClientCapabilities,
     /// The minimum level of log messages, if the request sets one.
     pub log_level: Option<LoggingLevel>,
-    /// The token for progress notifications.
     pub progress_token: Option<ProgressToken>,
     /// The principal, if the server authenticated one.
     pub principal: Option<Arc<Principal>>,
@@ -105,7 +100,6 @@ pub struct Origin {
 pub enum ClientLocation {
     /// The client started this process or runs in it: both see the same files with the same rights.
     Here,
-    /// The client may run anywhere.
     #[default]
     Elsewhere,
 }
@@ -120,13 +114,10 @@ pub enum Output {
     Send(Vec<u8>),
     /// Write these responses to a batch. They waited for this request, which was cancelled.
     Batch(RequestId, Vec<u8>),
-    /// Handle this request and pass the response to [`Connection::respond`].
     Call(Box<Call>),
     /// The client cancelled this request, for this reason, escaped for a log.
     Cancel(RequestId, Option<String>),
-    /// Write this question of a request in progress.
     Ask(RequestId, Vec<u8>),
-    /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
     /// The client answered a question that this connection did not ask. Another process may have
     /// asked it.
@@ -171,24 +162,20 @@ pub struct Connection {
 /// The client of a session, as another process needs it to serve the session.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct SessionSeed {
-    /// The negotiated revision.
     #[serde(rename = "r")]
     pub revision: String,
-    /// The client's name and version.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Implementation>,
-    /// The client's capabilities.
     #[serde(rename = "c")]
     pub capabilities: ClientCapabilities,
 }
 
-/// What the client of a session has configured since it was opened.
+/// The configuration that the client of a session has set since it was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionChoices {
     /// The minimum level of log messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<LoggingLevel>,
-    /// The URIs of the watched resources.
     #[serde(default)]
     pub watched: Vec<String>,
 }
@@ -216,7 +203,6 @@ struct Batch {
 }
 
 impl Connection {
-    /// Makes a connection without any messages yet.
     #[must_use]
     pub fn new(profile: Arc<Profile>) -> Self {
         Self {
@@ -237,7 +223,6 @@ impl Connection {
         }
     }
 
-    /// Sets the principal of all requests on the connection.
     #[must_use]
     pub fn of(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
@@ -306,7 +291,6 @@ impl Connection {
         self.calls.remove(call);
     }
 
-    /// Returns the principal, if known.
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
@@ -318,7 +302,6 @@ impl Connection {
         self.session.origin()
     }
 
-    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
@@ -470,7 +453,6 @@ impl Connection {
         self.out.extend(message.map(Output::Send));
     }
 
-    /// Withdraws a question.
     pub fn withdraw(&mut self, ask: AskId) {
         if self.asks.remove(&ask).is_some() {
             if let Some(at) = self.held.iter().position(|held| held.ask == ask) {
@@ -503,12 +485,10 @@ impl Connection {
             || subscriptions.any(|subscription| subscription.wants(changed))
     }
 
-    /// Returns the URIs of the resources that the client of a session watches.
     pub fn watched(&self) -> impl Iterator<Item = &str> {
         self.session.watched()
     }
 
-    /// Notifies the client of a change that it subscribed to.
     pub fn changed(&mut self, changed: &Change) {
         self.session.changed(&self.profile, changed, &mut self.out);
         let subscriptions = self.subscriptions.iter();
@@ -779,7 +759,6 @@ impl Connection {
     }
 }
 
-/// Returns the output that sends a question.
 fn question_output(call: Option<RequestId>, message: Vec<u8>) -> Output {
     match call {
         Some(call) => Output::Ask(call, message),

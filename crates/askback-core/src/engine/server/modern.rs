@@ -168,7 +168,6 @@ pub(super) fn era_of(received: &ReceivedRequest, profile: &Profile, session: boo
     }
 }
 
-/// Makes the error for a request in an unsupported revision.
 #[must_use]
 pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     let supported = profile
@@ -183,7 +182,6 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     unsupported.into_error()
 }
 
-/// Writes the response to `server/discover`.
 #[must_use]
 pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
     let result = DiscoverResult {
@@ -261,24 +259,20 @@ impl OpenSubscription {
         Ok((subscription, message))
     }
 
-    /// Returns the id of the request that opened it.
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// The granted part of the wish.
     pub(super) fn filter(&self) -> &SubscriptionFilter {
         &self.filter
     }
 
-    /// Returns the principal, if known.
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
     }
 
-    /// The approximate memory, in bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let named = [&self.filter.resource_subscriptions, &self.filter.task_ids];
@@ -290,7 +284,6 @@ impl OpenSubscription {
                 .sum::<usize>()
     }
 
-    /// Whether the client subscribed to this change.
     #[must_use]
     pub fn wants(&self, changed: &Change) -> bool {
         let filter = &self.filter;
@@ -306,7 +299,6 @@ impl OpenSubscription {
         }
     }
 
-    /// Returns the changes that the client subscribed to.
     pub fn watched(&self) -> impl Iterator<Item = Change> {
         let filter = &self.filter;
         let lists = [
@@ -330,7 +322,6 @@ impl OpenSubscription {
         write_notification(self.revision, notification(changed, self.meta())?)
     }
 
-    /// Writes the notification of a task's status.
     #[must_use]
     pub fn task(&self, task: &DetailedTask) -> Option<Vec<u8>> {
         let mut task = task.clone();

@@ -109,7 +109,6 @@ pub(super) fn known_token(
     }
 }
 
-/// Checks the URI of a resource that a client wants to watch.
 pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObject> {
     if uri.len() > limits.server.watched_uri_bytes {
         return Err(too_long(
@@ -126,7 +125,6 @@ pub(super) fn too_long(what: &str, most: usize) -> ErrorObject {
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
 }
 
-/// The memory of an id that the client chose, in bytes.
 pub(super) fn id_bytes(id: &RequestId) -> usize {
     match id {
         RequestId::Number(_) => 0,
@@ -146,7 +144,6 @@ fn shorten(text: &mut String, most: usize) {
     }
 }
 
-/// The approximate memory of an object, in bytes.
 pub(super) fn object_bytes(object: &JsonObject) -> usize {
     if object.is_empty() {
         return 0;

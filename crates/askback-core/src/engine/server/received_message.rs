@@ -25,7 +25,6 @@ pub enum ReceivedMessage {
     /// else is wrong.
     Misfit(Request, ErrorObject),
     Notification(Notification),
-    /// The response to one of our requests.
     Response(Response),
     /// A batch. The caller checks whether the revision has batches.
     Batch(Vec<Result<Message, MalformedMessage>>),
@@ -36,7 +35,6 @@ pub struct ReceivedRequest {
     pub id: RequestId,
     /// The request, without its `_meta` if `known` is set.
     pub request: ClientRequest,
-    /// The client, if its `_meta` was known.
     known: Option<Arc<KnownClient>>,
 }
 
@@ -123,7 +121,6 @@ impl ReceivedRequest {
         }
     }
 
-    /// Returns the revision in its `_meta`.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match &self.known {

@@ -54,7 +54,6 @@ pub struct RoomError;
 
 #[derive(Debug)]
 struct Task<R> {
-    /// The owner, if known.
     owner: Option<Arc<Principal>>,
     created: Millis,
     updated: Millis,
@@ -89,13 +88,11 @@ impl<R: Room> Tasks<R> {
         }
     }
 
-    /// The number of tasks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether there are no tasks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
@@ -252,7 +249,6 @@ impl<R: Room> Tasks<R> {
         Some(open)
     }
 
-    /// Removes the expired tasks and returns their ids.
     pub fn sweep(&mut self, now: Millis) -> Vec<String> {
         let ttl_ms = self.ttl_ms;
         let is_over = |task: &Task<R>| now >= task.created.saturating_add(ttl_ms);

@@ -53,7 +53,6 @@ fn inside(
     Ok(found)
 }
 
-/// Reads a property, if it is annotated or contains annotated properties.
 fn property(
     name: &str,
     schema: &Value,
@@ -81,7 +80,6 @@ fn property(
     }))
 }
 
-/// Reads the header name of a property.
 fn header(
     annotation: &Value,
     schema: &Map<String, Value>,

@@ -46,7 +46,6 @@ impl<F: FnMut(usize, Value<'_>)> Walk<F> {
     }
 }
 
-/// Reads the value of a property, or all arguments.
 struct ValueSeed<'p, F> {
     header: Option<usize>,
     inside: &'p [Property],

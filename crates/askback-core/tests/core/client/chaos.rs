@@ -27,9 +27,9 @@ enum Step {
     Wait(u16),
     Call(usize),
     Cancel(usize),
-    /// Answers one of the open questions: correctly, with an error, or wrongly.
+    /// Answers an open question: correctly, with an error, or wrongly.
     Answer(usize, usize),
-    /// A response to one of the sent requests, with one of the results.
+    /// A response to a sent request, with some result.
     Respond(usize, usize),
     /// One of the other messages.
     Say(usize),
@@ -183,7 +183,7 @@ impl Driver {
                 }
             }
             Step::Respond(which, what) => {
-                // Usually one of the last requests, because they may still be waiting.
+                // Usually a recent request, because it may still be waiting.
                 let recent = if which % 4 == 0 { usize::MAX } else { 4 };
                 if let Some(id) = nth(self.sent.iter().rev().take(recent), which / 4) {
                     let outcome = OUTCOMES[what % OUTCOMES.len()];
