@@ -8,7 +8,7 @@ use super::{AskError, Millis};
 use crate::{jsonrpc::ErrorObject, protocol::RawJson};
 
 /// The first half of the SHA-256 of a question. Questions with the same meaning have the same
-/// digest, in whatever order their members are.
+/// digest, regardless of the order of their members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuestionDigest(pub [u8; 16]);
 

@@ -80,7 +80,7 @@ impl Parser {
     /// [`SseLimitError`]. The stream cannot be read any further.
     pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         loop {
-            // An empty piece must not clear the flag.
+            // An empty piece does not show whether a line feed follows.
             if let Some(next) = input.first()
                 && mem::take(&mut self.after_return)
                 && *next == b'\n'

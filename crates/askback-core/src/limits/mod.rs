@@ -231,8 +231,8 @@ limits! {
         /// The most tasks of a server, running and ended. A known principal has a share of them
         /// ([`limits.server.owner_share`](ServerLimits::owner_share)).
         kept: usize = 16 << 10;
-        /// How long a task may take and its result is stored, counted from its beginning: the
-        /// `ttlMs` of a server's tasks.
+        /// How long a task may run, and how long its result is stored. Both count from its start.
+        /// This is the `ttlMs` of a server's tasks.
         ttl: Duration = Duration::from_secs(60 * MINUTE);
         /// The polling interval that a server suggests, and that a client uses if the server
         /// suggests none.
@@ -397,8 +397,8 @@ limits! {
         body_read: Duration = Duration::from_secs(30);
         /// How long an HTTP client may stop reading before its connection is closed.
         write_stall: Duration = Duration::from_secs(30);
-        /// How long an HTTP response may become either one JSON object or a stream while its
-        /// handler works silently. Then it becomes a stream.
+        /// How long a silent handler may delay an HTTP response. Then the response becomes a stream
+        /// instead of one JSON object, if the client accepts streams.
         undecided: Duration = Duration::from_secs(1);
         /// How long an HTTP stream is silent before a keep-alive is sent.
         keep_alive: Duration = Duration::from_secs(15);

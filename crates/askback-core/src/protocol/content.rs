@@ -496,7 +496,6 @@ impl<'de> Deserialize<'de> for ResourceContents {
 /// The members of every type of block. `type` may come last, and large data should be parsed only
 /// once, so all members are read before the type is known. No member causes an error by itself,
 /// because it may not be needed.
-/// one matters only if it is needed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Block<'a> {

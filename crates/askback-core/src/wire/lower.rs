@@ -48,7 +48,6 @@ fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn LowerStep) {
 
 /// Implements [`Lower`] for structs: first the given expression, then the `_meta`, then the
 /// members. The variant `question` is for questions to a client and their answers.
-/// questions to a client and their answers.
 macro_rules! lower {
     ($($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
         $(lower! { @each ($($name)+) |$this, $step| $first; {} })*

@@ -80,7 +80,6 @@ pub enum Event {
     ServerStderr(String),
     /// The server ended instead of answering the first message, as some servers do that only know
     /// the handshake. It is started once more.
-    /// once more, for one.
     StartedOver(ServerEnd),
     /// The server went away while no call was in progress. It is started or connected again for the
     /// next call.

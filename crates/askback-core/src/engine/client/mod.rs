@@ -270,7 +270,7 @@ impl Connection {
                 self.out.extend(questions.map(Output::Withdraw));
             }
         }
-        // Changes during the disconnection went unnoticed.
+        // Changes were not reported while the transport was gone.
         self.cache.clear();
         self.sent.clear();
         let is_idle = self.calls.len() == 0;

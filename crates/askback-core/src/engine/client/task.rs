@@ -635,7 +635,7 @@ impl Connection {
     }
 }
 
-/// Whether both sides support tasks in the current revision.
+/// Checks that both sides support tasks in the current revision.
 ///
 /// # Errors
 ///

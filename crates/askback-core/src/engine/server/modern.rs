@@ -38,7 +38,7 @@ pub enum Change {
     Resources,
     /// The content of the resource with this URI.
     Resource(String),
-    /// The status of the task with this id (SEP-2663). Servers report it automatically.
+    /// The status of the task with this id (SEP-2663). Servers report it by themselves.
     Task(String),
 }
 

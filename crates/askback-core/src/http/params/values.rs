@@ -147,7 +147,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
     }
 }
 
-/// The largest whole number that JavaScript, and other JSON readers, can count exactly up to.
+/// Up to this number, JavaScript and other JSON readers represent every whole number exactly.
 const SAFE: i64 = (1 << 53) - 1;
 
 struct PropertySeed<'p>(&'p [Property]);

@@ -500,8 +500,8 @@ fn a_task_of_the_core_protocol_is_cancelled_with_its_call() {
     );
 }
 
-/// When a session over HTTP ends and is opened again, the request about the task is repeated, but
-/// no tool is called again.
+/// If an HTTP session ends and is opened again, the request about the task is repeated, but the
+/// tool is not called again.
 #[test]
 fn a_task_of_the_core_protocol_outlives_its_session() {
     let opened = legacy("2025-11-25", "").replace(r#""id":1"#, r#""id":4"#);
