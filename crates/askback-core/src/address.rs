@@ -2,7 +2,6 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The reach of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
     Global,

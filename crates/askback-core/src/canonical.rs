@@ -172,7 +172,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Sorts the members written since `start`; rejects duplicate keys.
     fn sort(&mut self, start: usize, mut members: Vec<Member<'a>>) -> Result<(), CanonicalError> {
         let in_order = |a: &Member<'_>, b: &Member<'_>| utf16_order(&a.key, &b.key).is_lt();
         if members.is_sorted_by(in_order) {
@@ -281,7 +280,6 @@ fn write_number(token: &str, out: &mut String) -> Result<(), CanonicalError> {
     Ok(())
 }
 
-/// A whole number that fits `i64` or `u64`.
 struct Integer {
     negative: bool,
     magnitude: u64,

@@ -161,7 +161,6 @@ fn without_place(told: &str) -> (&str, &str) {
     if is_place { (rest, place) } else { (told, "") }
 }
 
-/// The beginnings of `serde`'s errors.
 const PHRASES: [&str; 8] = [
     "missing field ",
     "duplicate field ",

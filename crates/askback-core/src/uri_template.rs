@@ -105,7 +105,6 @@ impl UriTemplate {
         self.expand(&values.collect())
     }
 
-    /// Returns the names of the variables, each once.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|variable| variable.name.as_str())
     }
@@ -172,7 +171,6 @@ impl UriTemplate {
     }
 }
 
-/// The operators that an expression may begin with.
 const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];
 
 /// ASCII characters that a literal of a template must not contain unencoded (RFC 6570, 2.1).

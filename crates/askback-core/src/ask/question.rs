@@ -53,11 +53,8 @@ impl From<String> for UnusableAnswer {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckedAnswer {
-    /// The answer to a form or a link.
     Elicit(ElicitResult),
-    /// The completion of a model.
     Sample(Box<CreateMessageResult>),
-    /// The folders in which the server may work.
     Roots(Vec<Root>),
 }
 

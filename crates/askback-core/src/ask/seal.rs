@@ -95,7 +95,6 @@ pub enum SealCause {
     /// Altered, or presented with another request or by another principal.
     NotAuthentic,
     Expired,
-    /// Opened, but this version of the server cannot read its content.
     Unreadable,
 }
 
@@ -123,7 +122,6 @@ impl SealError {
         SealCause::Expired.into()
     }
 
-    /// The error for a state that opened but cannot be read.
     pub fn unreadable() -> Self {
         SealCause::Unreadable.into()
     }

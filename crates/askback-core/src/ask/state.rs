@@ -37,7 +37,6 @@ pub struct FlowState {
     pub identity: Identity,
     #[serde(rename = "j")]
     pub token: TokenId,
-    /// The number of rounds of questions so far.
     #[serde(rename = "n")]
     pub round: u32,
     /// How many of them only repeated links that were already opened.
@@ -47,7 +46,6 @@ pub struct FlowState {
     pub issued: Millis,
     #[serde(rename = "l")]
     pub journal: Vec<Entry>,
-    /// The open questions, in the order in which they were asked.
     #[serde(rename = "q")]
     pub open: Vec<OpenEntry>,
     #[serde(rename = "t", default, skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +62,6 @@ pub struct OpenEntry {
     pub key: String,
     #[serde(rename = "d")]
     pub question: QuestionDigest,
-    /// The number of unusable answers.
     #[serde(rename = "a", default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,6 @@ pub struct Challenge {
     params: Vec<(String, String)>,
 }
 
-/// Why a header is not a list of challenges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadChallenge {
@@ -35,17 +34,13 @@ pub enum BadChallenge {
     /// The header is longer, or has more parts, than any real challenge needs.
     #[error("the challenge is too large")]
     TooLarge,
-    /// A value contains a character that is not allowed in a header.
     #[error("the value cannot stand in a challenge")]
     Value,
 }
 
 impl Challenge {
-    /// The scheme of bearer tokens (RFC 6750).
     pub const BEARER: &str = "Bearer";
-    /// The scheme of key-bound tokens (RFC 9449).
     pub const DPOP: &str = "DPoP";
-    /// The longest header accepted, in bytes.
     pub const BYTES: usize = 8 << 10;
     pub const MOST: usize = 16;
     pub const PARAMS: usize = 32;

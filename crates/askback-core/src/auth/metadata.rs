@@ -14,13 +14,11 @@ use serde::{Deserialize, Serialize};
 use super::{BadScopes, Scopes};
 use crate::json;
 
-/// A server's OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ProtectedResource {
     /// The URL that identifies the server: the audience of its tokens.
     pub resource: String,
-    /// The issuers of its tokens.
     #[serde(
         default,
         deserialize_with = "json::texts",
@@ -44,7 +42,6 @@ pub struct ProtectedResource {
     pub bearer_methods_supported: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
-    /// The URL of the documentation for developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_documentation: Option<String>,
     /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
@@ -70,7 +67,6 @@ pub struct ProtectedResource {
 pub struct AuthorizationServer {
     /// The issuer, a URL that is compared as text.
     pub issuer: String,
-    /// Where the user authorizes the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_endpoint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

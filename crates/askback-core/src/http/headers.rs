@@ -29,17 +29,14 @@ pub struct MirroredHeaders<'a> {
     pub name: Option<&'a [u8]>,
 }
 
-/// The parts of a request's body that its headers repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodySummary<'a> {
-    /// The revision in its `_meta`.
     pub version: &'a str,
     pub method: &'a str,
     /// The target, if the method has one; see [`NAME`].
     pub name: Option<&'a str>,
 }
 
-/// A header value with forbidden characters or invalid base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header holds invalid characters or invalid base64")]
 pub struct HeaderDecodeError;

@@ -1,8 +1,6 @@
 //! Media types: `Accept` and `Content-Type` (RFC 9110, 8.3 and 12.5.1).
 
-/// The media type of one message.
 pub const JSON: &str = "application/json";
-/// The media type of an event stream.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
 /// The `Accept` header of nearly every client.
@@ -119,7 +117,6 @@ fn is_weight_zero(parameter: &[u8]) -> bool {
     }
 }
 
-/// Splits a parameter into its name and its unquoted value.
 fn parameter_of(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = parameter.iter().position(|byte| *byte == b'=')?;
     let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);

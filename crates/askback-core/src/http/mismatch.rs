@@ -16,7 +16,6 @@ pub enum Mismatch {
     /// A header occurs more than once, so that two readers may see different values.
     #[error("Header mismatch: the {0} header is there more than once")]
     Repeated(Cow<'static, str>),
-    /// A header has forbidden characters or invalid base64.
     #[error("Header mismatch: the {0} header holds invalid characters or invalid base64")]
     Invalid(Cow<'static, str>),
     #[error("Header mismatch: the {0} header does not match the body")]

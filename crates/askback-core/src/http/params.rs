@@ -43,7 +43,6 @@ pub enum BadReason {
     /// The property is not reached through `properties` alone.
     #[error("does not stand at a property reached through `properties` alone")]
     Place,
-    /// The schema is nested too deeply to be searched.
     #[error("cannot be found: the schema is nested too deeply")]
     Depth,
 }

@@ -22,11 +22,9 @@ pub struct SseEvent {
     pub data: Vec<u8>,
 }
 
-/// A part of a stream exceeds the limit. The server is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseLimitError {
-    /// The data of an event, or a line of it, is too long.
     #[error("an event of the stream is longer than the {0} bytes accepted here")]
     Event(usize),
     #[error("the id of an event is longer than the {0} bytes accepted here")]

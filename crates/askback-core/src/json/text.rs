@@ -88,7 +88,6 @@ enum Half {
     Low,
 }
 
-/// Returns the surrogate that is escaped at this position.
 fn surrogate(bytes: &[u8], at: usize) -> Option<Half> {
     let &[b'\\', b'u', b'd' | b'D', second, third, fourth] = bytes.get(at..at + ESCAPE)? else {
         return None;

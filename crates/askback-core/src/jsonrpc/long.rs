@@ -26,7 +26,6 @@ pub(super) fn malformed(bytes: &[u8], most: usize) -> MalformedMessage {
     named(bytes, end, ErrorObject::new(INVALID_REQUEST, reason))
 }
 
-/// Makes the error for an unreadable message from `end` bytes at either end.
 pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> MalformedMessage {
     let beginning = MessageHead::of(&bytes[..end]);
     let id = beginning

@@ -70,7 +70,6 @@ pub struct Request {
     pub params: Option<Box<RawValue>>,
 }
 
-/// A message without a response.
 #[derive(Debug, Clone)]
 pub struct Notification {
     pub method: String,
@@ -78,7 +77,6 @@ pub struct Notification {
     pub params: Option<Box<RawValue>>,
 }
 
-/// The answer to a [`Request`].
 #[derive(Debug, Clone)]
 pub struct Response {
     /// The id of the request. Absent only if the request could not be read.
@@ -102,13 +100,11 @@ pub enum Payload {
     Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
-/// Why a message could not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct MalformedMessage {
     /// The id of the message, if it could be read.
     pub id: Option<RequestId>,
-    /// The error to respond with.
     pub error: ErrorObject,
     /// Whether it looked like a response. Then the id is one of ours: that request has failed, and
     /// no error is sent back.
@@ -135,7 +131,6 @@ impl RequestId {
         }
     }
 
-    /// Appends the id as JSON to a message.
     fn append_to(&self, message: &mut Vec<u8>) {
         match self {
             Self::Number(number) => {
@@ -181,7 +176,6 @@ impl<'de> Deserialize<'de> for RequestId {
 }
 
 impl Message {
-    /// Serializes the message as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         match self {
             Self::Request(request) => request.to_vec(),
@@ -192,21 +186,18 @@ impl Message {
 }
 
 impl Request {
-    /// Serializes the request as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         write_request(&self.id, &self.method, self.params.as_deref())
     }
 }
 
 impl Notification {
-    /// Serializes the notification as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         write_notification(&self.method, self.params.as_deref())
     }
 }
 
 impl Response {
-    /// Serializes the response as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         match (&self.id, &self.outcome) {
             (Some(id), Ok(result)) => write_result(id, result),
@@ -221,7 +212,6 @@ impl Response {
 
 pub(crate) const VERSION: &str = "2.0";
 
-/// Formats values at the end of a message.
 struct ByteWriter<'a>(&'a mut Vec<u8>);
 
 impl Write for ByteWriter<'_> {

@@ -75,7 +75,6 @@ pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'
     is_usual.then_some(text)
 }
 
-/// A method with its parameters.
 pub trait ReadParams: Sized {
     /// Reads the parameters of a method.
     ///
@@ -171,7 +170,6 @@ fn parse_batch(text: &str, limits: &WireLimits) -> Result<Payload, MalformedMess
     Ok(Payload::Batch(messages.collect()))
 }
 
-/// The members of a message as raw JSON.
 #[derive(Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -305,7 +303,6 @@ pub(crate) fn is_short(id: &RequestId, limits: &WireLimits) -> bool {
     !matches!(id, RequestId::String(id) if id.len() > limits.request_id_bytes)
 }
 
-/// Reads a request id: a string or an integer.
 fn request_id(raw: &RawValue) -> Option<RequestId> {
     if raw.get().starts_with('"') {
         return string(raw).map(|id| RequestId::String(id.into_owned()));

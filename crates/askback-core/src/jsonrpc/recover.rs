@@ -50,7 +50,6 @@ pub(crate) fn recover(
 
 const VERSION_MEMBER: &[u8] = b"\"jsonrpc\"";
 
-/// Whether a line is only a header like `Content-Length: 42`.
 fn is_length_header(line: &[u8]) -> bool {
     let name = b"content-length:";
     let line = line.trim_ascii();

@@ -105,7 +105,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Skips to the end of a string, including escapes.
     fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
         loop {

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{ErrorObject, RequestId, VERSION, written_response::START};
 
-/// The JSON between the id of a response and its result.
 const RESULT: &[u8] = br#","result":"#;
 
 /// Room for the constants around a result and any numeric id.

@@ -4,13 +4,11 @@ use alloc::vec::Vec;
 
 use super::RequestId;
 
-/// The beginning of a response, up to its id.
 pub(super) const START: &str = r#"{"jsonrpc":"2.0","id":"#;
 
 /// A response that is serialized once and sent to each request with its own id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenResponse {
-    /// Everything behind the id.
     rest: Vec<u8>,
 }
 

@@ -31,7 +31,6 @@ pub(super) fn link(link: &mut ResourceLink) -> TextContent {
     }
 }
 
-/// A text in place of audio.
 pub(super) fn audio(audio: &mut AudioContent) -> TextContent {
     TextContent {
         text: format!("[sound left out: {}]", audio.mime_type),
@@ -49,7 +48,6 @@ pub(super) fn structured(result: &mut CallToolResult) {
     }
 }
 
-/// Whether a value may be used where structured content must be an object.
 pub(super) fn is_object(value: &RawJson) -> bool {
     value.as_str().starts_with('{')
 }

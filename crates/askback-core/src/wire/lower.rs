@@ -229,7 +229,6 @@ impl Lower for ClientCapabilities {
     }
 }
 
-/// Implements [`Lower`] for structs without a `_meta`.
 macro_rules! lower_members {
     ($($name:ident)*) => {
         $(

@@ -40,7 +40,6 @@ use crate::{
     revision::{Kind, Revision},
 };
 
-/// A request or notification of one side.
 pub trait Method: Sized {
     /// The sender, and whether it is a request or a notification.
     const KIND: Kind;

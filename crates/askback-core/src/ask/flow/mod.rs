@@ -43,14 +43,12 @@ pub struct Flow {
     started: Millis,
     limits: Arc<Limits>,
     round: u32,
-    /// The number of rounds that only repeated links that were already opened.
     link_rounds: u32,
     journal: Vec<Record>,
     /// The number of entries recorded before this execution began.
     recorded: usize,
     /// The index of the first entry that may be undelivered.
     undelivered: usize,
-    /// The open slots, in the order of their first poll.
     slots: BTreeMap<SlotId, Slot>,
     next_slot: u64,
     /// The names of each [`Kind`] in use, with the last ordinal of each.
@@ -226,7 +224,6 @@ impl Flow {
         self.live
     }
 
-    /// Returns the number of the next draw of random bytes in this course of the handler.
     pub fn next_draw(&mut self, course: u64) -> u64 {
         let draws = self.draws.entry(course).or_insert(0);
         *draws += 1;
@@ -437,7 +434,6 @@ impl Flow {
         unsent.peek().is_some() && unsent.all(|opened| opened)
     }
 
-    /// Returns the keys and digests of the open questions, in the order in which they were asked.
     pub fn open(&self) -> impl Iterator<Item = (&str, QuestionDigest)> {
         self.slots.values().filter_map(|slot| match &slot.wait {
             Wait::Question(asked) => Some((slot.key.as_str(), asked.question.digest)),

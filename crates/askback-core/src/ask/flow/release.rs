@@ -15,7 +15,6 @@ use crate::{
     protocol::{ElicitAction, ElicitResult},
 };
 
-/// How the wait of a held answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
     /// The answer counts: the work is done.
@@ -80,7 +79,6 @@ impl Flow {
 }
 
 impl Wait {
-    /// Whether this question holds the answer `settled`.
     pub(super) fn holds(&self, settled: &Self) -> bool {
         let accepts = matches!(
             settled,

@@ -145,7 +145,6 @@ impl Cache {
         self.entries.insert((key, audience), entry);
     }
 
-    /// Changes the principal. Public results stay.
     pub(super) fn set_principal(&mut self, principal: Option<String>) {
         self.principal = principal;
     }
@@ -168,7 +167,6 @@ impl Cache {
         self.drop_entry(&(key.clone(), Audience::Anyone));
     }
 
-    /// Drops stale entries, then the entries that expire first, until `bytes` more fit.
     fn make_room(&mut self, bytes: usize, now: Duration) {
         if self.fits(bytes) {
             return;

@@ -35,7 +35,6 @@ pub(super) struct Call {
     pub(super) stage: Stage,
     pub(super) taken: Option<String>,
     pub(super) patience: CallTimer,
-    /// The number of further rounds that the server asked for.
     pub(super) rounds: u32,
     /// How many of the last rounds were requested without a question.
     pub(super) pauses: u32,
@@ -53,7 +52,6 @@ pub(super) struct Call {
     /// Whether a subscription was reopened as soon as it began, because it may have been opened in
     /// another authorization context.
     pub(super) reopened: bool,
-    /// When an active subscription broke off.
     pub(super) away: Option<Duration>,
 }
 
@@ -65,7 +63,6 @@ pub(super) enum Stage {
     Asking(RoundQuestions),
     /// The server wants another round without a question, at this time.
     Pausing(Duration),
-    /// The server holds a task instead of a result.
     Task(Box<RemoteTask>),
 }
 
@@ -81,7 +78,6 @@ pub(super) struct SentRound {
 
 #[derive(Debug)]
 pub(super) enum RoundQuestions {
-    /// The questions of a result, asked all at once.
     Questions {
         state: Option<String>,
         asked: Vec<PendingQuestion>,
@@ -95,7 +91,6 @@ pub(super) enum RoundQuestions {
 
 #[derive(Debug)]
 pub(super) enum AnswerStep {
-    /// Other questions are still open.
     Wait,
     Ask(ElicitUrlParams),
     Send,
@@ -144,7 +139,6 @@ impl Call {
         }
     }
 
-    /// Whether the call requests a task of the core protocol (2025-11-25).
     pub(super) fn wants_core_task(&self) -> bool {
         matches!(&*self.request, ClientRequest::CallTool(params) if params.task.is_some())
     }
@@ -260,12 +254,10 @@ impl Call {
 #[derive(Debug)]
 pub(super) enum Refusal {
     Host(String),
-    /// The user will not open a link that the call needs.
     NotOpened,
 }
 
 impl RoundQuestions {
-    /// The memory of the round until it is answered, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Questions { state, asked } => {

@@ -32,7 +32,6 @@ pub enum MessageKind {
     /// `notifications/initialized`: from here on the session is open, in this revision.
     Initialized(Revision),
     Cancelled(RequestId),
-    /// Any other message. It has no response.
     Other,
 }
 
@@ -49,7 +48,6 @@ pub struct SentRequest {
 /// [`Connection::handle_message`](super::Connection::handle_message).
 #[derive(Debug)]
 pub struct ServerMessage {
-    /// The message, or why it is malformed.
     pub content: Result<Payload, MalformedMessage>,
     pub bytes: usize,
     /// The beginning of a malformed message, escaped for a log. `None` if a part could be read,
@@ -166,7 +164,6 @@ impl ServerMessage {
     }
 }
 
-/// Returns the beginning of a message, escaped for a log.
 fn beginning(bytes: &[u8]) -> String {
     /// Enough for the longest excerpt, whatever its characters.
     const MOST: usize = 1024;
@@ -247,7 +244,6 @@ impl Introduction {
 }
 
 impl SentMeta {
-    /// Makes the `_meta` of one request. The engine's members replace the caller's.
     pub(super) fn new(
         introduction: Arc<Introduction>,
         progress_token: Option<RequestId>,

@@ -55,11 +55,9 @@ use crate::{
     revision::{Era, Kind, Revision},
 };
 
-/// The client that an engine represents.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub info: Implementation,
-    /// The capabilities of the host.
     pub capabilities: ClientCapabilities,
     /// Whether the host accepts forms unchanged, with fields that cannot be drawn and defaults that
     /// break their own field.
@@ -90,11 +88,9 @@ pub enum Output {
     /// call tries again.
     Close(ClientError),
     Send(ClientMessage),
-    /// The server is known; see [`Connection::greeting`].
     Opened,
     /// Ask the host this question and pass its answer to [`Connection::answer`].
     Ask(QuestionId, Box<HostQuestion>),
-    /// The question is withdrawn: its answer is no longer needed.
     Withdraw(QuestionId),
     /// The subscription of this call has begun, for these changes.
     Granted(CallId, SubscriptionFilter),
@@ -134,7 +130,6 @@ pub struct Connection {
     introduction: LastIntroduction,
     /// The resources watched on a session, to watch them on the next one.
     watched: BTreeSet<String>,
-    /// The number of reports about the server's faults.
     reports: u32,
     last_id: i64,
     last_question: u64,
@@ -143,10 +138,8 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum State {
-    /// There is no transport, and none is needed.
     Idle,
     Connecting,
-    /// The revision is being negotiated.
     Opening(Opening),
     Modern,
     Legacy(Box<Session>),
@@ -299,7 +292,6 @@ impl Connection {
         self.handle_received(message, now);
     }
 
-    /// Handles a message that the transport has parsed itself.
     pub fn handle_received(&mut self, message: ServerMessage, now: Duration) {
         match message.content {
             Ok(Payload::Single(content)) => self.handle(content, None, now),

@@ -153,7 +153,6 @@ impl Connection {
         }
     }
 
-    /// Reopens the active subscriptions after a change of credentials.
     pub(super) fn reopen_subscriptions(&mut self, now: Duration) {
         let begun = |call: &Call| call.sent().is_some_and(|sent| sent.listening.is_some());
         let begun: Vec<CallId> = self

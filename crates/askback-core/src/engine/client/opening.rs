@@ -35,9 +35,7 @@ pub(super) struct Opening {
 
 #[derive(Debug)]
 enum Step {
-    /// `server/discover` was sent.
     Probe(Revision),
-    /// `initialize` was sent.
     Initialize(Revision, HandshakeCause),
 }
 
@@ -70,7 +68,6 @@ pub(super) struct Context<'a> {
 pub(super) enum OpeningStep {
     Wait,
     Send(ClientMessage),
-    /// The server is known. After a handshake, send this message first.
     Open(Box<Greeting>, Option<ClientMessage>),
     Fail(ClientError),
 }
@@ -246,7 +243,6 @@ impl Opening {
         }
     }
 
-    /// Continues with the best revision that the server offers.
     fn choose_again(&mut self, offered: &[String], cx: &mut Context<'_>) -> OpeningStep {
         if let Some(revision) = cx.choose(Era::Modern, offered, &self.refused) {
             OpeningStep::Send(self.probe(revision, cx))

@@ -28,7 +28,6 @@ pub struct QuestionId(pub(super) u64);
 /// supports it, and a form can be drawn or has JSON fields if the host accepts them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostQuestion<Q = InputRequest> {
-    /// The server's name and version, unverified.
     pub server: Option<Implementation>,
     /// Its call. In the handshake revisions it is known only if the question names a task or
     /// exactly one call is in flight.
@@ -44,7 +43,6 @@ pub struct HostQuestion<Q = InputRequest> {
 }
 
 impl<Q> HostQuestion<Q> {
-    /// Replaces the request of the question.
     pub fn with<R>(self, request: R) -> HostQuestion<R> {
         let Self {
             server,

@@ -381,7 +381,6 @@ impl Connection {
         }
     }
 
-    /// Ends a call because of one of its questions; the others are withdrawn.
     fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
         if let Some(call) = self.calls.get_mut(id)
             && let Stage::Asking(RoundQuestions::Questions { asked, .. }) = &mut call.stage

@@ -43,7 +43,6 @@ impl Connection {
         }
     }
 
-    /// Handles each call whose round was lost with the transport.
     pub(super) fn lose_rounds(&mut self, end: &ServerEnd, now: Duration) {
         let modern = self
             .greeting
@@ -102,7 +101,6 @@ impl Connection {
         self.out.push_back(Output::Connect);
     }
 
-    /// Sends the next round of a call, or waits for a transport.
     pub(super) fn send(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -422,7 +420,6 @@ impl Connection {
     }
 }
 
-/// Whether the server may be back later.
 fn is_away(error: &ClientError) -> bool {
     match error {
         ClientError::Unreachable(_) => true,
@@ -477,7 +474,6 @@ impl Call {
         }
     }
 
-    /// Records when an active subscription broke off.
     fn break_off(&mut self, now: Duration) {
         if self.sent().is_some_and(|sent| sent.listening.is_some()) {
             self.away.get_or_insert(now);

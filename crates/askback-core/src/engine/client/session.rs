@@ -28,7 +28,6 @@ use crate::{
     wire,
 };
 
-/// A session that `initialize` opened.
 #[derive(Debug)]
 pub(super) struct Session {
     revision: Revision,
@@ -39,7 +38,6 @@ pub(super) struct Session {
     links: VecDeque<String>,
 }
 
-/// A question of the server, which waits for a response.
 #[derive(Debug)]
 struct SessionQuestion {
     id: RequestId,
@@ -432,7 +430,6 @@ impl Connection {
         self.send_responses(response);
     }
 
-    /// Sends a response, or a complete batch of responses.
     fn send_responses(&mut self, written: Option<Vec<u8>>) {
         let message = written.map(ClientMessage::response);
         self.out.extend(message.map(Output::Send));
@@ -540,7 +537,6 @@ fn related_task(request: &InputRequest) -> Option<&RelatedTask> {
     request.meta()?.related_task.as_ref()
 }
 
-/// The batches with requests that are still being answered.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     open: BTreeMap<u64, Batch>,

@@ -374,7 +374,6 @@ impl Connection {
     }
 }
 
-/// Converts a task of the core protocol into a task of the extension.
 fn of_core(task: Task) -> DetailedTask {
     DetailedTask {
         task_id: task.task_id,
@@ -422,7 +421,6 @@ fn lost(error: ClientError) -> ClientError {
     }
 }
 
-/// A task that the server holds instead of a result.
 #[derive(Debug)]
 pub(super) struct RemoteTask {
     pub(super) id: String,
@@ -602,7 +600,6 @@ impl Connection {
         self.send(id, now);
     }
 
-    /// Begins to follow a task, once the revision is known.
     pub(super) fn take_up(&mut self, id: CallId, task_id: String, now: Duration) {
         let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;

@@ -32,7 +32,6 @@ pub(super) struct CallTimer {
 }
 
 impl CallTimer {
-    /// Makes a timer for a new call. It is not running yet.
     pub(super) fn new(limits: &Limits, timeouts: Timeouts) -> Self {
         let Timeouts { request, in_all } = timeouts;
         let step = request.unwrap_or(limits.wire.request);
@@ -107,7 +106,6 @@ impl RateLimiter {
         }
     }
 
-    /// Whether the event may happen now. If so, it counts.
     pub(super) fn admit(&mut self, now: Duration) -> bool {
         while let Some(first) = self.times.front()
             && now.saturating_sub(*first) >= self.window

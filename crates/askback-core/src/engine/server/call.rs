@@ -15,7 +15,6 @@ pub struct Call {
     pub request: ClientRequest,
     /// The members of the client's `_meta` that the protocol does not define.
     pub meta: JsonObject,
-    /// The client and context of the request.
     pub origin: Arc<Origin>,
 }
 

@@ -49,7 +49,6 @@ pub(super) struct OpenSession {
     initialized: bool,
 }
 
-/// The sender of requests, as the transport knows it.
 pub(super) struct Sender<'a> {
     pub(super) principal: Option<&'a Arc<Principal>>,
     pub(super) place: ClientLocation,
@@ -387,7 +386,6 @@ pub fn write_question(to: &Origin, id: &RequestId, key: &str, question: InputReq
     write_lowered(to, id, key, question).1
 }
 
-/// Converts the answer to a question that [`write_question`] wrote.
 #[must_use]
 pub fn read_answer(to: &Origin, question: InputRequest, answer: RawJson) -> RawJson {
     let (lowered, _) = write_lowered(to, &RequestId::Number(0), "", question);

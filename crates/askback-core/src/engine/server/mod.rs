@@ -52,12 +52,10 @@ const CALL_BYTES: usize = 512;
 /// The memory of an open question, in bytes.
 const ASK_BYTES: usize = 1024;
 
-/// The server that an engine represents.
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub info: Implementation,
     pub capabilities: ServerCapabilities,
-    /// Instructions for a model.
     pub instructions: Option<String>,
     /// The supported revisions, newest first.
     pub revisions: Vec<Revision>,
@@ -83,7 +81,6 @@ pub struct Origin {
     /// The minimum level of log messages, if the request sets one.
     pub log_level: Option<LoggingLevel>,
     pub progress_token: Option<ProgressToken>,
-    /// The principal, if the server authenticated one.
     pub principal: Option<Arc<Principal>>,
     pub place: ClientLocation,
     /// The trace context, if the request has one.
@@ -112,7 +109,6 @@ pub struct AskId(i64);
 #[derive(Debug)]
 pub enum Output {
     Send(Vec<u8>),
-    /// Write these responses to a batch. They waited for this request, which was cancelled.
     Batch(RequestId, Vec<u8>),
     Call(Box<Call>),
     /// The client cancelled this request, for this reason, escaped for a log.
@@ -122,9 +118,7 @@ pub enum Output {
     /// The client answered a question that this connection did not ask. Another process may have
     /// asked it.
     StrayAnswer(String, Result<RawJson, ErrorObject>),
-    /// The client cancelled a request that is not in progress on this connection.
     StrayCancel(RequestId),
-    /// The roots of this session's client changed.
     RootsChanged(Arc<Origin>),
     /// The subscription with this id began, with this filter, or ended. Only emitted by a server
     /// that [forwards](Profile::forwards).
@@ -145,7 +139,6 @@ pub struct Connection {
     session: Session,
     subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, RunningCall>,
-    /// The open questions, with the form that was sent if it was lowered.
     asks: BTreeMap<AskId, Option<LoweredForm>>,
     /// Questions that wait until the client is initialized.
     held: Vec<DelayedQuestion>,
@@ -186,7 +179,6 @@ struct RunningCall {
     batch: Option<u64>,
 }
 
-/// A question that waits until the client is initialized.
 #[derive(Debug)]
 struct DelayedQuestion {
     ask: AskId,
@@ -296,7 +288,6 @@ impl Connection {
         self.principal.as_ref()
     }
 
-    /// Returns the client of the session, once it is open.
     #[must_use]
     pub fn session_client(&self) -> Option<&Arc<Origin>> {
         self.session.origin()
@@ -331,7 +322,6 @@ impl Connection {
         self.unknown = self.unknown.wrapping_add(1);
     }
 
-    /// Handles a message that the transport has parsed itself.
     pub fn handle_received(&mut self, received: ReceivedMessage) {
         self.handle(received, None);
     }
@@ -477,7 +467,6 @@ impl Connection {
         self.out.extend(message.map(Output::Send));
     }
 
-    /// Whether the client subscribed to this change.
     #[must_use]
     pub fn wants(&self, changed: &Change) -> bool {
         let mut subscriptions = self.subscriptions.iter();

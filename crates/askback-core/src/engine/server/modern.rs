@@ -388,14 +388,12 @@ pub(super) fn notification(
     })
 }
 
-/// Writes a notification in a revision, or returns `None` if the revision lacks it.
 #[must_use]
 pub fn write_notification(revision: Revision, notification: ServerNotification) -> Option<Vec<u8>> {
     let has = revision.has(Kind::ServerNotification, notification.method());
     has.then(|| wire::lower(notification, revision).to_vec())
 }
 
-/// Whether a server with these capabilities reports such changes.
 #[must_use]
 pub fn tells(capabilities: &ServerCapabilities, changed: &Change) -> bool {
     let told = match changed {

@@ -24,7 +24,6 @@ const NODE_BYTES: usize = 11 * (size_of::<String>() + VALUE_BYTES) + 16;
 const NODE_MEMBERS: usize = 5;
 
 impl Origin {
-    /// The approximate memory of the client's data, in bytes.
     pub(super) fn kept_bytes(&self) -> usize {
         let client = self.client.as_ref().map_or(0, |client| {
             client.name.len() + client.version.len() + client.title.as_ref().map_or(0, String::len)
@@ -119,7 +118,6 @@ pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObjec
     Ok(())
 }
 
-/// The error for a text that is too long to be stored.
 pub(super) fn too_long(what: &str, most: usize) -> ErrorObject {
     let why = format!("{what} has more than the {most} bytes kept here");
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)

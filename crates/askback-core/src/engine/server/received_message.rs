@@ -111,7 +111,6 @@ impl ReceivedMessage {
 }
 
 impl ReceivedRequest {
-    /// Makes a request without a known client.
     #[must_use]
     pub fn new(id: RequestId, request: ClientRequest) -> Self {
         Self {
@@ -194,7 +193,6 @@ fn read_call(
     })
 }
 
-/// Parses the parameters of a call and finds the client that they describe.
 fn read_params(
     message: &mut Walk<'_>,
     known: &[Arc<KnownClient>],

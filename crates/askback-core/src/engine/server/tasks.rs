@@ -127,7 +127,6 @@ impl<R: Room> Tasks<R> {
         Ok(seed)
     }
 
-    /// Whether this owner has this task.
     #[must_use]
     pub fn is_of(&self, id: &str, owner: Option<&Arc<Principal>>) -> bool {
         self.tasks.get(id).is_some_and(|task| task.is_of(owner))
@@ -206,7 +205,6 @@ impl<R: Room> Tasks<R> {
         Some(taken)
     }
 
-    /// Ends a task, unless it has ended.
     pub fn end(&mut self, id: &str, outcome: Result<RawJson, ErrorObject>, now: Millis) {
         let Some(task) = self.open_task(id) else {
             return;
