@@ -24,7 +24,7 @@ pub enum AuthorizationError {
         url: String,
     },
     /// A document or response cannot be fetched. The reason is not told in full, because it could
-    /// reveal the network to the server.
+    /// tell the server about the client's network.
     #[error("{what} cannot be fetched: {why}")]
     Fetch {
         /// The document or response that was requested.

@@ -39,8 +39,8 @@ impl FormSchema {
         issues.into_result()
     }
 
-    /// Fills in the defaults of missing fields and removes nulls. A field that the user emptied is
-    /// null, so it gets no default.
+    /// Fills in the defaults of missing fields. A null, such as for a field that the user emptied,
+    /// counts as missing; without a default it is removed.
     pub fn with_defaults(&self, mut content: Content) -> Content {
         for field in &self.fields {
             if content.get(&field.name).is_none_or(Value::is_null) {

@@ -187,8 +187,8 @@ impl LoweredForm {
 }
 
 impl FlattenedChoice {
-    /// Replaces the yes-or-no fields by the selected options. Returns `None` if nothing was
-    /// answered.
+    /// Removes the yes-or-no fields and returns the selected options, or `None` if the choice was
+    /// not made.
     fn take_chosen(&self, content: &mut Content) -> Option<Value> {
         let mut given = false;
         let mut chosen = Vec::new();

@@ -22,7 +22,7 @@ pub struct JsonField {
     pub(super) orders: Orders,
 }
 
-/// Reads JSON that a person wrote. Numbers are never rounded.
+/// Reads JSON that a person wrote. Whole numbers are never rounded.
 ///
 /// ```
 /// use askback_core::forms::read_json;

@@ -263,7 +263,7 @@ impl Driver {
         }
     }
 
-    /// Lets everything end that waits for the host, the server or time.
+    /// Finishes everything that waits for the host, the server or time.
     fn settle(&mut self) {
         for id in self.questions.keys().copied().collect::<Vec<_>>() {
             let error = Err(ErrorObject::new(-1, "no"));
