@@ -66,7 +66,7 @@ pub trait FormField: Sized {
     /// Returns the kind of the field.
     fn kind() -> FieldKind;
 
-    /// Reads the value of the field.
+    /// Reads the value of the field, which is `None` if it is missing.
     ///
     /// # Errors
     ///

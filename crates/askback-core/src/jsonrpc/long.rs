@@ -73,7 +73,8 @@ impl MessageHead {
     }
 }
 
-/// Finds the id behind the long member. The text must end with the brace that closes the message.
+/// Finds the id behind the long member. It is the message's own id if only the closing brace of the
+/// message follows its members.
 fn last_id(bytes: &[u8]) -> Option<RequestId> {
     let last = bytes.utf8_chunks().last()?;
     let end = last.valid();

@@ -154,8 +154,8 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// The number of leading bytes that need no unescaping. A separate function, because inlined into
-/// its caller the loop is slower.
+/// The number of leading bytes that need no unescaping. A separate function, so that the loop does
+/// nothing else for each byte.
 #[inline(never)]
 fn plain_length(bytes: &[u8]) -> usize {
     let plain = bytes.iter().position(|byte| !PLAIN[usize::from(*byte)]);

@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 /// Up to this magnitude, an `f64` represents every whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a whole number as an integer (`3`, not `3.0`), as it was probably read.
+/// Writes a whole number as an integer (`3`, not `3.0`), so that a number that was read as an
+/// integer is written back as one.
 pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     Number(*number).serialize(serializer)
 }

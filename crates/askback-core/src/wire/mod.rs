@@ -3,7 +3,7 @@
 //! Internally, all messages have the types of the newest revision. [`read`] and [`read_outcome`]
 //! convert any revision's messages to them. Before a message is written, it is lowered: parts that
 //! the revision lacks are dropped or expressed otherwise (a resource link becomes text that names
-//! it). Parts that only newer revisions have are added when reading.
+//! it). Members that a newer revision requires are added.
 //!
 //! Each revision except the newest has a file with its differences from the next newer one. A
 //! message is lowered step by step, from each revision to the one before. The last step, in every
