@@ -1,22 +1,19 @@
-//! Where hosts and addresses are: on this machine, in a private network, or on the internet.
+//! Classifies hosts and addresses: loopback, private, or on the internet.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
-    /// On the internet.
     Global,
-    /// On this machine.
     Loopback,
-    /// In a private network.
     Private,
-    /// In none of these: within the link, for several, for examples, for no one yet.
+    /// Any other special address: link-local, multicast, documentation, reserved.
     Special,
 }
 
 impl AddressKind {
-    /// The kind of an address. One of IPv6 that stands for one of IPv4 is of the same kind as that.
+    /// Classifies an address. An IPv6 address that embeds an IPv4 address has the kind of the IPv4
+    /// address.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         match address {
@@ -25,7 +22,7 @@ impl AddressKind {
         }
     }
 
-    /// The registry of special addresses (IANA, IPv4 Special-Purpose Address Registry).
+    /// IANA, IPv4 Special-Purpose Address Registry.
     fn of_v4(address: Ipv4Addr) -> Self {
         match address.octets() {
             [127, ..] => Self::Loopback,
@@ -42,14 +39,14 @@ impl AddressKind {
         }
     }
 
-    /// The same for IPv6, where everything outside of one block is special.
+    /// All of IPv6 is special, except one block.
     fn of_v6(address: Ipv6Addr) -> Self {
         if let Some(mapped) = address.to_ipv4_mapped() {
             return Self::of_v4(mapped);
         }
         match address.segments() {
             [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
-            // What stands for an address of IPv4 is where that address is (RFC 6052).
+            // An embedded IPv4 address counts as that address (RFC 6052).
             [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
                 Self::of_v4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)))
             }
@@ -64,8 +61,8 @@ impl AddressKind {
     }
 }
 
-/// Whether a host, written as in a URL and without its port, is this machine: an address of the
-/// loopback interface, or one of the names that are kept for it (RFC 6761, 6.3).
+/// Whether a host is this machine: a loopback address, or a name reserved for it (RFC 6761, 6.3).
+/// The host is written as in a URL, without its port.
 #[must_use]
 pub fn is_loopback_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {

@@ -1,15 +1,15 @@
 //! The canonical form of a JSON value, and its digest.
 //!
-//! Two texts that mean the same value have one canonical form (RFC 8785): members sorted by the
-//! UTF-16 code units of their keys, no white space, the fewest escapes, numbers by value, so that
-//! `1`, `1.0` and `10e-1` are equal. A sealed state is bound to the digest of a call's arguments
-//! in this form, because a client may write its retry anew; a question is pinned by the digest of
-//! its own.
+//! Two texts with the same value have one canonical form (RFC 8785): members sorted by the UTF-16
+//! code units of their keys, no white space, the fewest escapes, and numbers by value, so that `1`,
+//! `1.0` and `10e-1` are equal. A sealed state is bound to the digest of the call's arguments in
+//! this form, because a client may serialize its retry differently. A question is identified by its
+//! digest.
 //!
-//! One deviation: RFC 8785 writes a number as ECMAScript prints the nearest double, which gives
-//! large integers the text of their neighbours (`9007199254740993` becomes `…992`). A Rust
-//! handler reads all 64 bits of an integer, so a whole number that fits `i64` or `u64` is written
-//! exactly, however it was spelled. Up to 2^53 the two agree.
+//! One deviation: RFC 8785 writes a number as ECMAScript prints the nearest double, which changes
+//! large integers (`9007199254740993` becomes `…992`). A Rust handler reads all 64 bits of an
+//! integer, so a whole number that fits `i64` or `u64` is written exactly, in whatever notation it
+//! came. Up to 2^53 the two agree.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -21,26 +21,21 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-/// The deepest nesting of arrays and objects that has a canonical form.
-///
-/// It is the depth at which `serde_json` stops too, so nothing that a handler could read is
-/// refused here.
+/// The deepest nesting of arrays and objects that has a canonical form. `serde_json` has the same
+/// limit, so nothing that a handler could read is rejected.
 pub const MAX_DEPTH: usize = 127;
 
-/// Why a JSON value has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CanonicalError {
-    /// An object names a member twice; readers differ in which one counts.
+    /// An object has two members of the same name; readers differ in which one they use.
     #[error("an object names a member twice")]
     DuplicateKey,
-    /// Arrays and objects are nested more than [`MAX_DEPTH`] deep.
     #[error("arrays and objects are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A number is beyond the range of a double.
     #[error("a number is out of range")]
     NumberOutOfRange,
-    /// The text is not JSON; half of a surrogate pair in a string is one way to get here.
+    /// The text is not JSON, or a string holds half of a surrogate pair.
     #[error("the text is not valid JSON")]
     Malformed,
     /// A Rust value has no JSON form (a map whose keys are not strings, for example).
@@ -48,41 +43,38 @@ pub enum CanonicalError {
     Unserializable(String),
 }
 
-/// The SHA-256 digest of the canonical form of `value`.
+/// Returns the SHA-256 digest of the canonical form of `value`.
 ///
 /// # Errors
 ///
-/// When the value has no canonical form; see [`CanonicalError`]. The sender of the text is to
-/// blame.
+/// Fails if the value has no canonical form. The sender of the text is to blame.
 pub fn digest(value: &RawValue) -> Result<[u8; 32], CanonicalError> {
     Ok(Sha256::digest(Writer::write(value.get())?).into())
 }
 
-/// The digest of the JSON form of a Rust value: [`digest`] of what `serde_json` writes for it.
+/// Serializes a Rust value to JSON and returns its [`digest`].
 ///
 /// # Errors
 ///
-/// When the value cannot be written as JSON, or what is written has no canonical form.
+/// Fails if the value cannot be written as JSON or its JSON has no canonical form.
 pub fn digest_of<T: Serialize + ?Sized>(value: &T) -> Result<[u8; 32], CanonicalError> {
     let text = serde_json::to_string(value)
         .map_err(|error| CanonicalError::Unserializable(error.to_string()))?;
     Ok(Sha256::digest(Writer::write(&text)?).into())
 }
 
-/// The canonical form of one JSON text.
+/// Returns the canonical form of one JSON text.
 ///
 /// # Errors
 ///
-/// When the text is not JSON or has no canonical form; see [`CanonicalError`].
+/// Fails if the text is not JSON or has no canonical form.
 pub fn canonicalize(text: &str) -> Result<String, CanonicalError> {
     let value: &RawValue = serde_json::from_str(text).map_err(|_| CanonicalError::Malformed)?;
     Writer::write(value.get())
 }
 
-/// Reads JSON from `text` and writes its canonical form to `out` in one pass.
-///
-/// `serde_json` has checked the grammar of the text, or has written it, so the writer has only to
-/// find its way in it.
+/// Reads JSON from `text` and writes its canonical form to `out` in one pass. The text must be
+/// valid: `serde_json` has parsed or written it.
 struct Writer<'a> {
     text: &'a str,
     at: usize,
@@ -90,7 +82,7 @@ struct Writer<'a> {
     out: String,
 }
 
-/// A member of the object being written: its key, and where in `out` the whole member stands.
+/// A member of the object being written: its key, and its range in `out`.
 struct Member<'a> {
     key: Cow<'a, str>,
     written: Range<usize>,
@@ -180,7 +172,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Puts the members written since `start` into canonical order; refuses two of one key.
     fn sort(&mut self, start: usize, mut members: Vec<Member<'a>>) -> Result<(), CanonicalError> {
         let in_order = |a: &Member<'_>, b: &Member<'_>| utf16_order(&a.key, &b.key).is_lt();
         if members.is_sorted_by(in_order) {
@@ -219,7 +210,8 @@ impl<'a> Writer<'a> {
         let inside = &self.text[from..self.at];
         self.at += 1;
         if !escaped {
-            // What has no escape needs none: control characters and quotes are not valid bare.
+            // A string without escapes needs no work: bare control characters and quotes are
+            // invalid JSON.
             self.out.push('"');
             self.out.push_str(inside);
             self.out.push('"');
@@ -227,13 +219,14 @@ impl<'a> Writer<'a> {
         }
         let quoted = &self.text[from - 1..self.at];
         let said: String = serde_json::from_str(quoted).map_err(|_| CanonicalError::Malformed)?;
-        // serde_json writes the escapes RFC 8785 asks for: the short ones, else lower-case \u00xx.
+        // serde_json writes the escapes that RFC 8785 requires: the short ones, else lower-case
+        // \u00xx.
         let minimal = serde_json::to_string(&said).map_err(|_| CanonicalError::Malformed)?;
         self.out.push_str(&minimal);
         Ok(Cow::Owned(said))
     }
 
-    /// The run of bytes from here on that `belongs` accepts, all of them ASCII.
+    /// Takes the longest run of bytes that `belongs` accepts, which must all be ASCII.
     fn token(&mut self, belongs: fn(u8) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(|byte| belongs(*byte)).count();
@@ -241,7 +234,6 @@ impl<'a> Writer<'a> {
         &rest[..length]
     }
 
-    /// The next byte that is not white space, which is passed over.
     fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.text.as_bytes().get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -280,7 +272,7 @@ fn write_number(token: &str, out: &mut String) -> Result<(), CanonicalError> {
     if !number.is_finite() {
         return Err(CanonicalError::NumberOutOfRange);
     }
-    // A fraction can be so near a whole number that the double is the whole number.
+    // A fraction can be so close to a whole number that the nearest double is the whole number.
     match Integer::of_double(number) {
         Some(integer) => integer.write(out),
         None => out.push_str(ryu_js::Buffer::new().format_finite(number)),
@@ -288,7 +280,6 @@ fn write_number(token: &str, out: &mut String) -> Result<(), CanonicalError> {
     Ok(())
 }
 
-/// A whole number that fits `i64` or `u64`.
 struct Integer {
     negative: bool,
     magnitude: u64,

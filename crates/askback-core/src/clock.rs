@@ -1,11 +1,11 @@
-//! The clock: the caller supplies it.
+//! The clock, supplied by the caller.
 
 use crate::ask::Millis;
 
-/// Tells the time that is written into sealed states, journals and kept tokens.
+/// The source of the time that is written into sealed states, journals and stored tokens.
 ///
-/// Nothing in this crate implements it or calls it. Servers and clients use the clock of the
-/// machine unless they are given another; tests give one they can turn.
+/// Servers and clients use the system clock unless they are given another. Tests supply one that
+/// they can set.
 pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since the Unix epoch.
     fn now(&self) -> Millis;

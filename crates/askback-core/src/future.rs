@@ -1,7 +1,7 @@
-//! The one type of a future whose type is not written out.
+//! The boxed future type.
 
 use alloc::boxed::Box;
 use core::{future::Future, pin::Pin};
 
-/// A future on the heap that can move between threads: what the methods of traits return.
+/// A boxed future that can move between threads, as trait methods return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

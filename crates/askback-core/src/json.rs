@@ -1,8 +1,7 @@
-//! JSON that others wrote: documents of issuers and servers, and files.
+//! JSON written by other programs: metadata documents and files.
 //!
-//! Serializers write an optional member that has no value as nothing, as `null` or as `""`. All three
-//! mean the same, and [`document`] is the one reader that says so. [`explain`] puts the errors of
-//! the parser into words for a person.
+//! Serializers write an optional member without a value as nothing, as `null` or as `""`.
+//! [`document`] reads all three as absent. [`explain`] rewords parser errors for a person.
 
 mod text;
 
@@ -19,22 +18,23 @@ use serde_json::{Value, error::Category};
 pub(crate) use self::text::has_halves;
 pub use self::text::message_text;
 
-/// Parses a JSON document. As in messages, it may begin with a byte order mark, and half of a surrogate pair is
-/// read as U+FFFD ([`message_text`]).
+/// Parses a JSON document. As in messages, a byte order mark is skipped, and half of a surrogate
+/// pair is read as U+FFFD ([`message_text`]).
 ///
 /// # Errors
 ///
-/// In the words of [`explain`].
+/// The error is worded by [`explain`].
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let text = message_text(json).map_err(|_| "it is not UTF-8".to_owned())?;
     serde_json::from_str(&text).map_err(|error| explain(&error))
 }
 
-/// Reads a document in which a member that is `null` or `""` counts as absent.
+/// Reads a document and treats a member that is `null` or `""` as absent.
 ///
 /// # Errors
 ///
-/// Names the member and what is expected. The value is not repeated: it may be a secret.
+/// The error names the member and what was expected. It does not repeat the value, which may be a
+/// secret.
 pub fn document<T: DeserializeOwned>(json: Value) -> Result<T, String> {
     if !json.is_object() {
         return Err("it is not a JSON object".to_owned());
@@ -62,12 +62,12 @@ pub fn without_empty(mut json: Value) -> Value {
     json
 }
 
-/// Deserializes a value. An error names the place and what is expected, and does not repeat the value,
-/// which may be a secret.
+/// Deserializes a value.
 ///
 /// # Errors
 ///
-/// In the words of [`explain`], behind the place.
+/// The error names the place and what was expected. It does not repeat the value, which may be a
+/// secret.
 pub fn read<'de, T, D>(json: D) -> Result<T, String>
 where
     T: Deserialize<'de>,
@@ -76,11 +76,11 @@ where
     read_member("", json)
 }
 
-/// Deserializes the value of a member. An error begins with the name of the member.
+/// Deserializes the value of a member.
 ///
 /// # Errors
 ///
-/// Those of [`read`].
+/// The error begins with the name of the member; the rest is as for [`read`].
 pub fn read_member<'de, T, D>(name: &str, json: D) -> Result<T, String>
 where
     T: Deserialize<'de>,
@@ -101,11 +101,12 @@ where
     })
 }
 
-/// Reads JSON of a peer as fast as `serde_json` does. The place is looked for only if that fails.
+/// Deserializes a peer's JSON at the speed of `serde_json`. The place of an error is only looked
+/// for after a failure.
 ///
 /// # Errors
 ///
-/// Those of [`read`].
+/// As [`read`].
 pub fn from_text<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| {
         let mut json = serde_json::Deserializer::from_str(text);
@@ -114,8 +115,8 @@ pub fn from_text<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> 
     })
 }
 
-/// Says in words for a person why JSON cannot be read. It repeats names of members and variants, but no
-/// value, which may be a secret, and the number of the line if there are several.
+/// Rewords a JSON error for a person. It repeats the names of members and variants, and the line
+/// number if there are several lines, but no value, which may be a secret.
 #[must_use]
 pub fn explain(error: &serde_json::Error) -> String {
     let broken = |what: &str| match error.line() {
@@ -128,7 +129,7 @@ pub fn explain(error: &serde_json::Error) -> String {
         Category::Io | Category::Data => {
             let told = error.to_string();
             let mut told = told.as_str();
-            // The error of a value within another has the place of both.
+            // The error of a nested value has the place of both.
             while let (rest, place) = without_place(told)
                 && !place.is_empty()
             {
@@ -139,15 +140,15 @@ pub fn explain(error: &serde_json::Error) -> String {
     }
 }
 
-/// Puts an error of a parser other than `serde_json`'s into the words of [`explain`]; the place stays, for
-/// a person who wrote the text.
+/// Rewords the error of another parser as [`explain`] does, and keeps the place, for the author of
+/// the text.
 #[must_use]
 pub fn reworded(told: &str) -> String {
     let (told, place) = without_place(told);
     reword(told) + place
 }
 
-/// Splits off ` at line 1 column 2`, which parsers put at the end of an error.
+/// Splits off ` at line 1 column 2`, with which parsers end an error.
 fn without_place(told: &str) -> (&str, &str) {
     let Some(at) = told.rfind(" at line ") else {
         return (told, "");
@@ -160,7 +161,6 @@ fn without_place(told: &str) -> (&str, &str) {
     if is_place { (rest, place) } else { (told, "") }
 }
 
-/// How the errors of `serde` begin, behind the place in the document.
 const PHRASES: [&str; 8] = [
     "missing field ",
     "duplicate field ",
@@ -172,7 +172,6 @@ const PHRASES: [&str; 8] = [
     "data did not match any variant",
 ];
 
-/// Puts the words of `serde` into ours. Any other error comes back as it is.
 fn reword(told: &str) -> String {
     let begins = |phrase: &&'static str| {
         let at = told.find(phrase)?;
@@ -206,7 +205,6 @@ fn reword(told: &str) -> String {
     format!("{place}{ours}")
 }
 
-/// What a deserializer expects, as a person says it.
 fn expected_words(expected: &str) -> &str {
     match expected {
         "a string" | "a borrowed string" | "str" | "string" | "path string" => "a text",
@@ -227,7 +225,7 @@ fn expected_words(expected: &str) -> &str {
     }
 }
 
-/// The type of the value that was found, without the value.
+/// Returns the type of the value that was found, without the value.
 fn found_words(found: &str) -> &str {
     match found.split([' ', '`']).next().unwrap_or_default() {
         "string" | "character" => "a text",
@@ -240,12 +238,12 @@ fn found_words(found: &str) -> &str {
     }
 }
 
-/// Reads a number of seconds, which some write as a text or with a fraction. Anything else counts
-/// as absent, because the rest of the document is still good.
+/// Reads a number of seconds, which some programs write as a string or with a fraction. Anything
+/// else counts as absent, because the rest of the document is still useful.
 ///
 /// # Errors
 ///
-/// Those of the deserializer.
+/// Fails only if the deserializer fails.
 pub fn seconds<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(json)?;
     let number = match &value {
@@ -255,17 +253,17 @@ pub fn seconds<'de, D: Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Err
     };
     Ok(number.and_then(|number| {
         let fraction = || number.as_f64().filter(|seconds| *seconds >= 0.0);
-        // Larger ones are the largest there is.
+        // Larger numbers saturate.
         number.as_u64().or_else(|| fraction().map(|it| it as u64))
     }))
 }
 
-/// Reads a list of texts, which some write as one text with blanks. Entries that are no texts are
-/// left out.
+/// Reads a list of strings, which some programs write as one string with spaces. Entries that are
+/// not strings are ignored.
 ///
 /// # Errors
 ///
-/// What is neither a list nor a text.
+/// Fails if the value is neither a list nor a string.
 pub fn texts<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<String>, D::Error> {
     match Value::deserialize(json)? {
         Value::Array(values) => {
@@ -281,11 +279,11 @@ pub fn texts<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<String>, D::Error
     }
 }
 
-/// Reads an optional list of texts as [`texts`] does.
+/// Reads an optional list of strings as [`texts`] does.
 ///
 /// # Errors
 ///
-/// Those of [`texts`].
+/// As [`texts`].
 pub fn optional_texts<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Vec<String>>, D::Error> {
     match Value::deserialize(json)? {
         Value::Null => Ok(None),
@@ -293,11 +291,11 @@ pub fn optional_texts<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Vec<S
     }
 }
 
-/// Reads a member that is true or false, which some write as a text.
+/// Reads a boolean, which some programs write as a string.
 ///
 /// # Errors
 ///
-/// Anything else.
+/// Fails for any other value.
 pub fn flag<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     match Value::deserialize(json)? {
         Value::Bool(flag) => Ok(flag),
@@ -308,11 +306,11 @@ pub fn flag<'de, D: Deserializer<'de>>(json: D) -> Result<bool, D::Error> {
     }
 }
 
-/// Reads a member that is `null` as its default.
+/// Reads `null` as the default value.
 ///
 /// # Errors
 ///
-/// Those of the type.
+/// Fails if the type cannot be deserialized.
 pub fn or_default<'de, T, D>(json: D) -> Result<T, D::Error>
 where
     T: Deserialize<'de> + Default,

@@ -1,12 +1,13 @@
 //! The Model Context Protocol as pure functions: messages, the five revisions, forms, asking,
 //! the rules of HTTP, and the engines of both sides.
 //!
-//! Nothing in this crate opens a socket, reads a clock, a file, the environment or a random
-//! source. Time and entropy come in as arguments; bytes and decisions go out as values. The crate
-//! is `no_std` (it needs `alloc`), which keeps it that way.
+//! Nothing in this crate opens a socket or reads a clock, a file, the environment or a random
+//! source. Time and entropy are arguments; bytes and decisions are return values. The crate is
+//! `no_std` (with `alloc`) to enforce this.
 //!
-//! [`protocol`], [`forms`], [`limits`] and [`revision`] are the interface of this crate. Its other modules are public for
-//! askback's own crates alone: they are not documented here, and may change in any version.
+//! [`protocol`], [`forms`], [`limits`] and [`revision`] are the public interface. The other modules
+//! are public only for askback's own crates: they are not documented here and may change in any
+//! version.
 #![no_std]
 
 extern crate alloc;
@@ -47,7 +48,8 @@ pub mod uri_template;
 #[doc(hidden)]
 pub mod wire;
 
-/// Implements `Debug` for types that hold secrets, or that say who somebody is: it prints these fields alone.
+/// Implements `Debug` for types that hold secrets or identify somebody: it prints only the named
+/// fields.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_only {

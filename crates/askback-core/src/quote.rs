@@ -1,9 +1,9 @@
-//! A peer's text, quoted inside a sentence of ours.
+//! Quotes a peer's text inside our own sentences.
 
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A name as a peer sent it, in a sentence: in backticks, and of a long one the beginning.
+/// Prints a name that a peer sent: in backticks, and shortened if it is long.
 ///
 /// ```
 /// use askback_core::quote::QuotedName;
@@ -15,7 +15,7 @@ use core::fmt;
 pub struct QuotedName<'a>(pub &'a str);
 
 impl QuotedName<'_> {
-    /// How much of a name is quoted, in bytes.
+    /// The most bytes of a name that are quoted.
     pub const MOST: usize = 256;
 }
 
@@ -25,8 +25,7 @@ impl fmt::Display for QuotedName<'_> {
     }
 }
 
-/// The beginning of a text as it may stand in a log: at most 200 characters, with everything escaped
-/// that is not printed as itself.
+/// Shortens a text to 200 characters for a log and escapes everything that is not printable.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     const MOST: usize = 200;
@@ -40,7 +39,7 @@ pub fn excerpt(text: &str) -> String {
     excerpt
 }
 
-/// As much of a text as fits in `most` bytes; where there was more, it ends with an ellipsis.
+/// Shortens a text to `most` bytes. A shortened text ends with an ellipsis.
 pub fn clipped(text: &str, most: usize) -> String {
     const ELLIPSIS: char = '…';
     if text.len() <= most {

@@ -1,9 +1,8 @@
-//! The five revisions of the protocol, the two eras they fall into, and one table of what exists
-//! in which.
+//! The five revisions of the protocol, their two eras, and one table of what each revision has.
 //!
-//! The era is chosen once, at the door: per session by `initialize`, per request by `_meta`. Below
-//! the door nobody compares revisions; whoever needs to know whether something exists asks the
-//! [`Facts`] or [`Revision::has`].
+//! The era is chosen once, at the entrance: per session by `initialize`, per request by `_meta`. No
+//! code behind the entrance compares revisions; code that needs to know whether something exists
+//! asks [`Facts`] or [`Revision::has`].
 
 use core::{fmt, str::FromStr};
 
@@ -13,20 +12,19 @@ use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 /// A revision of the Model Context Protocol, ordered by date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
-    /// 2024-11-05, the first.
+    /// 2024-11-05, the first revision.
     V2024_11_05,
     /// 2025-03-26: batches, audio, tool annotations, Streamable HTTP.
     V2025_03_26,
-    /// 2025-06-18: elicitation, structured content, resource links; batches gone.
+    /// 2025-06-18: elicitation, structured content, resource links; no more batches.
     V2025_06_18,
-    /// 2025-11-25: links to open, multiple choice, sampling with tools, tasks.
+    /// 2025-11-25: URL elicitation, multiple choice, sampling with tools, tasks.
     V2025_11_25,
-    /// 2026-07-28: no handshake; every request stands alone and a result may ask.
+    /// 2026-07-28: no handshake; requests are stateless, and a result may ask questions.
     V2026_07_28,
 }
 
-/// How two sides come to speak: the specification's own two names (2026-07-28,
-/// basic/versioning).
+/// The two ways to start talking, as the specification names them (2026-07-28, basic/versioning).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// A session opened by `initialize`, in which the server may send requests.
@@ -50,73 +48,73 @@ pub enum Kind {
     ServerNotification,
 }
 
-/// The features of a revision beside its methods.
+/// The features of a revision, apart from its methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Several messages may be sent as one JSON array.
     pub batches: bool,
     /// Content blocks may be audio.
     pub audio: bool,
-    /// Tools carry hints about what they do.
+    /// Tools have annotations: hints about their behavior.
     pub tool_annotations: bool,
     /// `notifications/progress` carries a message.
     pub progress_message: bool,
-    /// Servers declare `completions`.
+    /// Servers declare the `completions` capability.
     pub completions_capability: bool,
     /// Content blocks may be links to resources.
     pub resource_links: bool,
-    /// Tools have an output schema and results structured content.
+    /// Tools have an output schema, and results have structured content.
     pub structured_content: bool,
-    /// Structured content and output schemas may be of any JSON type, not only objects.
+    /// Structured content and output schemas may have any JSON type, not only object.
     pub structured_any: bool,
-    /// Named things have a `title` for people.
+    /// Tools, prompts and resources have a `title` for display.
     pub titles: bool,
-    /// Content blocks, listed things and resource contents carry `_meta`.
+    /// Content blocks, list items and resource contents have `_meta`.
     pub item_meta: bool,
-    /// Annotations carry `lastModified`.
+    /// Annotations have `lastModified`.
     pub last_modified: bool,
     /// `completion/complete` carries the arguments already given.
     pub completion_context: bool,
-    /// Servers may ask for a form to be filled in.
+    /// Servers may ask the user to fill in a form.
     pub elicitation_form: bool,
-    /// Servers may ask for a link to be opened. A client of a revision without it that declares
-    /// `elicitation.url` all the same is believed, if there is elicitation at all.
+    /// Servers may ask the user to open a link. If a client declares `elicitation.url` in an older
+    /// revision that has elicitation, it is believed.
     pub elicitation_url: bool,
-    /// A question to open a link has an `elicitationId`, and its end is told by
-    /// `notifications/elicitation/complete`.
+    /// A question to open a link has an `elicitationId`, and the server sends
+    /// `notifications/elicitation/complete` when it is done.
     pub completion_notice: bool,
-    /// A request may fail with "open these links first" (-32042).
+    /// A request may fail with -32042: open these links first.
     pub url_elicitation_error: bool,
     /// The features of forms.
     pub forms: FormFacts,
-    /// Named things, and the implementations themselves, have icons.
+    /// Tools, prompts, resources and implementations have icons.
     pub icons: bool,
-    /// Implementations have a description and a web site.
+    /// Implementations have a description and a website.
     pub implementation_details: bool,
-    /// Sampling may offer the model tools, and messages hold several blocks.
+    /// Sampling may offer tools to the model, and messages hold several blocks.
     pub sampling_tools: bool,
-    /// Long work may be a task of the core protocol.
+    /// The core protocol has tasks.
     pub tasks: bool,
-    /// Sides declare extensions among their capabilities.
+    /// Client and server declare extensions among their capabilities.
     pub extensions: bool,
-    /// Clients tell when their roots change.
+    /// Clients send a notification when their roots change.
     pub roots_list_changed: bool,
-    /// Either side may ask whether the other is there.
+    /// Either side may send `ping`.
     pub ping: bool,
-    /// Clients choose how much is logged for the session with `logging/setLevel`; where this is
-    /// false each request chooses in its `_meta`.
+    /// Clients set the log level of the session with `logging/setLevel`. If false, each request
+    /// sets it in `_meta`.
     pub set_level: bool,
-    /// Clients watch resources with `resources/subscribe`; where this is false they listen with
+    /// Clients watch resources with `resources/subscribe`. If false, they use
     /// `subscriptions/listen`.
     pub subscribe: bool,
-    /// Every result says whether it is complete.
+    /// Every result has a `resultType`.
     pub result_type: bool,
-    /// Requests carry revision, identity and capabilities in `_meta`, and results the identity of
-    /// the server.
+    /// Requests carry revision, client identity and capabilities in `_meta`, and results carry the
+    /// server's identity.
     pub request_meta: bool,
-    /// Lists and reads say for how long and by whom they may be kept.
+    /// List and read results say how long they may be cached, and for whom.
     pub cache_hints: bool,
-    /// The error code that says a resource does not exist.
+    /// The error code for a resource that does not exist.
     pub resource_not_found: i64,
     /// The rules of the HTTP transport.
     pub http: HttpFacts,
@@ -125,11 +123,11 @@ pub struct Facts {
 /// The features of forms in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormFacts {
-    /// The titles of a choice are written as `enumNames`.
+    /// Option titles are written as `enumNames`.
     pub enum_names: bool,
-    /// The titles of a choice are written as `oneOf`.
+    /// Option titles are written as `oneOf`.
     pub one_of_titles: bool,
-    /// A field may take several options.
+    /// A field may accept several options.
     pub multi_choice: bool,
     /// A text field may have a `pattern`.
     pub pattern: bool,
@@ -138,21 +136,21 @@ pub struct FormFacts {
 /// The rules of the HTTP transport in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpFacts {
-    /// One endpoint that answers with JSON or a stream; where this is false, the older pair of an
-    /// event stream and a message endpoint.
+    /// One endpoint that answers with JSON or a stream. If false, the older pair of an event stream
+    /// and a message endpoint.
     pub streamable: bool,
-    /// Sessions are named by `Mcp-Session-Id`, and a broken stream can be resumed.
+    /// `Mcp-Session-Id` names sessions, and a broken stream can be resumed.
     pub sessions: bool,
-    /// A stream begins with an event that has only an id, and a server may close a connection
-    /// before its stream has ended; the client comes back for the rest (SSE polling).
+    /// A stream begins with an event that has only an id. A server may close the connection before
+    /// the stream has ended, and the client reconnects for the rest (SSE polling).
     pub polling: bool,
-    /// Requests name their revision in `MCP-Protocol-Version`.
+    /// Requests carry their revision in `MCP-Protocol-Version`.
     pub version_header: bool,
     /// Requests repeat their method and name in `Mcp-Method` and `Mcp-Name`.
     pub method_headers: bool,
 }
 
-/// A text that names no revision known here.
+/// The text is not the name of a known revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a protocol revision known here; they are {}", Revision::NAMES)]
 pub struct UnknownRevision;
@@ -170,12 +168,12 @@ impl Revision {
     /// The newest revision.
     pub const LATEST: Self = V2026_07_28;
 
-    /// The newest revision that opens with a handshake.
+    /// The newest revision with a handshake.
     pub const LATEST_LEGACY: Self = V2025_11_25;
 
     const NAMES: &'static str = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28";
 
-    /// The date that names the revision on the wire.
+    /// Returns the date that names the revision in messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             V2024_11_05 => "2024-11-05",
@@ -186,7 +184,7 @@ impl Revision {
         }
     }
 
-    /// The era of the revision.
+    /// Returns the era of the revision.
     pub const fn era(self) -> Era {
         match self {
             V2024_11_05 | V2025_03_26 | V2025_06_18 | V2025_11_25 => Era::Legacy,
@@ -194,7 +192,7 @@ impl Revision {
         }
     }
 
-    /// Returns the features of the revision.
+    /// Returns the features of the revision, apart from its methods.
     pub const fn facts(self) -> &'static Facts {
         match self {
             V2024_11_05 => &FACTS_2024_11_05,
@@ -205,12 +203,12 @@ impl Revision {
         }
     }
 
-    /// Whether a method exists in the revision.
+    /// Whether the revision has a method.
     pub fn has(self, kind: Kind, method: &str) -> bool {
         self.methods(kind).any(|known| known == method)
     }
 
-    /// The methods of a kind that exist in the revision.
+    /// Returns the methods of a kind in the revision.
     pub fn methods(self, kind: Kind) -> impl Iterator<Item = &'static str> {
         METHODS
             .iter()
@@ -256,8 +254,8 @@ const FIRST: Revision = V2024_11_05;
 const LAST: Revision = V2026_07_28;
 const LAST_LEGACY: Revision = V2025_11_25;
 
-/// Every method, who says it, and the first and last revision it exists in; with those of the
-/// extensions spoken here, which belong to the revision that has extensions.
+/// Every method with its sender and the first and last revision that have it. Methods of the
+/// supported extensions are listed under the revision that has extensions.
 #[rustfmt::skip]
 static METHODS: [Row; 47] = [
     row(ClientRequest, "initialize", FIRST, LAST_LEGACY),

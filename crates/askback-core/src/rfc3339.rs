@@ -1,10 +1,10 @@
-//! Dates and times as RFC 3339 writes them: whether a text is one, and the text of a moment.
+//! Checks and writes dates and times in RFC 3339 format.
 
 use alloc::{format, string::String};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-/// The last moment of a year with four digits, in milliseconds since the Unix epoch.
+/// The last millisecond of the year 9999 since the Unix epoch.
 const LAST: u64 = 253_402_300_799_999;
 
 /// Whether a text is a `full-date`, such as `2026-06-15`.
@@ -38,18 +38,19 @@ pub(crate) fn is_date_time(text: &str) -> bool {
     if hour > 23 || minute > 59 || second > 60 {
         return false;
     }
-    // A leap second is the last second of a day in UTC and no other.
+    // A leap second is the last second of a day in UTC.
     let in_utc = i64::from(hour * 60 + minute) - minutes_ahead;
     second < 60 || in_utc.rem_euclid(24 * 60) == 24 * 60 - 1
 }
 
-/// Writes a moment, given in milliseconds since the Unix epoch, in UTC. One beyond the years that have
-/// four digits stands at their end.
+/// Formats a time in milliseconds since the Unix epoch, in UTC. A later year than 9999 is written
+/// as the end of 9999.
 #[must_use]
 pub fn written(at: u64) -> String {
     let at = at.min(LAST);
     let (days, millis) = (at / DAY, at % DAY);
-    // `civil_from_days` of Howard Hinnant: years begin in March, and 400 years always have as many days.
+    // `civil_from_days` by Howard Hinnant: years begin in March, and every 400 years have the same
+    // number of days.
     let days = days + 719_468;
     let day_of_era = days % 146_097;
     let year_of_era =
@@ -78,7 +79,7 @@ fn days_of(year: u32, month: u32) -> u32 {
     }
 }
 
-/// The offset from UTC in minutes, after an optional fraction of a second.
+/// Returns the offset from UTC in minutes, after an optional fraction of a second.
 fn offset_after_fraction(text: &str) -> Option<i64> {
     let offset = match text.strip_prefix('.') {
         None => text,
@@ -106,7 +107,8 @@ fn offset_after_fraction(text: &str) -> Option<i64> {
     (hours < 24 && minutes < 60).then(|| sign * i64::from(hours * 60 + minutes))
 }
 
-/// Whether the text has a digit for each `d` of the shape and its other characters as they are.
+/// Whether the text matches the shape, in which `d` is any digit and other characters stand for
+/// themselves.
 fn has_shape(text: &str, shape: &str) -> bool {
     text.len() == shape.len()
         && text.bytes().zip(shape.bytes()).all(|(byte, wanted)| {
@@ -161,7 +163,7 @@ mod tests {
                 if is_date(&text) {
                     prop_assert!(text.parse::<Date>().is_ok());
                 }
-                // The calendar of jiff ends a day before ours, and it knows no second 60.
+                // jiff's calendar ends a day before ours and has no leap second.
                 if is_date_time(&text) && !text.starts_with("9999-12-3") {
                     prop_assert!(text.replace(":60", ":59").parse::<Timestamp>().is_ok(), "{}", text);
                 }

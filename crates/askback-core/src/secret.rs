@@ -1,11 +1,11 @@
-//! Secrets.
+//! Secret strings.
 
 use alloc::string::String;
 use core::fmt;
 
 use zeroize::Zeroizing;
 
-/// A token, a code, a key or a password: never printed, and wiped from memory when dropped.
+/// A token, code, key or password. It is never printed, and is wiped from memory when dropped.
 ///
 /// ```
 /// # use askback_core::secret::Secret;
@@ -17,12 +17,12 @@ use zeroize::Zeroizing;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes a secret in.
+    /// Wraps a secret.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(Zeroizing::new(secret.into()))
     }
 
-    /// The secret itself, for whoever must send or keep it.
+    /// Returns the secret, to send or store it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,10 +1,10 @@
-//! URI templates of resources (RFC 6570): checked, expanded and read backwards.
+//! URI templates of resources (RFC 6570): parsing, expansion and matching.
 //!
-//! No crate checks them: `iri-string` panics on some texts that are no templates, such as `%{é}`.
+//! No crate is used because none checks templates well: `iri-string` panics on invalid ones such as
+//! `%{é}`.
 //!
-//! A value goes to a handler that may well make a path of it. So a URI is matched only if no value in
-//! it leads out of its place: it is decoded once, and judged as it is handed out, not as it stands in
-//! the URI.
+//! A handler may use a matched value as a path, so a URI whose value would escape its place does
+//! not match. Values are decoded once and checked in their decoded form.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -19,9 +19,9 @@ use percent_encoding::{
 
 /// A URI template, such as `travel://destinations/{name}` or `search://{index}{?q,limit}`.
 ///
-/// Any template of RFC 6570 can be expanded. URIs can be matched only if its expressions are simple
-/// variables, `{name}`, or reserved ones that take slashes too, `{+path}`, each with a text between it
-/// and the next: then the values are never in doubt ([`UriTemplate::can_match`]).
+/// Any RFC 6570 template can be expanded. A URI can only be matched if all expressions are simple
+/// variables, `{name}`, or reserved variables, which also accept slashes, `{+path}`, and there is
+/// text between any two: then the values are unambiguous ([`UriTemplate::can_match`]).
 ///
 /// ```
 /// use askback_core::uri_template::UriTemplate;
@@ -33,10 +33,10 @@ use percent_encoding::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct UriTemplate {
-    /// The template, with its literals percent-encoded.
+    /// The template with percent-encoded literals.
     text: String,
     variables: Vec<Variable>,
-    /// What URIs are matched by, if that can be done.
+    /// The parts for matching; `None` if the template cannot match.
     parts: Option<Vec<Part>>,
 }
 
@@ -53,7 +53,7 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template; `None` for text that is not one.
+    /// Parses a template. Returns `None` if it is invalid.
     #[must_use]
     pub fn parse(template: &str) -> Option<Self> {
         let mut text = String::new();
@@ -87,14 +87,16 @@ impl UriTemplate {
         })
     }
 
-    /// Whether URIs can be matched: every expression is `{name}` or `{+name}`, no two are side by side or
-    /// of one name, and no percent sign encodes nothing: with a value behind it, it might.
+    /// Whether URIs can be matched: every expression is `{name}` or `{+name}`, no two are adjacent
+    /// or have the same name, and each percent sign is part of an escape. A bare percent sign could
+    /// form an escape with the value behind it.
     #[must_use]
     pub fn can_match(&self) -> bool {
         self.parts.is_some()
     }
 
-    /// A URI of the template, with a letter for each variable: where this is no URI, none is.
+    /// Expands the template with a letter for each variable. If the result is not a URI, no
+    /// expansion is.
     #[must_use]
     pub fn example(&self) -> String {
         let values = self
@@ -103,21 +105,20 @@ impl UriTemplate {
         self.expand(&values.collect())
     }
 
-    /// The names of its variables, each once.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|variable| variable.name.as_str())
     }
 
-    /// Whether a URI makes little sense without this variable: it is in `{name}` or `{+name}`, and not in
-    /// an expression such as `{?name}`, which is left out together with its variables.
+    /// Whether the variable is in `{name}` or `{+name}`. Other expressions, such as `{?name}`, are
+    /// left out if their variables are not given.
     #[must_use]
     pub fn requires(&self, variable: &str) -> bool {
         let mut variables = self.variables.iter();
         variables.any(|known| known.required && known.name == variable)
     }
 
-    /// Returns the URI with these values in place of the variables, each percent-encoded as its
-    /// expression wants; one that is not given is left out (RFC 6570, 3.2).
+    /// Expands the template. Each value is percent-encoded as its expression requires; a variable
+    /// without a value is left out (RFC 6570, 3.2).
     #[must_use]
     pub fn expand(&self, values: &BTreeMap<String, String>) -> String {
         let mut uri = String::new();
@@ -132,13 +133,14 @@ impl UriTemplate {
         uri + rest
     }
 
-    /// The values of the variables in a URI that fits the template, percent-decoded once. Each takes
-    /// as little as it can, and never nothing.
+    /// Matches a URI and returns the values of the variables, percent-decoded once. Each value is
+    /// as short as possible and never empty.
     ///
-    /// A value holds no backslash and no NUL. That of a simple variable holds no slash and is neither
-    /// `.` nor `..`. That of a reserved one holds only slashes that stand in the URI as such, and no
-    /// segment `.` or `..`, and does not begin with a slash: joined to a folder, it would take its
-    /// place. A URI in which one would does not fit, however it is encoded.
+    /// No value contains a backslash or a NUL. A simple variable's value contains no slash and is
+    /// neither `.` nor `..`. A reserved variable's value has only slashes that are unencoded in the
+    /// URI, has no segment `.` or `..`, and does not begin with a slash, because joining such a
+    /// path to a folder would replace the folder. A URI with any other value does not match,
+    /// whatever its encoding.
     #[must_use]
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut values = BTreeMap::new();
@@ -169,7 +171,6 @@ impl UriTemplate {
     }
 }
 
-/// The operators that an expression may begin with.
 const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];
 
 /// ASCII characters that a literal of a template must not contain unencoded (RFC 6570, 2.1).
@@ -183,14 +184,15 @@ const NOT_IN_LITERALS: &AsciiSet = &CONTROLS
     .add(b'`')
     .add(b'|');
 
-/// Appends the text between two expressions, encoded; `None` for a closing brace, and for a percent sign
-/// that encodes nothing (RFC 6570, 2.1).
+/// Appends the literal text between two expressions, encoded. Returns `None` for a closing brace or
+/// an incomplete escape (RFC 6570, 2.1).
 fn push_literal(template: &mut String, literal: &str) -> Option<()> {
     let is_legal = !literal.contains('}') && escapes(literal).all(|escape| escape.is_some());
     is_legal.then(|| template.extend(utf8_percent_encode(literal, NOT_IN_LITERALS)))
 }
 
-/// The name in `name`, `name*` or `name:5`; `None` if it is no variable (RFC 6570, 2.3 and 2.4).
+/// Returns the name in `name`, `name*` or `name:5`, or `None` if it is not a variable (RFC 6570,
+/// 2.3 and 2.4).
 fn variable_name(variable: &str) -> Option<&str> {
     let name = match variable.split_once(':') {
         Some((name, length)) => {
@@ -200,21 +202,21 @@ fn variable_name(variable: &str) -> Option<&str> {
         }
         None => variable.strip_suffix('*').unwrap_or(variable),
     };
-    // Many servers have hyphens in names, which RFC 6570 allows only when encoded.
+    // Many servers have hyphens in names, although RFC 6570 allows them only percent-encoded.
     let is_in_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '%');
     let is_legal = |part: &str| !part.is_empty() && part.chars().all(is_in_names);
     let is_name = name.split('.').all(is_legal) && escapes(name).all(|escape| escape.is_some());
     is_name.then_some(name)
 }
 
-/// What the value of `{name}` must not contain unencoded (RFC 6570, 3.2.1).
+/// The characters that are encoded in the value of `{name}` (RFC 6570, 3.2.1).
 const NOT_IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// What the value of `{+name}` must not contain unencoded; a percent sign may begin an escape.
+/// The characters that are encoded in the value of `{+name}`. A percent sign may begin an escape.
 const NOT_IN_RESERVED_VALUES: &AsciiSet = &NOT_IN_LITERALS.add(b'{').add(b'}');
 
 /// Expands the text between two braces (RFC 6570, 3.2).
@@ -245,7 +247,7 @@ fn expand_expression(uri: &mut String, expression: &str, values: &BTreeMap<Strin
         before = between;
         if matches!(operator, ';' | '?' | '&') {
             uri.push_str(name);
-            // A parameter of a path has no equals sign if it is empty.
+            // An empty path parameter has no equals sign.
             if operator != ';' || !value.is_empty() {
                 uri.push('=');
             }
@@ -257,7 +259,7 @@ fn expand_expression(uri: &mut String, expression: &str, values: &BTreeMap<Strin
     }
 }
 
-/// Appends a value in which escapes stay as they are (RFC 6570, 3.2.3).
+/// Appends a value and keeps its escapes (RFC 6570, 3.2.3).
 fn push_reserved(uri: &mut String, value: &str) {
     let ends = escapes(value).map(Some).chain([None]);
     for (part, escape) in value.split('%').zip(ends) {
@@ -270,7 +272,8 @@ fn push_reserved(uri: &mut String, value: &str) {
     }
 }
 
-/// The parts by which URIs are matched; `None` for a template that [cannot match](UriTemplate::can_match).
+/// Returns the parts for matching, or `None` if the template [cannot
+/// match](UriTemplate::can_match).
 fn parts(template: &str) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut rest = template;
@@ -307,33 +310,34 @@ fn parts(template: &str) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Whether a text stands in URIs as it stands in the template. Any other text is percent-encoded when the
-/// template is expanded (RFC 6570, 2.1).
+/// Whether a literal is the same in the template and in its URIs. Other literals are
+/// percent-encoded in expansion (RFC 6570, 2.1).
 fn is_literal(text: &str) -> bool {
     let is_in_uris = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
     text.chars().all(is_in_uris) && escapes(text).all(|escape| escape.is_some())
 }
 
-/// The value of `{name}`, as it stands in a URI.
+/// Decodes and checks the value of `{name}`.
 fn simple_value(raw: &str) -> Option<String> {
     let value = decode(raw)?;
     let leads_out = value.contains('/') || is_dots(&value);
     (!leads_out && !raw.contains(['?', '#'])).then(|| value.into_owned())
 }
 
-/// The value of `{+name}`, as it stands in a URI.
+/// Decodes and checks the value of `{+name}`.
 fn reserved_value(raw: &str) -> Option<String> {
     let value = decode(raw)?;
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let leads_out =
         value.split('/').any(is_dots) || slashes(&value) != slashes(raw) || value.starts_with('/');
-    // What is encoded in the value of a reserved variable is left so by its expansion
-    // (RFC 6570, 3.2.3): no value comes to what was encoded twice.
+    // Expansion does not encode escapes in a reserved value again (RFC 6570, 3.2.3), so a doubly
+    // encoded value cannot be produced.
     let is_encoded = escapes(&value).any(|escape| escape.is_some());
     (!leads_out && !is_encoded).then(|| value.into_owned())
 }
 
-/// A text without its percent-encoding; none where that is not one, or hides what no value may hold.
+/// Percent-decodes a text. Returns `None` if an escape is incomplete or hides a forbidden
+/// character.
 fn decode(raw: &str) -> Option<Cow<'_, str>> {
     if raw.is_empty() || escapes(raw).any(|escape| escape.is_none()) {
         return None;
@@ -342,7 +346,7 @@ fn decode(raw: &str) -> Option<Cow<'_, str>> {
     (!value.contains(['\\', '\0'])).then_some(value)
 }
 
-/// The two hexadecimal digits behind each percent sign; `None` where there are none.
+/// Returns the two hexadecimal digits behind each percent sign, or `None` if they are missing.
 fn escapes(text: &str) -> impl Iterator<Item = Option<&str>> {
     text.match_indices('%').map(|(at, _)| {
         let digits = text.get(at + 1..at + 3)?;

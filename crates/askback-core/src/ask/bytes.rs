@@ -1,4 +1,4 @@
-//! Fixed runs of bytes as base64url text, for what is kept in a sealed state.
+//! Writes fixed-size byte arrays as base64url text in a sealed state.
 
 use alloc::string::String;
 

@@ -12,15 +12,15 @@ use crate::{
 
 /// Why a question has no answer.
 ///
-/// A person's no is not here: declining and cancelling are answers.
+/// Declining and cancelling are not errors but answers.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The client did not declare that it can take this kind of question.
+    /// The client did not declare that it supports this kind of question.
     #[error("this client cannot be asked: it does not support {0}")]
     Unsupported(Capability),
-    /// The question was asked outside the handler's own future (in a detached task), inside a
-    /// step or while a page was waited for, where it could not be asked again on a replay.
+    /// The question was asked outside the handler's own future (in a detached task), inside a step,
+    /// or while the handler waited for a page. A replay could not ask it again there.
     #[error(
         "a question can only be asked in the handler's own future, not in a detached task or \
          inside `run`, `commit` or `until`"
@@ -29,15 +29,15 @@ pub enum AskError {
     /// No answer came in time.
     #[error("nobody answered in time")]
     TimedOut,
-    /// The person opened a link, and what is behind it was not done in time.
+    /// The user opened the link but did not finish there in time.
     #[error("the link was opened, but what is behind it was not finished in time")]
     Unfinished,
     /// The flow has used all its rounds.
     #[error("too many rounds of questions (at most {0}); ask several questions in one round")]
     TooManyRounds(u32),
-    /// The flow has used all its rounds, and this question was another one whenever the handler was
-    /// run again, so that no answer fitted it. The author is to blame: what differs between two runs
-    /// must come from `ctx`.
+    /// The flow has used all its rounds, and the handler asked a different question each time it
+    /// ran, so that no answer matched. The author is to blame: everything that differs between two
+    /// runs must come from `ctx`.
     #[error(
         "the handler asks something else each time it is run again (`{key}`, in {rounds} rounds): \
          what differs between two runs must come from `ctx`, such as `ctx.run`"
@@ -45,17 +45,17 @@ pub enum AskError {
     Changing {
         /// The key of the question.
         key: String,
-        /// How many rounds there were.
+        /// The number of rounds.
         rounds: u32,
     },
-    /// More questions are open at a time than one round may carry.
+    /// More questions are open at once than one round may carry.
     #[error("too many questions at once (at most {0} in one round)")]
     TooManyQuestions(usize),
-    /// The answers broke their form too often; the text says what was wrong with the last one.
+    /// The answers broke the form too often. The text says what was wrong with the last one.
     #[error("the answer was not usable, also when asked again: {0}")]
     Refused(String),
-    /// The client accepted a form that has required fields, and filled in none. Such clients accept
-    /// a form that they cannot show, so the question is not asked again.
+    /// The client accepted a form with required fields but filled in none. Such clients accept a
+    /// form that they cannot show, so the question is not asked again.
     #[error(
         "the client accepted the form without filling in any field, although some are required: it \
          probably shows no fields of this form"
@@ -69,10 +69,10 @@ pub enum AskError {
         /// The client's message.
         message: String,
     },
-    /// The author's form is not one that may be asked.
+    /// The author's form breaks the rules of forms.
     #[error("this form cannot be asked: {0}")]
     BadForm(Issues),
-    /// The author's request is not one that may be sent; the text says why.
+    /// The author's request must not be sent. The text says why.
     #[error("this cannot be asked: {0}")]
     BadRequest(String),
 }

@@ -1,4 +1,4 @@
-//! The journal of a flow: every settlement, in the order in which it came.
+//! The journal of a flow: its settlements, in the order in which they happened.
 
 use alloc::string::String;
 
@@ -7,88 +7,75 @@ use serde::{Deserialize, Serialize};
 use super::{AskError, Millis};
 use crate::{jsonrpc::ErrorObject, protocol::RawJson};
 
-/// The digest of an exact question: the first half of a SHA-256. Two questions that mean the same have
-/// the same, however their members are ordered.
+/// The first half of the SHA-256 of a question. Questions with the same meaning have the same
+/// digest, regardless of the order of their members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuestionDigest(pub [u8; 16]);
 
-/// One settlement: something a handler waited for, and how it ended.
+/// One settlement: how something a handler waited for ended.
 ///
-/// Entries are delivered to the handler in this order, one at a time; that order, not the order in
-/// which futures happen to be polled, decides every race on a replay.
+/// Entries are delivered to the handler in this order, one at a time. This order decides every race
+/// on a replay, not the order in which futures happen to be polled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Entry {
-    /// The name under which the handler waits.
     #[serde(rename = "k")]
     pub key: String,
-    /// When it settled.
     #[serde(rename = "t")]
     pub at: Millis,
-    /// How it settled.
     #[serde(rename = "o")]
     pub outcome: Settlement,
 }
 
-/// How something a handler waited for ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Settlement {
-    /// A question was answered. The answer is bound to the exact question that was asked.
+    /// A question was answered. The answer is bound to the exact question.
     #[serde(rename = "a")]
     Answered(RecordedAnswer),
     /// A step (`ctx.run`, `ctx.commit`) ended with this value.
     #[serde(rename = "s")]
     Done(RawJson),
-    /// A timer ran out.
     #[serde(rename = "f")]
     Fired,
 }
 
-/// An answer and the question it belongs to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecordedAnswer {
-    /// The digest of the question.
     #[serde(rename = "q")]
     pub question: QuestionDigest,
-    /// The reply.
     #[serde(rename = "r")]
     pub reply: Reply,
 }
 
-/// The reply to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {
-    /// The client's result; once it is delivered, what the question has read of it.
+    /// The client's result. After delivery, only the members that the question has read.
     #[serde(rename = "v")]
     Value(RawJson),
-    /// The client could not process the question.
     #[serde(rename = "e")]
     Error {
-        /// The JSON-RPC error code.
         #[serde(rename = "c")]
         code: i64,
-        /// The error's message.
         #[serde(rename = "m")]
         message: String,
     },
-    /// The answers broke their form too often; this was wrong with the last one.
+    /// The answers broke the form too often. The text says what was wrong with the last one.
     #[serde(rename = "x")]
     Refused(String),
-    /// No answer came in time.
     #[serde(rename = "t")]
     TimedOut,
-    /// The link was opened, and what is behind it was not done in time.
+    /// The user opened the link but did not finish there in time.
     #[serde(rename = "u")]
     Unfinished,
 }
 
 impl Reply {
-    /// The client's result.
+    /// Returns the client's result.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Says why the question has no answer.
     pub fn into_value(self) -> Result<RawJson, AskError> {
         match self {
             Self::Value(value) => Ok(value),

@@ -1,9 +1,9 @@
-//! Keys that seal, and the ring they are kept on.
+//! Sealing keys and their key ring.
 //!
-//! A server seals with one key, the active one, and still opens what older keys have sealed, so
-//! that a key can be replaced while people are answering. A token names its key by a [`KeyId`].
-//! To rotate across several processes: accept the new key everywhere, then make it the active
-//! one, and drop the old key when the last token under it has expired
+//! A server seals with one active key and still opens states sealed with older keys, so that a key
+//! can be replaced while users are answering. A token names its key by a [`KeyId`]. To rotate keys
+//! across several processes: accept the new key everywhere, then make it the active key, and drop
+//! the old key when its last token has expired
 //! ([`limits.asking.round_ttl`](crate::limits::AskingLimits::round_ttl)).
 
 use alloc::vec::Vec;
@@ -17,16 +17,16 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-/// A secret of 32 random bytes from which the keys of single tokens are derived.
+/// A secret of 32 random bytes from which the key of each token is derived.
 ///
-/// There is no way to read the secret back; `Debug` prints the id. It is wiped when dropped.
+/// The secret cannot be read back; `Debug` prints the id. It is wiped when dropped.
 pub struct Key {
-    /// HKDF after its extraction, which is the same for all that is derived from the secret.
+    /// HKDF after its extract step, which is the same for all derived keys.
     extracted: Hkdf<Sha256>,
     id: KeyId,
 }
 
-/// The proof that what HKDF keeps of a secret is wiped.
+/// Proof that HKDF wipes the secret when dropped.
 const _: () = {
     const fn is_wiped<T: ZeroizeOnDrop>() {}
     is_wiped::<Sha256>();
@@ -36,22 +36,22 @@ const _: () = {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyId(pub [u8; 8]);
 
-/// The key that seals, and the retired keys that still open.
+/// The active key, which seals, and retired keys that still open.
 #[derive(Debug)]
 pub struct KeyRing {
     active: Key,
     retired: Vec<Key>,
 }
 
-/// Why a text is not a key ring. Whoever configured it is to blame; nothing of the text is
-/// repeated here, as it may be most of a key.
+/// Why a text is not a key ring. The operator is to blame. The error does not repeat the text,
+/// which may be most of a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyRingError {
-    /// There is no key in the text.
+    /// The text contains no key.
     #[error("there is no key: write one key a line, the active one first")]
     Empty,
-    /// A line holds something else than one key.
+    /// A line is not a key.
     #[error(
         "line {line} is not a key: write 32 random bytes as 64 hexadecimal digits or in base64"
     )]
@@ -59,7 +59,7 @@ pub enum KeyRingError {
         /// The line, counted from 1.
         line: usize,
     },
-    /// A key stands on the ring already.
+    /// A key is on the ring already.
     #[error("line {line} repeats an earlier key")]
     Repeated {
         /// The line, counted from 1.
@@ -68,7 +68,7 @@ pub enum KeyRingError {
 }
 
 impl Key {
-    /// A key from 32 bytes, which must come from a random source of cryptographic quality.
+    /// Makes a key of 32 bytes, which must come from a cryptographically secure random source.
     pub fn new(secret: &[u8; 32]) -> Self {
         let extracted = Hkdf::new(None, secret);
         Self {
@@ -82,15 +82,17 @@ impl Key {
         self.id
     }
 
-    /// A key for one use, which `label` and `salt` tell from all others.
+    /// Derives a key for one use. `label` and `salt` separate it from all others.
     ///
-    /// The salt belongs to the expansion (RFC 5869, section 3.2): the secret is random all through, and
-    /// its extraction needs none (section 3.3). It has one length, so no two uses are written alike.
+    /// The salt is an input of the expand step (RFC 5869, section 3.2): the secret is uniformly
+    /// random, so the extract step needs no salt (section 3.3). The salt has a fixed length, so the
+    /// encoding is unambiguous.
     pub fn derive(&self, label: &[u8], salt: &[u8; 16]) -> Zeroizing<[u8; 32]> {
         expand(&self.extracted, &[label, salt])
     }
 
-    /// Reads 64 hexadecimal digits, or base64 of 32 bytes in either alphabet, padded or not.
+    /// Reads 64 hexadecimal digits, or base64 of 32 bytes in either alphabet, with or without
+    /// padding.
     fn parse(text: &str) -> Option<Self> {
         parse_hex(text)
             .or_else(|| parse_base64(text))
@@ -117,7 +119,7 @@ impl fmt::Debug for KeyId {
 }
 
 impl KeyRing {
-    /// A ring that seals with `active` and opens nothing else.
+    /// Makes a ring with `active` as its only key.
     pub fn new(active: Key) -> Self {
         Self {
             active,
@@ -144,13 +146,13 @@ impl KeyRing {
         core::iter::once(&self.active).chain(&self.retired)
     }
 
-    /// The key of this name, if the ring has it.
+    /// Returns the key with this id, if it is on the ring.
     pub fn find(&self, id: KeyId) -> Option<&Key> {
         self.all().find(|key| key.id == id)
     }
 }
 
-/// Reads one key a line, the active one first. What follows a `#` is a comment.
+/// Reads one key per line, the active key first. A `#` begins a comment.
 impl FromStr for KeyRing {
     type Err = KeyRingError;
 
@@ -202,7 +204,7 @@ fn parse_hex(text: &str) -> Option<Zeroizing<[u8; 32]>> {
 fn parse_base64(text: &str) -> Option<Zeroizing<[u8; 32]>> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    // 44 characters with padding; the decoder asks for room for all it could mean.
+    // 44 characters with padding; the decoder asks for the largest output possible.
     let mut room = Zeroizing::new([0; 33]);
     [alphabet::STANDARD, alphabet::URL_SAFE]
         .iter()

@@ -1,18 +1,18 @@
-//! Asking: questions, what a flow remembers of their answers, and the seal that keeps it.
+//! Asking: questions, the recorded answers of a flow, and the seal that protects them.
 //!
-//! A *flow* is one call of a handler, however many rounds of questions it takes. In the handshake
-//! revisions the handler stays suspended while a person answers; in the stateless revision it is
-//! dropped, its [`FlowState`] is sealed into `requestState`, and the retry runs the handler again from
-//! the recorded [`Entry`] list. [`Flow`] is the machine behind both: it knows no clock, no future
-//! and no wire, and it makes the same decisions in the same order in either era.
+//! A *flow* is one call of a handler with all its rounds of questions. In the handshake revisions
+//! the handler stays suspended while the user answers. In the stateless revision it is dropped and
+//! its [`FlowState`] is sealed into `requestState`; the retry runs the handler again from the
+//! recorded [`Entry`] list. [`Flow`] is the state machine behind both: it uses no clock, no futures
+//! and no messages, and makes the same decisions in the same order in either era.
 //!
 //! # The rule
 //!
-//! A slot (an answer, a step, a timer) is never ready when it is first polled. The
-//! driver polls the handler until it is quiescent and asks [`Flow::verdict`]: deliver the earliest
-//! recorded settlement that something waits for; or, when none is left, a question is open and no
-//! step is running, ask; or else wait. Two settlements never arrive between two quiescent moments,
-//! so `join!`, `select!` and loops mean the same on a first run and on every replay.
+//! A slot (an answer, a step, a timer) is never ready when it is first polled. The driver polls the
+//! handler until it is quiescent and calls [`Flow::verdict`]. It delivers the earliest recorded
+//! settlement that a slot waits for. If there is none, a question is open and no step is running,
+//! it asks. Otherwise it waits. Only one settlement is delivered between two quiescent moments, so
+//! `join!`, `select!` and loops mean the same on a first run and on every replay.
 
 mod bytes;
 mod error;
@@ -34,5 +34,5 @@ pub use question::{CheckedAnswer, CheckedRequest, Question, UnusableAnswer, chec
 pub use reading::mark_refusal;
 pub use state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId};
 
-/// A point in time: milliseconds since the Unix epoch.
+/// A time, in milliseconds since the Unix epoch.
 pub type Millis = u64;

@@ -5,13 +5,13 @@ use core::fmt;
 
 /// The caller, as the server's own authentication identified it.
 ///
-/// A client's own words about itself never count here. Sessions, sealed states and tasks belong to
-/// the principal they were made for, and to no other.
+/// What a client says about itself never counts. Sessions, sealed states and tasks belong to the
+/// principal that created them.
 ///
-/// `Debug` does not print who it is.
+/// `Debug` does not print the identity.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal {
-    /// The tenant the principal belongs to, where a server has several.
+    /// The tenant of the principal, if the server has several.
     pub tenant: Option<String>,
     /// The issuer of the principal (`iss`).
     pub issuer: Option<String>,
@@ -22,7 +22,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// A principal nobody but the server itself vouches for.
+    /// Makes a principal from a subject, without a tenant, issuer or client.
     #[must_use]
     pub fn new(subject: impl Into<String>) -> Self {
         Self {
@@ -33,8 +33,7 @@ impl Principal {
         }
     }
 
-    /// Returns the tenant, the issuer and the subject: the principal's identity, whichever client
-    /// acts for it.
+    /// Returns the tenant, the issuer and the subject: the identity without the client.
     #[must_use]
     pub fn owner(&self) -> (Option<&str>, Option<&str>, &str) {
         (

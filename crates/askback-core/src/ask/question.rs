@@ -1,4 +1,4 @@
-//! A question, what identifies it, and whether an answer fits it.
+//! Questions, their digests, and the check of their answers.
 
 use alloc::{
     boxed::Box,
@@ -22,30 +22,26 @@ use crate::{
     },
 };
 
-/// A question that may be asked, with the digest that identifies it.
 #[derive(Debug, Clone)]
 pub struct Question {
     request: InputRequest,
-    /// The digest that identifies the question: an answer to another question, however alike, does
-    /// not fit.
+    /// The digest of the question. An answer to any other question, however similar, does not
+    /// match.
     pub digest: QuestionDigest,
 }
 
-/// A request that may be sent to the client of a call: the request keeps all rules, and the client
-/// declared that it takes such requests.
+/// A request that keeps all rules and that the client has declared to support.
 ///
-/// Nothing else is sent. So no way of asking can leave out a check, whether a handler asked with a
-/// future or wrote its round by hand.
+/// Nothing else is sent, so no way of asking can skip a check, whether a handler asks with a future
+/// or writes its round by hand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedRequest(InputRequest);
 
-/// Why an answer cannot be used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnusableAnswer {
-    /// In a sentence for the person who is asked again.
+    /// The reason, for the user who is asked again.
     Because(String),
-    /// A form was accepted without any field, although some are required; with the answer as it is
-    /// recorded.
+    /// A form with required fields was accepted without any field. Holds the answer to record.
     NoFields(RawJson),
 }
 
@@ -55,19 +51,15 @@ impl From<String> for UnusableAnswer {
     }
 }
 
-/// An answer that fits its question: what is read of it, and nothing else that came with it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckedAnswer {
-    /// A person's answer to a form or a link.
     Elicit(ElicitResult),
-    /// A model's completion.
     Sample(Box<CreateMessageResult>),
-    /// The folders a server may work in.
     Roots(Vec<Root>),
 }
 
 impl Question {
-    /// A question, if it may be asked.
+    /// Checks a request and makes it a question.
     ///
     /// # Errors
     ///
@@ -83,15 +75,15 @@ impl Question {
         })
     }
 
-    /// The request as it is sent to a client that takes it; after an answer that was not usable, with
-    /// the reason in its message.
+    /// Returns the request to send. If an earlier answer was unusable, the reason is added to the
+    /// message.
     pub(super) fn to_send(&self, reason: Option<&str>) -> CheckedRequest {
         let mut request = self.request.clone();
         if let (InputRequest::Elicit(ElicitParams::Form(form)), Some(reason)) =
             (&mut request, reason)
         {
             form.message = format!(
-                // Clients that show no line ends leave the blank.
+                // Clients that ignore line breaks still show the space.
                 "{} \n\nThe last answer could not be used: {reason}",
                 form.message
             );
@@ -99,7 +91,8 @@ impl Question {
         CheckedRequest(request)
     }
 
-    /// The memory of the texts in the request, in bytes. A form's schema is shared between calls and not counted.
+    /// The memory of the request's strings, in bytes. A form's schema is shared between calls and
+    /// is not counted.
     pub(super) fn kept_bytes(&self) -> usize {
         match &self.request {
             InputRequest::Elicit(ElicitParams::Form(form)) => form.message.len(),
@@ -111,12 +104,12 @@ impl Question {
         }
     }
 
-    /// Reads an answer and checks it against the question.
+    /// Checks an answer against the question.
     ///
     /// # Errors
     ///
-    /// Fails with a sentence for the person who is asked again, or says that the client shows no
-    /// fields.
+    /// Returns the reason, for the user who is asked again, or says that the client filled in no
+    /// field.
     pub fn check(&self, value: &RawJson, limits: &Limits) -> Result<CheckedAnswer, UnusableAnswer> {
         match &self.request {
             InputRequest::Elicit(asked) => check_elicit(asked, value, limits),
@@ -135,15 +128,14 @@ impl Question {
 }
 
 impl CheckedRequest {
-    /// A request, if it may be sent. `missing` is what the client would have to support for it, and
-    /// does not.
+    /// Checks a request. `missing` is the capability that the request needs and the client lacks.
     ///
     /// # Errors
     ///
-    /// [`AskError::BadForm`] for a form that breaks the rules of forms or asks for a secret,
-    /// [`AskError::BadRequest`] for a link that is no absolute https URL (http is for this machine
-    /// alone), and for a conversation in which uses of tools and their results do not match;
-    /// [`AskError::Unsupported`] if the client lacks something.
+    /// [`AskError::BadForm`] if a form breaks the rules of forms or asks for a secret.
+    /// [`AskError::BadRequest`] if a link is not an absolute https URL (http only for this
+    /// machine), or if the tool uses and results of a conversation do not match.
+    /// [`AskError::Unsupported`] if a capability is missing.
     pub fn new(
         mut request: InputRequest,
         missing: Option<Capability>,
@@ -156,19 +148,18 @@ impl CheckedRequest {
         }
     }
 
-    /// A request of another server, which is passed on as it is: that server answers for it, and the client judges it.
+    /// Wraps another server's request, which is forwarded unchanged: that server is responsible for
+    /// it, and the client checks it.
     #[must_use]
     pub fn forwarded(request: InputRequest) -> Self {
         Self(request)
     }
 
-    /// The request that is sent.
     #[must_use]
     pub fn get(&self) -> &InputRequest {
         &self.0
     }
 
-    /// The request that is sent.
     #[must_use]
     pub fn into_inner(self) -> InputRequest {
         self.0
@@ -179,7 +170,7 @@ fn check_request(request: &mut InputRequest, limits: &Limits) -> Result<(), AskE
     match request {
         InputRequest::Elicit(ElicitParams::Form(form)) => {
             check_form(&form.requested_schema, &form.message, limits).map_err(AskError::BadForm)?;
-            // A formatted text has up to twice the capacity it needs, and waits for days.
+            // A formatted string may have twice the capacity it needs, and is stored for days.
             form.message.shrink_to_fit();
             Ok(())
         }
@@ -191,12 +182,13 @@ fn check_request(request: &mut InputRequest, limits: &Limits) -> Result<(), AskE
     }
 }
 
-/// Checks that a form may be asked with a message: it keeps the rules of forms, and asks for no secret,
-/// which must not pass through a client (2026-07-28, client/elicitation, User Interaction Model).
+/// Checks that a form may be asked with this message: it keeps the rules of forms and asks for no
+/// secret, which must not pass through a client (2026-07-28, client/elicitation, User Interaction
+/// Model).
 ///
 /// # Errors
 ///
-/// Fails with the issues of its fields.
+/// Returns the issues of its fields.
 pub fn check_form(form: &SharedForm, message: &str, limits: &Limits) -> Result<(), Issues> {
     form.lint(&limits.forms)?;
     match form.secret_field(message) {
@@ -209,11 +201,11 @@ pub fn check_form(form: &SharedForm, message: &str, limits: &Limits) -> Result<(
     }
 }
 
-/// The digest of a question, in two ways that cannot come to the same: that of a form and its message,
-/// which says most of it beforehand, and that of the canonical JSON of every other question.
+/// Returns the digest of a question. A form is hashed from its precomputed schema digest and the
+/// message, any other question from its canonical JSON; the two cannot collide.
 ///
-/// It is part of the states in flight: where what is digested changes, a question that is with a client
-/// is another one for the next version of the program, and is asked again.
+/// The digest is part of stored states. If its input changes, the next version of the program no
+/// longer recognizes open questions and asks them again.
 fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
     match request {
         InputRequest::Elicit(ElicitParams::Form(ElicitFormParams {
@@ -227,7 +219,7 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
             let digest = digest.chain_update([u8::from(mode.is_some())]);
             Ok(digest.chain_update(message).finalize().into())
         }
-        // A link is the same question under any id: that names one attempt to answer it.
+        // The id names one attempt to open a link, so the digest ignores it.
         InputRequest::Elicit(ElicitParams::Url(link)) if link.elicitation_id.is_some() => {
             let mut link = link.clone();
             link.elicitation_id = None;
@@ -238,11 +230,11 @@ fn digest(request: &InputRequest) -> Result<[u8; 32], CanonicalError> {
 }
 
 impl CheckedAnswer {
-    /// The answer as it is recorded: checked again, it comes to the same.
+    /// Returns the JSON for the record. Checking it again gives the same answer.
     ///
     /// # Errors
     ///
-    /// If it cannot be written as JSON.
+    /// Fails if the answer cannot be written as JSON.
     pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
         match self {
             Self::Elicit(result) => RawJson::new(result),
@@ -278,7 +270,7 @@ fn check_elicit(
             }
             result.content = Some(content);
         }
-        // What is not accepted carries no values, and a link never does.
+        // Only an accepted form carries values.
         _ => result.content = None,
     }
     Ok(CheckedAnswer::Elicit(result))
@@ -293,9 +285,8 @@ fn check_roots(result: ListRootsResult) -> Result<CheckedAnswer, String> {
     Ok(CheckedAnswer::Roots(roots))
 }
 
-/// A link a server may ask a person to open: absolute, encrypted on its way (in development, the way
-/// may end on this machine), without anybody's credentials (2026-07-28, client/elicitation, Safe URL
-/// Handling).
+/// Checks a link that a server asks the user to open: absolute, encrypted (except to this machine,
+/// for development) and without credentials (2026-07-28, client/elicitation, Safe URL Handling).
 fn check_link(url: &str) -> Result<(), AskError> {
     let encrypted = url.strip_prefix("https://");
     let rest = encrypted.or_else(|| url.strip_prefix("http://"));
@@ -316,7 +307,6 @@ fn check_link(url: &str) -> Result<(), AskError> {
     Err(AskError::BadRequest(why.to_string()))
 }
 
-/// Whether a host, perhaps with a port, is this machine.
 fn is_loopback(authority: &str) -> bool {
     let end = match authority.find(']') {
         Some(end) => end + 1,

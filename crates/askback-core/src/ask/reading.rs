@@ -1,5 +1,4 @@
-//! The members of an answer that are read and kept. The rest of what a client sends is dropped on
-//! arrival.
+//! The members of an answer that are read and stored. All others are dropped on arrival.
 
 use alloc::boxed::Box;
 
@@ -12,7 +11,7 @@ use crate::{
     quote::clipped,
 };
 
-/// The members of an answer that a question of some kind reads, as they came.
+/// The members of an answer that any kind of question reads, unparsed.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Members {
@@ -32,8 +31,8 @@ struct Members {
     meta: Option<Box<Meta>>,
 }
 
-/// An answer whose question its handler has not come to again, as it is kept until then; `None`
-/// where it is larger than any such answer may be, or no answer at all.
+/// Reduces an answer whose question the handler has not asked again yet. Returns `None` if it is
+/// larger than any answer may be, or is not an answer.
 pub(super) fn unread(answer: &RawJson, limits: &AskingLimits) -> Option<RawJson> {
     let mut members: Members = answer.decode().ok()?;
     members.meta = only_of_answer(members.meta, limits);
@@ -41,7 +40,7 @@ pub(super) fn unread(answer: &RawJson, limits: &AskingLimits) -> Option<RawJson>
     (kept.as_str().len() <= limits.sampled_bytes).then_some(kept)
 }
 
-/// Of what travels beside an answer, a person's reason to decline, and who declined.
+/// Reduces `_meta` to the user's reason to decline and who declined.
 pub(super) fn only_of_answer(meta: Option<Box<Meta>>, limits: &AskingLimits) -> Option<Box<Meta>> {
     let mut kept = meta?.of_answer();
     if let Some(reason) = kept.reason() {
@@ -51,9 +50,9 @@ pub(super) fn only_of_answer(meta: Option<Box<Meta>>, limits: &AskingLimits) -> 
     kept.boxed()
 }
 
-/// Marks an answer that turns a question down faster than a person can, if the client does not say who
-/// did: without a person, clients that declare elicitation decline by themselves. `took` is the time
-/// from the question to the answer, if it is known.
+/// Marks a refusal as the client's own if it came faster than a person can react and the client
+/// does not say who declined: clients that declare elicitation but have no user decline by
+/// themselves. `took` is the time from the question to the answer, if known.
 #[must_use]
 pub fn mark_refusal(answer: RawJson, took: Option<Millis>, limits: &AskingLimits) -> RawJson {
     if took.is_none_or(|took| u128::from(took) >= limits.person_reaction.as_millis()) {

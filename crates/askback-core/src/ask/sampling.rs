@@ -1,4 +1,4 @@
-//! Whether a conversation may be put before a model.
+//! Checks conversations before they are sent to a model.
 
 use alloc::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use crate::{
     protocol::{CreateMessageParams, Role, SamplingBlock, SamplingMessage},
 };
 
-/// Checks that a conversation is balanced, and that a model has not been given tools too often in it.
+/// Checks that tool uses and results match, and that the model was not offered tools too often.
 pub(super) fn check(params: &CreateMessageParams, limits: &AskingLimits) -> Result<(), String> {
     let rounds = check_balance(&params.messages)?;
     if rounds > limits.tool_rounds {
@@ -23,9 +23,8 @@ pub(super) fn check(params: &CreateMessageParams, limits: &AskingLimits) -> Resu
     Ok(())
 }
 
-/// Checks that every use of a tool is followed by a message that holds its result, and nothing but
-/// results (2025-11-25, client/sampling, Message Content Constraints). Returns how often tools were
-/// used.
+/// Checks that each tool use is followed by a message that holds its result and nothing but results
+/// (2025-11-25, client/sampling, Message Content Constraints). Returns the number of tool rounds.
 pub(crate) fn check_balance(messages: &[SamplingMessage]) -> Result<u32, String> {
     let mut awaited = BTreeSet::new();
     let mut rounds = 0_u32;
@@ -43,7 +42,6 @@ pub(crate) fn check_balance(messages: &[SamplingMessage]) -> Result<u32, String>
     }
 }
 
-/// The ids of the tool uses whose results a message holds.
 fn results_of(message: &SamplingMessage) -> Result<BTreeSet<&str>, String> {
     let blocks = message.content.blocks();
     let results = blocks.iter().filter_map(|block| match block {

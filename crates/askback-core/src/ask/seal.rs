@@ -1,12 +1,12 @@
-//! The seal on a flow's state while the client carries it.
+//! Seals a flow's state while the client carries it.
 //!
 //! A server of 2026-07-28 hands its state to the client and gets it back with the answers
-//! (basic/patterns/mrtr, Server Requirements). What comes back is an attacker's until it is
-//! opened. The seal is authenticated encryption, always: AES-256-GCM-SIV (RFC 8452) under a key
-//! for this one token, derived from the ring's key with a fresh salt. The token is bound to who
-//! asked, for what and with which arguments ([`Binding`]); any other request cannot open it.
+//! (basic/patterns/mrtr, Server Requirements). Until it is opened, the returned state is untrusted
+//! input. The seal is always authenticated encryption: AES-256-GCM-SIV (RFC 8452) under a key for
+//! this token only, derived from the ring's key with a fresh salt. The token is bound to the
+//! principal, the request and its arguments ([`Binding`]); no other request can open it.
 //!
-//! A token is base64url without padding of these bytes:
+//! A token is unpadded base64url of these bytes:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -18,8 +18,8 @@
 //! | 256 × n | ciphertext of the state, a byte `0x80` and zeros up to the next multiple of 256 |
 //! | 16 | tag |
 //!
-//! Nothing is compressed: the length of compressed text tells what secret and chosen parts have
-//! in common. The padding leaves little for the length to tell.
+//! Nothing is compressed, because the length of compressed text reveals how much secret and chosen
+//! parts have in common. The padding hides most of the length.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -33,57 +33,49 @@ use zeroize::Zeroizing;
 
 use super::keys::{Key, KeyId, KeyRing};
 
-/// The request a sealed state belongs to. It opens for an equal binding only.
+/// The request a sealed state belongs to. It opens only for an equal binding.
 ///
-/// `Debug` prints neither the principal nor what they asked for.
+/// `Debug` prints neither the principal nor the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Binding<'a> {
-    /// The configured name of the service, not an address: processes that share a key ring and
-    /// this name serve one flow.
+    /// The configured name of the service, not an address: processes with the same key ring and
+    /// name serve the same flows.
     pub audience: &'a str,
-    /// The tenant the principal belongs to.
     pub tenant: Option<&'a str>,
-    /// The issuer of the principal (`iss`).
     pub issuer: Option<&'a str>,
-    /// The principal (`sub`).
     pub subject: Option<&'a str>,
-    /// The client that acts for the principal.
     pub client_id: Option<&'a str>,
-    /// The method of the request.
     pub method: &'a str,
-    /// The tool or prompt by name, or the resource by URI.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub target: &'a str,
-    /// The digest of the arguments ([`canonical::digest`](crate::canonical::digest)); of `{}`
-    /// where the request has none.
+    /// The digest of the arguments ([`canonical::digest`](crate::canonical::digest)), or of `{}` if
+    /// the request has none.
     pub arguments: [u8; 32],
-    /// The protocol revision of the request.
     pub revision: &'a str,
 }
 
 /// Fresh random bytes for the salt and the nonce of one token.
 ///
-/// They come from the caller, since the core has no source of randomness, and are used up by one
-/// call of [`seal`]. Should they ever repeat, equal states in equal bindings give equal tokens
-/// and nothing worse happens; that is why the algorithm was chosen.
+/// The caller supplies them, since the core has no source of randomness. One call of [`seal`] uses
+/// them up. If they ever repeat, equal states with equal bindings give equal tokens and nothing
+/// worse happens; the algorithm was chosen for this.
 pub struct Entropy(pub [u8; 28]);
 
-/// A state that does not fit the longest token allowed.
+/// The sealed state is longer than the longest token allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the sealed state would take {chars} characters and may take {max_chars}: \
      keep less in the flow, or configure a store"
 )]
 pub struct StateTooLong {
-    /// The size of the token.
     pub chars: usize,
-    /// The largest size allowed.
     pub max_chars: usize,
 }
 
-/// A `requestState` that cannot be accepted, whatever the reason.
+/// A `requestState` that cannot be accepted.
 ///
-/// `Display` and `Debug` are the same for every reason, so that no reply can tell a client which
-/// it was. The JSON-RPC code is -32602.
+/// `Display` and `Debug` do not tell the cause, so that no response can reveal it to a client. The
+/// JSON-RPC code is -32602.
 pub struct SealError {
     cause: SealCause,
 }
@@ -92,19 +84,17 @@ pub struct SealError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealCause {
-    /// Longer than any token this server makes.
+    /// Longer than any token that this server makes.
     TooLong,
-    /// Not the shape of a token: another alphabet, padding, or an impossible length.
+    /// Not a token: another alphabet, padding, or an impossible length.
     Malformed,
-    /// Of a format version or algorithm this server does not know.
+    /// The format version or algorithm is unknown to this server.
     UnknownFormat,
-    /// Sealed under a key that is not on the ring: retired, or of another deployment.
+    /// Sealed with a key that is not on the ring: retired, or from another deployment.
     UnknownKey,
-    /// Altered, or presented with another request or by another principal than it was made for.
+    /// Altered, or presented with another request or by another principal.
     NotAuthentic,
-    /// Opened, but too old.
     Expired,
-    /// Opened, but its content is not a state this version of the server can go on from.
     Unreadable,
 }
 
@@ -125,19 +115,17 @@ impl fmt::Debug for Entropy {
 }
 
 impl SealError {
-    /// For a state that opened and whose content says that its time is over.
+    /// The error for a state that opened but has expired.
     ///
-    /// [`open`] has no clock; whoever reads the content checks this.
+    /// [`open`] has no clock; the reader of the content checks this.
     pub fn expired() -> Self {
         SealCause::Expired.into()
     }
 
-    /// For a state that opened and whose content cannot be read.
     pub fn unreadable() -> Self {
         SealCause::Unreadable.into()
     }
 
-    /// The true reason, for logs.
     pub fn cause(&self) -> SealCause {
         self.cause
     }
@@ -163,13 +151,13 @@ impl fmt::Debug for SealError {
 
 impl core::error::Error for SealError {}
 
-/// Seals `state` under the active key of `ring`, for requests of an equal `binding` only.
+/// Seals `state` with the active key of `ring`. It opens only with an equal `binding`.
 ///
 /// # Errors
 ///
-/// When the token would be longer than `max_chars`
-/// ([`limits.asking.state_bytes`](crate::limits::AskingLimits::state_bytes)). The handler keeps too
-/// much.
+/// Fails if the token would be longer than `max_chars`
+/// ([`limits.asking.state_bytes`](crate::limits::AskingLimits::state_bytes)): the handler stores
+/// too much.
 pub fn seal(
     ring: &KeyRing,
     binding: &Binding<'_>,
@@ -195,24 +183,23 @@ pub fn seal(
             &header.associated_data(binding),
             (&mut token[HEADER..]).into(),
         )
-        // Beyond 64 GiB, which no limit in its right mind allows.
+        // More than 64 GiB, which no sensible limit allows.
         .map_err(|_| too_long)?;
     token.extend_from_slice(&tag);
     Ok(URL_SAFE_NO_PAD.encode(token))
 }
 
-/// Opens a token: the state that [`seal`] was given, if the token is authentic and `binding` is
-/// the one it was made with.
+/// Opens a token that [`seal`] made with an equal `binding` and returns the state.
 ///
-/// How long a refusal takes tells nothing that the sender does not know. A token that is longer
-/// than `max_chars` or does not have the shape of one is refused at once, as anybody can see its
-/// shape. Any other goes through the same derivation and decryption, also when its format or its
-/// key is unknown, so that time does not tell which keys the server holds.
+/// Timing reveals nothing that the sender does not know. A token that is longer than `max_chars` or
+/// malformed is rejected at once, since its shape is visible. Any other token goes through the same
+/// derivation and decryption, even if its format or key is unknown, so that time does not reveal
+/// which keys the server holds.
 ///
 /// # Errors
 ///
-/// [`SealError`], the same for every cause. The caller checks expiry, which stands in the state,
-/// and answers with [`SealError::expired`].
+/// [`SealError`] does not tell the cause. The caller checks the expiry, which is part of the state,
+/// and returns [`SealError::expired`].
 pub fn open(
     ring: &KeyRing,
     binding: &Binding<'_>,
@@ -234,7 +221,7 @@ pub fn open(
 
     let known = ring.find(header.key_id);
     let opened = header
-        // Without the key any other does the same work; the result is refused below.
+        // An unknown key is replaced by another for the same work; the result is rejected below.
         .cipher(known.unwrap_or(ring.active()))
         .decrypt_inout_detached(
             &header.nonce.into(),
@@ -251,10 +238,9 @@ pub fn open(
     }
 }
 
-/// The length in characters of a token that holds `state` bytes.
 pub const fn sealed_chars(state: usize) -> usize {
     let bytes = HEADER.saturating_add(padded(state)).saturating_add(TAG);
-    // Four characters hold three bytes, and the last are not padded.
+    // Four characters hold three bytes, without padding at the end.
     (bytes / 3)
         .saturating_mul(4)
         .saturating_add([0, 2, 3][bytes % 3])
@@ -268,10 +254,9 @@ const HEADER: usize = 2 + 8 + SALT + NONCE;
 const TAG: usize = 16;
 const BLOCK: usize = 256;
 const PAD: u8 = 0x80;
-/// Tells the keys of tokens from others derived from the same secret.
+/// Separates the keys of tokens from other keys derived from the same secret.
 const LABEL: &[u8] = b"askback requestState v2";
 
-/// The header before the ciphertext.
 struct Header {
     version: u8,
     algorithm: u8,
@@ -295,7 +280,6 @@ impl Header {
         }
     }
 
-    /// Splits a header off the front.
     fn read(bytes: &mut [u8]) -> Option<(Self, &mut [u8])> {
         let ([version, algorithm], rest) = bytes.split_first_chunk_mut()?;
         let (key_id, rest) = rest.split_first_chunk_mut()?;
@@ -322,9 +306,9 @@ impl Header {
         Aes256GcmSiv::new(&(*key.derive(LABEL, &self.salt)).into())
     }
 
-    /// The associated data: format, key and binding. Each text is preceded by its length and each
-    /// optional one by whether it is there, so that no two bindings are written alike. Salt and
-    /// nonce are bound by their use.
+    /// The associated data: format, key and binding. A length precedes each string, and a presence
+    /// flag each optional one, so that the encoding is unambiguous. Salt and nonce are bound
+    /// through their use.
     fn associated_data(&self, binding: &Binding<'_>) -> Vec<u8> {
         let Binding {
             audience,
@@ -358,12 +342,11 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes());
 }
 
-/// The length of a state with its padding: at least one byte more, and whole blocks.
+/// The length of a padded state: at least one byte more, in whole blocks.
 const fn padded(state: usize) -> usize {
     (state / BLOCK + 1).saturating_mul(BLOCK)
 }
 
-/// The state in the bytes of an opened token.
 fn unpad(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<Vec<u8>>> {
     let tag = bytes.len().saturating_sub(TAG);
     bytes.truncate(tag);

@@ -1,11 +1,11 @@
-//! The `WWW-Authenticate` header, in which a server demands authorization (RFC 9110, 11.6.1).
+//! The `WWW-Authenticate` header, with which a server demands authorization (RFC 9110, 11.6.1).
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;
 
 use super::{BadScopes, Scopes};
 
-/// One challenge: a scheme, and what the server says about it.
+/// One challenge: a scheme and its parameters.
 ///
 /// ```
 /// use askback_core::auth::Challenge;
@@ -19,45 +19,37 @@ use super::{BadScopes, Scopes};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     scheme: String,
-    /// Names in small letters, each once.
+    /// Names are in lower case and unique.
     params: Vec<(String, String)>,
 }
 
-/// A header, or a part of one, that is no challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadChallenge {
-    /// It is not written as a challenge is.
     #[error("the challenge cannot be read")]
     Unreadable,
-    /// It says the same thing twice, so that readers may differ in what it says.
+    /// A parameter appears twice, so that readers may disagree about its value.
     #[error("the challenge names a parameter twice")]
     Duplicate,
-    /// It is longer, or has more parts, than anybody needs.
+    /// The header is longer, or has more parts, than any real challenge needs.
     #[error("the challenge is too large")]
     TooLarge,
-    /// A value holds a character that cannot stand in a header.
     #[error("the value cannot stand in a challenge")]
     Value,
 }
 
 impl Challenge {
-    /// The scheme of bearer tokens (RFC 6750).
     pub const BEARER: &str = "Bearer";
-    /// The scheme of tokens that are bound to a key (RFC 9449).
     pub const DPOP: &str = "DPoP";
-    /// The longest header that is read, in bytes.
     pub const BYTES: usize = 8 << 10;
-    /// The most challenges in one header.
     pub const MOST: usize = 16;
-    /// The most parameters of one challenge.
     pub const PARAMS: usize = 32;
 
-    /// A challenge that says nothing but its scheme.
+    /// Makes a challenge without parameters.
     ///
     /// # Errors
     ///
-    /// [`BadChallenge::Unreadable`] if that is not the name of a scheme.
+    /// [`BadChallenge::Unreadable`] if `scheme` is not a valid scheme name.
     pub fn new(scheme: &str) -> Result<Self, BadChallenge> {
         if scheme.is_empty() || !scheme.bytes().all(is_token) {
             return Err(BadChallenge::Unreadable);
@@ -72,8 +64,8 @@ impl Challenge {
     ///
     /// # Errors
     ///
-    /// [`BadChallenge::Value`] if the name is no token, or the value holds what cannot stand in a
-    /// header: control characters, and all beyond ASCII.
+    /// [`BadChallenge::Value`] if the name is not a token, or the value contains control or
+    /// non-ASCII characters.
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, BadChallenge> {
         let may_be_quoted = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
         let is_name = !name.is_empty() && name.bytes().all(is_token);
@@ -89,11 +81,11 @@ impl Challenge {
         Ok(self)
     }
 
-    /// Reads the challenges of one header.
+    /// Parses the challenges of one header. An ambiguous header is rejected.
     ///
     /// # Errors
     ///
-    /// [`BadChallenge`]. A header that can be understood in two ways is not understood at all.
+    /// Says why the header is rejected.
     pub fn parse(header: &str) -> Result<Vec<Self>, BadChallenge> {
         if header.len() > Self::BYTES {
             return Err(BadChallenge::TooLarge);
@@ -134,19 +126,18 @@ impl Challenge {
         }
     }
 
-    /// The name of the scheme, as it was written.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// Whether it is of this scheme. Letters count as equal in both cases.
+    /// Whether the challenge has this scheme, ignoring case.
     #[must_use]
     pub fn is(&self, scheme: &str) -> bool {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
-    /// The value of a parameter, named in small letters.
+    /// Returns the value of a parameter. `name` is in lower case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut params = self.params.iter();
@@ -161,17 +152,16 @@ impl Challenge {
         self.get("error")
     }
 
-    /// Where the server describes itself (RFC 9728, 5.1).
     #[must_use]
     pub fn resource_metadata(&self) -> Option<&str> {
         self.get("resource_metadata")
     }
 
-    /// The scopes the request needs; nothing where the server does not say.
+    /// Returns the scopes that the request needs, or `None` if the server does not name any.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`] if what stands there are no scopes.
+    /// [`BadScopes`] if the parameter is not a list of scopes.
     pub fn scopes(&self) -> Result<Option<Scopes>, BadScopes> {
         self.get("scope").map(Scopes::parse).transpose()
     }
@@ -190,7 +180,6 @@ impl Challenge {
 }
 
 impl fmt::Display for Challenge {
-    /// As it stands in a header.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.scheme)?;
         for (place, (name, value)) in self.params.iter().enumerate() {
@@ -208,7 +197,6 @@ impl fmt::Display for Challenge {
     }
 }
 
-/// The unread rest of a header.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
@@ -216,7 +204,7 @@ impl<'a> Text<'a> {
         self.0.is_empty()
     }
 
-    /// Skips spaces and commas; says whether there was a comma.
+    /// Skips spaces and commas. Returns whether there was a comma.
     fn skip_separators(&mut self) -> bool {
         let rest = self.0.trim_start_matches([' ', '\t', ',']);
         let skipped = &self.0[..self.0.len() - rest.len()];
@@ -231,7 +219,8 @@ impl<'a> Text<'a> {
         (!token.is_empty()).then_some(token)
     }
 
-    /// The value that stands after a name; nothing if there is none, and the name is a scheme's.
+    /// Parses the value behind a name. Returns `None` if there is no value, which means that the
+    /// name is a scheme.
     fn value(&mut self) -> Result<Option<String>, BadChallenge> {
         let Some(rest) = self.0.trim_start_matches([' ', '\t']).strip_prefix('=') else {
             return Ok(None);
@@ -264,7 +253,7 @@ impl<'a> Text<'a> {
         Err(BadChallenge::Unreadable)
     }
 
-    /// Skips what some schemes have in place of parameters; nobody here can make use of it.
+    /// Skips a token68, which some schemes have instead of parameters. It is not used.
     fn skip_token68(&mut self) {
         let rest = self.0.trim_start_matches(' ');
         let is_token68 = |byte: u8| {

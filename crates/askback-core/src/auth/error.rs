@@ -1,4 +1,4 @@
-//! Why a client did not become authorized.
+//! Why authorization failed.
 
 use alloc::{
     format,
@@ -6,16 +6,16 @@ use alloc::{
 };
 use core::{fmt, time::Duration};
 
-/// Why there is no token. Each kind names who is to blame.
+/// Why there is no token. Each kind names the party to blame.
 ///
-/// A server's text is shortened and freed of control characters. No error holds a token, a code or
-/// a password.
+/// A server's text is shortened and stripped of control characters. No error contains a token, a
+/// code or a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizationError {
-    /// A URL that a server gave may not be used: it is not `https`, is written in a way that
-    /// programs read differently, or leads into a network that is nobody's business
-    /// (2026-07-28, basic/authorization/security-considerations).
+    /// A URL from a server must not be used: it is not `https`, programs may parse it differently,
+    /// or it leads into a private network (2026-07-28,
+    /// basic/authorization/security-considerations).
     #[error("the URL of {what} may not be used: {url:?}")]
     Url {
         /// The purpose of the URL.
@@ -23,34 +23,34 @@ pub enum AuthorizationError {
         /// The URL.
         url: String,
     },
-    /// Something that authorization needs cannot be fetched. The reason is not told in full: it
-    /// could say what stands in a network that the server must not learn of.
+    /// A document or response cannot be fetched. The reason is not told in full, because it could
+    /// tell the server about the client's network.
     #[error("{what} cannot be fetched: {why}")]
     Fetch {
-        /// The document or answer that was requested.
+        /// The document or response that was requested.
         what: &'static str,
         /// The failure.
         why: String,
     },
-    /// The authorization server is reached, and cannot answer at the moment.
+    /// The authorization server is reachable but cannot answer now.
     #[error("{what} cannot be fetched: it answers with status {status}")]
     Busy {
-        /// The answer that was requested.
+        /// The response that was requested.
         what: &'static str,
-        /// The status that came instead.
+        /// The status that it returned.
         status: u16,
-        /// How long it wants to be left alone, where it says so in seconds; a day at most.
+        /// The time to wait, if the server gives it in seconds; at most a day.
         retry_after: Option<Duration>,
     },
-    /// A document cannot be read, or lacks what it must have.
+    /// A document cannot be read, or lacks a required member.
     #[error("{what} is wrong: {why}")]
     Document {
-        /// Which.
+        /// The document.
         what: &'static str,
         /// The fault.
         why: String,
     },
-    /// The document that should describe the server describes another.
+    /// The metadata document is about a different server.
     #[error("the server's metadata is that of another server, {found:?}, not of {wanted:?}")]
     OtherResource {
         /// The URL of the server.
@@ -58,8 +58,7 @@ pub enum AuthorizationError {
         /// The value in the document.
         found: String,
     },
-    /// The document that should describe an authorization server describes another, which is how
-    /// one would pass itself off as somebody else.
+    /// The metadata document is about a different authorization server. An impostor would do this.
     #[error("the metadata of the authorization server {wanted:?} is that of another, {found:?}")]
     OtherIssuer {
         /// The issuer the server named.
@@ -67,89 +66,89 @@ pub enum AuthorizationError {
         /// The value in the document.
         found: String,
     },
-    /// The server now wants tokens of another issuer than the one this client was registered with
-    /// by hand.
+    /// The server now requires tokens of a different issuer than the one this client was registered
+    /// with by hand.
     #[error(
         "this client is registered with {registered:?}, but the server now wants tokens of {wanted:?}: register it there"
     )]
     NotRegisteredThere {
-        /// Where it is registered.
+        /// The issuer this client is registered with.
         registered: String,
         /// The issuer that the server named.
         wanted: String,
     },
-    /// There is no way to become known to the authorization server.
+    /// The client cannot register with the authorization server.
     #[error(
         "the authorization server {0:?} takes neither a metadata document nor a registration: register a client by hand and give its id"
     )]
     NoRegistration(String),
-    /// The authorization server cannot do what this client must insist on.
+    /// The authorization server lacks a feature that this client requires.
     #[error("the authorization server {issuer:?} {lacks}")]
     Unsupported {
-        /// Which.
+        /// The authorization server.
         issuer: String,
         /// The missing feature, as a sentence without its subject.
         lacks: String,
     },
-    /// The authorization server said no.
+    /// The authorization server refused the request.
     #[error("the authorization server refused {what}: {code}{}", described(.description))]
     Refused {
         /// The refused request.
         what: &'static str,
-        /// Its word for the reason, such as `access_denied`.
+        /// The error code, such as `access_denied`.
         code: String,
-        /// Its own words, or none.
+        /// The server's description; may be empty.
         description: String,
     },
-    /// The browser came back with an answer to another sign-in, or from another authorization
-    /// server. The rest of the answer is not read.
+    /// The browser returned a response of another sign-in or another authorization server. The rest
+    /// of the response is not read.
     #[error("the answer of the sign-in was not accepted: {0}")]
     Answer(String),
-    /// The server wants more than a token can give, or did not take one it should.
+    /// The server wants more than a token can give, or rejected a token that it should accept.
     #[error("the server does not accept what it asked for: {0}")]
     NotAccepted(String),
-    /// The person did not sign in.
+    /// The user did not sign in.
     #[error("sign-in was required but not completed: {0}")]
     SignIn(SignInError),
-    /// The credential store cannot be read or written.
+    /// The credential store failed.
     #[error("the credentials cannot be kept: {0}")]
     Store(String),
-    /// A key or an identity that the host gave cannot be used.
+    /// A key or an identity from the host cannot be used.
     #[error("the credentials of this client cannot be used: {0}")]
     Credentials(String),
 }
 
-/// Why a person did not sign in.
+/// Why the user did not sign in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignInError {
-    /// There is nobody to ask: no terminal and no browser.
+    /// No terminal and no browser is available.
     #[error("there is no terminal or browser to sign in at")]
     Unattended,
-    /// The person declined, in their own words if they gave any.
+    /// The user declined, with a reason if they gave one.
     #[error("the person declined{}", described(.0.as_deref().unwrap_or_default()))]
     Declined(Option<String>),
-    /// The person did not finish within
+    /// The user did not finish within
     /// [`limits.sign_in.person`](crate::limits::SignInLimits::person).
     #[error("the person did not finish in time")]
     TimedOut,
-    /// The request that needed the sign-in is gone, or the server changed its mind.
+    /// The request that needed the sign-in is gone, or the server no longer asks for it.
     #[error("it is no longer needed")]
     Abandoned,
-    /// The browser came back from another sign-in.
+    /// The browser returned from another sign-in.
     #[error("the address is that of another sign-in")]
     OtherSignIn,
-    /// The host's redirect URI may not be used: it leads neither to this machine nor to an `https`
+    /// The host's redirect URI is not allowed: it leads neither to this machine nor to an `https`
     /// URL.
     #[error("the redirect URI is neither on this machine nor https")]
     RedirectUri,
-    /// The host could not ask, and says why.
+    /// The host could not ask, for this reason.
     #[error("{0}")]
     Host(String),
 }
 
 impl SignInError {
-    /// The host could not ask, for this reason.
+    /// Makes a [`SignInError::Host`].
     pub fn host(why: impl fmt::Display) -> Self {
         Self::Host(why.to_string())
     }

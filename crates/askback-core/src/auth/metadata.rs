@@ -1,5 +1,5 @@
-//! The documents in which a server and its authorization server describe themselves, and where
-//! they stand (2026-07-28, basic/authorization/authorization-server-discovery).
+//! The metadata documents of a server and its authorization server, and their URLs (2026-07-28,
+//! basic/authorization/authorization-server-discovery).
 
 use alloc::{
     borrow::ToOwned,
@@ -14,41 +14,37 @@ use serde::{Deserialize, Serialize};
 use super::{BadScopes, Scopes};
 use crate::json;
 
-/// A server's OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ProtectedResource {
-    /// The URL that names the server: what tokens are for.
+    /// The URL that identifies the server: the audience of its tokens.
     pub resource: String,
-    /// The issuers of tokens for it, by their names.
     #[serde(
         default,
         deserialize_with = "json::texts",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub authorization_servers: Vec<String>,
-    /// The scopes that are enough for what the server usually does. What a single request needs
-    /// may differ from them in any way.
+    /// The scopes for the server's usual operations. A single request may need entirely different
+    /// ones.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub scopes_supported: Option<Vec<String>>,
-    /// How a token may be sent; `header` is the only way of this protocol.
+    /// How a token may be sent. MCP uses only `header`.
     #[serde(
         default,
         deserialize_with = "json::texts",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub bearer_methods_supported: Vec<String>,
-    /// The display name of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_name: Option<String>,
-    /// Sets the URL of the documentation for developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_documentation: Option<String>,
-    /// With which algorithms a client may prove that it holds the key of a token (RFC 9449).
+    /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
     #[serde(
         default,
         deserialize_with = "json::texts",
@@ -64,91 +60,87 @@ pub struct ProtectedResource {
     pub dpop_bound_access_tokens_required: bool,
 }
 
-/// An authorization server's OAuth 2.0 Authorization Server Metadata (RFC 8414), or the same of
-/// OpenID Connect Discovery.
+/// OAuth 2.0 Authorization Server Metadata (RFC 8414), or the same members in OpenID Connect
+/// Discovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuthorizationServer {
-    /// Its name, a URL. It is compared as text, letter by letter.
+    /// The issuer, a URL that is compared as text.
     pub issuer: String,
-    /// Where a person says yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization_endpoint: Option<String>,
-    /// Where tokens are given out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_endpoint: Option<String>,
-    /// Where clients make themselves known (RFC 7591).
+    /// Where clients register (RFC 7591).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
-    /// Where tokens are given back (RFC 7009).
+    /// Where tokens are revoked (RFC 7009).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
-    /// Where a device asks for the codes by which a person authorizes it (RFC 8628).
+    /// Where a device requests its codes (RFC 8628).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_authorization_endpoint: Option<String>,
-    /// Where a server asks what a token is worth (RFC 7662).
+    /// Where a server checks a token (RFC 7662).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub introspection_endpoint: Option<String>,
-    /// Where its keys stand.
+    /// Where its public keys are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks_uri: Option<String>,
-    /// Scopes it knows.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub scopes_supported: Option<Vec<String>>,
-    /// The response types of its authorization endpoint.
     #[serde(
         default,
         deserialize_with = "json::texts",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub response_types_supported: Vec<String>,
-    /// How tokens are obtained; where it does not say, by code (RFC 8414, 2).
+    /// The supported grants. If absent, the authorization code grant (RFC 8414, 2).
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub grant_types_supported: Option<Vec<String>>,
-    /// With which forms of PKCE; where it does not say, it has none.
+    /// The supported PKCE methods. If absent, PKCE is not supported.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// How a client shows who it is; where it does not say, by `client_secret_basic`.
+    /// How a client authenticates. If absent, `client_secret_basic`.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// With which algorithms a client may sign for that.
+    /// The signature algorithms for that authentication.
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
         skip_serializing_if = "Option::is_none"
     )]
     pub token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
-    /// Whether every answer to an authorization request names its issuer (RFC 9207).
+    /// Whether every authorization response names its issuer (RFC 9207).
     #[serde(
         default,
         deserialize_with = "json::flag",
         skip_serializing_if = "core::ops::Not::not"
     )]
     pub authorization_response_iss_parameter_supported: bool,
-    /// Whether the URL of a document can be a client's id (OAuth Client ID Metadata Document).
+    /// Whether a document's URL can be a client id (OAuth Client ID Metadata Document).
     #[serde(
         default,
         deserialize_with = "json::flag",
         skip_serializing_if = "core::ops::Not::not"
     )]
     pub client_id_metadata_document_supported: bool,
-    /// With which algorithms a client may prove that it holds the key of a token (RFC 9449).
+    /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
     #[serde(
         default,
         deserialize_with = "json::optional_texts",
@@ -157,13 +149,12 @@ pub struct AuthorizationServer {
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
 }
 
-/// A name of a server or issuer that is no URL to build others from.
+/// The name of a server or issuer is not a usable URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no https:// or http:// URL with a host")]
 pub struct BadIdentifier;
 
 impl ProtectedResource {
-    /// The document of a server whose tokens come from these issuers.
     #[must_use]
     pub fn new(resource: impl Into<String>, issuers: Vec<String>) -> Self {
         Self {
@@ -174,21 +165,22 @@ impl ProtectedResource {
         }
     }
 
-    /// The scopes to ask for where no challenge names others; nothing if the document does not say.
+    /// Returns the scopes to request if no challenge names others, or `None` if the document lists
+    /// none.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`] if what it lists are no scopes.
+    /// [`BadScopes`] if the list contains an invalid scope.
     pub fn scopes(&self) -> Result<Option<Scopes>, BadScopes> {
         self.scopes_supported.as_ref().map(Scopes::of).transpose()
     }
 
-    /// Where the document of the server at this URL may stand, in the order in which to look: first
-    /// at its path, then at the root.
+    /// Returns the URLs where the document of a server may be, in search order: first at its path,
+    /// then at the root.
     ///
     /// # Errors
     ///
-    /// [`BadIdentifier`].
+    /// [`BadIdentifier`] if `server` is not a usable URL.
     pub fn well_known(server: &str) -> Result<Vec<String>, BadIdentifier> {
         const NAME: &str = "/.well-known/oauth-protected-resource";
         let Parts {
@@ -198,7 +190,7 @@ impl ProtectedResource {
         } = Parts::of(server)?;
         let mut places = Vec::new();
         if path != "/" && !path.is_empty() || !query.is_empty() {
-            // Only a slash that directly follows the host is left out (RFC 9728, 3.1).
+            // Only a slash directly behind the host is left out (RFC 9728, 3.1).
             let path = if path == "/" { "" } else { path };
             places.push(format!("{origin}{NAME}{path}{query}"));
         }
@@ -208,12 +200,12 @@ impl ProtectedResource {
 }
 
 impl AuthorizationServer {
-    /// Where the document of this issuer may stand, in the order in which to look.
+    /// Returns the URLs where the document of an issuer may be, in search order.
     ///
     /// # Errors
     ///
-    /// [`BadIdentifier`], also for an issuer with a query or fragment, which none may have
-    /// (RFC 8414, 2).
+    /// [`BadIdentifier`] if `issuer` is not a usable URL, or has a query or fragment, which is
+    /// forbidden (RFC 8414, 2).
     pub fn well_known(issuer: &str) -> Result<Vec<String>, BadIdentifier> {
         const OAUTH: &str = "/.well-known/oauth-authorization-server";
         const OPENID: &str = "/.well-known/openid-configuration";
@@ -231,19 +223,19 @@ impl AuthorizationServer {
         })
     }
 
-    /// The issuer of a server that says nothing of one: its own origin, as the earliest form of
-    /// authorization had it (2025-03-26, basic/authorization, Authorization Base URL).
+    /// Returns the issuer of a server that names none: its own origin, as in the first version of
+    /// authorization (2025-03-26, basic/authorization, Authorization Base URL).
     ///
     /// # Errors
     ///
-    /// [`BadIdentifier`].
+    /// [`BadIdentifier`] if `server` is not a usable URL.
     pub fn at_origin_of(server: &str) -> Result<String, BadIdentifier> {
         Ok(Parts::of(server)?.origin.to_string())
     }
 
-    /// Returns the metadata assumed of such an issuer that has no document either (2025-03-26,
-    /// basic/authorization, Fallbacks for Servers without Metadata Discovery). PKCE was required of
-    /// every server then, with no way to announce it.
+    /// Returns the default metadata of such an issuer if it has no document either (2025-03-26,
+    /// basic/authorization, Fallbacks for Servers without Metadata Discovery). PKCE was required
+    /// then, and could not be announced.
     #[must_use]
     pub fn assumed(origin: &str) -> Self {
         Self {
@@ -256,7 +248,7 @@ impl AuthorizationServer {
         }
     }
 
-    /// Whether it announces PKCE with SHA-256, without which no code may be asked for
+    /// Whether it announces PKCE with SHA-256, without which a client must not request a code
     /// (2026-07-28, basic/authorization/security-considerations, Authorization Code Protection).
     #[must_use]
     pub fn has_s256(&self) -> bool {
@@ -264,7 +256,6 @@ impl AuthorizationServer {
         methods.is_some_and(|methods| methods.iter().any(|method| method == "S256"))
     }
 
-    /// Whether it lists this scope as one it knows.
     #[must_use]
     pub fn lists_scope(&self, scope: &str) -> bool {
         let scopes = self.scopes_supported.as_deref();
@@ -272,17 +263,16 @@ impl AuthorizationServer {
     }
 }
 
-/// The parts of a URL that others are built from.
 struct Parts<'a> {
-    /// Scheme, host and port, without a slash at the end.
+    /// Scheme, host and port, without a trailing slash.
     origin: &'a str,
     path: &'a str,
-    /// With its question mark.
+    /// Includes the question mark.
     query: &'a str,
 }
 
 impl<'a> Parts<'a> {
-    /// A fragment is left out: it never reaches a server.
+    /// Drops the fragment, which never reaches a server.
     fn of(url: &'a str) -> Result<Self, BadIdentifier> {
         let is_url = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>^`{|}".contains(&byte);
         let (scheme, rest) = url.split_once("://").ok_or(BadIdentifier)?;

@@ -1,5 +1,5 @@
-//! Authorization without sockets: challenges, scopes, and metadata documents, as both sides read
-//! and write them (2026-07-28, basic/authorization).
+//! Authorization without I/O: challenges, scopes and metadata documents, as both sides read and
+//! write them (2026-07-28, basic/authorization).
 
 #[cfg(feature = "auth")]
 mod challenge;

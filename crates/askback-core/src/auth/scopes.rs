@@ -1,55 +1,55 @@
-//! Scopes: what a token may be used for (RFC 6749, 3.3).
+//! OAuth scopes (RFC 6749, 3.3).
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A set of scopes, in the order in which they were first named.
+/// A set of scopes that keeps the order of insertion.
 ///
-/// Two sets are equal if they hold the same scopes, whatever the order. No scope implies another
-/// here: hierarchies are known to servers alone (2026-07-28, basic/authorization, Step-Up
-/// Authorization Flow).
+/// Two sets are equal if they contain the same scopes in any order. No scope implies another here:
+/// only servers know their hierarchies (2026-07-28, basic/authorization, Step-Up Authorization
+/// Flow).
 #[derive(Debug, Clone, Default)]
 pub struct Scopes(Vec<String>);
 
-/// Text that is no set of scopes.
+/// Why a text is not a set of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadScopes {
-    /// A scope is empty, or holds a character that none may hold: spaces, quotes, backslashes,
-    /// control characters, and all beyond ASCII.
+    /// A scope is empty, or contains a forbidden character: a space, quote, backslash, control
+    /// character or non-ASCII character.
     #[error("{0:?} is no scope")]
     Scope(String),
-    /// There are more than anybody needs.
+    /// There are too many scopes, or they are too long.
     #[error("there are more than {most} scopes, or they are longer than {bytes} bytes", most = Scopes::MOST, bytes = Scopes::BYTES)]
     TooMany,
-    /// `offline_access` says what a client wishes from its authorization server.
+    /// `offline_access` is the client's own request to its authorization server.
     #[error("`offline_access` is no scope of a server: leave it out")]
     OfflineAccess,
 }
 
-/// Refresh tokens are no matter of a server of this protocol, so it names no scope for them
-/// (2026-07-28, basic/authorization, Refresh Tokens).
+/// Servers do not ask for refresh tokens, so they must not name this scope (2026-07-28,
+/// basic/authorization, Refresh Tokens).
 const OFFLINE_ACCESS: &str = "offline_access";
 
 impl Scopes {
-    /// The most scopes of one set.
+    /// The most scopes in one set.
     pub const MOST: usize = 128;
-    /// The most bytes of all scopes of one set, as they are written.
+    /// The most bytes of one set in its written form.
     pub const BYTES: usize = 4 << 10;
 
-    /// No scopes.
+    /// Makes an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads scopes as they are written, with spaces between them. Several spaces count as one.
+    /// Parses scopes separated by one or more spaces.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`].
+    /// [`BadScopes`] if a scope is invalid or the set is too large.
     pub fn parse(text: &str) -> Result<Self, BadScopes> {
         if text.len() > Self::BYTES {
             return Err(BadScopes::TooMany);
@@ -57,11 +57,11 @@ impl Scopes {
         Self::of(text.split(' ').filter(|scope| !scope.is_empty()))
     }
 
-    /// The set of these scopes.
+    /// Collects scopes into a set.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`].
+    /// [`BadScopes`] if a scope is invalid or the set is too large.
     pub fn of<T: AsRef<str>>(scopes: impl IntoIterator<Item = T>) -> Result<Self, BadScopes> {
         let mut set = Self::new();
         for scope in scopes {
@@ -70,11 +70,11 @@ impl Scopes {
         Ok(set)
     }
 
-    /// The set of these scopes, each one that a server may ask for.
+    /// Collects the scopes that a server asks for.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`].
+    /// As [`Scopes::of`], and [`BadScopes::OfflineAccess`].
     pub fn of_server<T: AsRef<str>>(
         scopes: impl IntoIterator<Item = T>,
     ) -> Result<Self, BadScopes> {
@@ -85,11 +85,11 @@ impl Scopes {
         Ok(set)
     }
 
-    /// Adds a scope, unless it is there.
+    /// Adds a scope, unless the set contains it.
     ///
     /// # Errors
     ///
-    /// [`BadScopes`].
+    /// [`BadScopes`] if the scope is invalid or the set is full.
     pub fn insert(&mut self, scope: &str) -> Result<(), BadScopes> {
         if scope.is_empty() || !scope.bytes().all(may_stand_in_scope) {
             let shown = scope.chars().take(64).collect();
@@ -106,39 +106,39 @@ impl Scopes {
         Ok(())
     }
 
-    /// Both sets together, these first.
+    /// Returns the scopes of both sets, these first.
     ///
     /// # Errors
     ///
-    /// [`BadScopes::TooMany`] if that is more than one set holds.
+    /// [`BadScopes::TooMany`] if the union is too large.
     pub fn union(&self, other: &Self) -> Result<Self, BadScopes> {
         Self::of(self.iter().chain(other.iter()))
     }
 
-    /// Whether this scope is among them.
+    /// Whether the set contains this scope.
     #[must_use]
     pub fn contains(&self, scope: &str) -> bool {
         self.0.iter().any(|known| known == scope)
     }
 
-    /// Whether all of the others are among them.
+    /// Whether the set contains all scopes of the other.
     #[must_use]
     pub fn contains_all(&self, other: &Self) -> bool {
         other.iter().all(|scope| self.contains(scope))
     }
 
-    /// Each scope.
+    /// Iterates over the scopes.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// How many there are.
+    /// The number of scopes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -154,7 +154,7 @@ impl PartialEq for Scopes {
 impl Eq for Scopes {}
 
 impl fmt::Display for Scopes {
-    /// As they are sent: with one space between two.
+    /// Writes the scopes separated by spaces, as they are sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, scope) in self.iter().enumerate() {
             if place > 0 {

@@ -1,9 +1,9 @@
 //! The engines of both sides: messages in, decisions out.
 //!
-//! An engine is fed by its `handle_*` methods and drained by `poll` until that returns `None`; it
-//! reads no clock and touches no transport. The era is chosen once, at the door: per session for
-//! the handshake revisions, per request for the stateless one. Below the door nobody compares
-//! revisions.
+//! Feed an engine through its `handle_*` methods and drain it with `poll` until that returns
+//! `None`. It reads no clock and does no I/O. The era is chosen once, at the entrance: per session
+//! in the handshake revisions, per request in the stateless one. No code behind the entrance
+//! compares revisions.
 
 #[cfg(feature = "client")]
 pub mod client;

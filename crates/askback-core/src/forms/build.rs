@@ -1,4 +1,4 @@
-//! Forms that are put together at run time, and what is filled into them.
+//! Builds forms at run time, and reads their values.
 //!
 //! ```
 //! use askback_core::forms::{
@@ -30,31 +30,32 @@ use super::{
     IntoNumber, Issue, NumberField, Opt, TextField, TextFormat,
 };
 
-/// The values of a form that was put together at run time, by the names of its fields.
+/// The values of a form that was built at run time, by field name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FormValues(Content);
 
 impl FormValues {
-    /// The values of an answer that was checked by its form.
+    /// Wraps the values of a checked answer.
     pub fn new(content: Content) -> Self {
         Self(content)
     }
 
-    /// The value of a field, as the type that such a field of a struct would have; an `Option` where
-    /// the field may be left out.
+    /// Returns the value of a field. `T` is the type that the field of a struct would have, with
+    /// `Option` for an optional field.
     ///
     /// # Errors
     ///
-    /// Fails where the value is of another type, or was left out. The author is to blame.
+    /// Fails if the value has another type or is missing. The author is to blame.
     pub fn get<T: FormField>(&self, name: &str) -> Result<T, Issue> {
         T::read(self.0.get(name)).map_err(|message| Issue::new(name, message))
     }
 
-    /// The options that were chosen in a [`ChoicesField`]; none where it was left out.
+    /// Returns the selected options of a [`ChoicesField`]. The list is empty if the field was left
+    /// out.
     ///
     /// # Errors
     ///
-    /// Fails where the field is no choice of several. The author is to blame.
+    /// Fails if the field is not a [`ChoicesField`]. The author is to blame.
     pub fn chosen(&self, name: &str) -> Result<Vec<&str>, Issue> {
         let wrong = || Issue::new(name, "must be a list of options");
         match self.0.get(name) {
@@ -69,14 +70,14 @@ impl FormValues {
         }
     }
 
-    /// The values as JSON.
+    /// Returns the values as JSON.
     pub fn content(&self) -> &Content {
         &self.0
     }
 }
 
 impl FormSchema {
-    /// A form of these fields, in this order.
+    /// Makes a form of these fields, in this order.
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Self {
         Self {
             fields: fields.into_iter().collect(),
@@ -86,7 +87,7 @@ impl FormSchema {
 }
 
 impl Field {
-    /// A field of that name. It must be given, unless its kind has a default.
+    /// Makes a field. It is required unless its kind has a default.
     pub fn new(name: impl Into<String>, kind: impl Into<FieldKind>) -> Self {
         let mut field = Self {
             name: name.into(),
@@ -100,28 +101,28 @@ impl Field {
         field
     }
 
-    /// Sets the label shown to a person.
+    /// Sets the label.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Sets the sentence that says what is wanted.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Lets the field be left out.
+    /// Makes the field optional.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.required = false;
         self
     }
 
-    /// Declares that the field asks for no secret, although its words look like it.
+    /// Declares that the field does not ask for a secret, although its wording suggests it.
     #[must_use]
     pub fn not_secret(mut self) -> Self {
         self.not_secret = true;
@@ -130,14 +131,14 @@ impl Field {
 }
 
 impl TextField {
-    /// Sets the least length, in characters.
+    /// Sets the minimum length, in characters.
     #[must_use]
     pub fn min_length(mut self, min: u64) -> Self {
         self.min_length = Some(min);
         self
     }
 
-    /// Sets the greatest length, in characters.
+    /// Sets the maximum length, in characters.
     #[must_use]
     pub fn max_length(mut self, max: u64) -> Self {
         self.max_length = Some(max);
@@ -158,7 +159,7 @@ impl TextField {
         self
     }
 
-    /// Sets the value filled in beforehand.
+    /// Sets the default.
     #[must_use]
     pub fn with_default(mut self, default: impl Into<String>) -> Self {
         self.default = Some(default.into());
@@ -167,7 +168,7 @@ impl TextField {
 }
 
 impl NumberField {
-    /// A field for whole numbers. [`NumberField::default()`] takes any number.
+    /// Makes a field for whole numbers. [`NumberField::default()`] accepts any number.
     pub fn integer() -> Self {
         Self {
             integer: true,
@@ -175,21 +176,21 @@ impl NumberField {
         }
     }
 
-    /// Sets the least value.
+    /// Sets the minimum.
     #[must_use]
     pub fn min(mut self, min: impl IntoNumber) -> Self {
         self.minimum = min.into_number();
         self
     }
 
-    /// Sets the greatest value.
+    /// Sets the maximum.
     #[must_use]
     pub fn max(mut self, max: impl IntoNumber) -> Self {
         self.maximum = max.into_number();
         self
     }
 
-    /// Sets the value filled in beforehand.
+    /// Sets the default.
     #[must_use]
     pub fn with_default(mut self, default: impl IntoNumber) -> Self {
         self.default = default.into_number();
@@ -198,7 +199,7 @@ impl NumberField {
 }
 
 impl BooleanField {
-    /// Sets the value filled in beforehand.
+    /// Sets the default.
     #[must_use]
     pub fn with_default(mut self, default: bool) -> Self {
         self.default = Some(default);
@@ -207,7 +208,7 @@ impl BooleanField {
 }
 
 impl ChoiceField {
-    /// A choice of one of these: texts, or pairs of a value and its title.
+    /// Makes a choice of one option: strings, or pairs of a value and its title.
     pub fn new(options: impl IntoIterator<Item = impl Into<Opt>>) -> Self {
         Self {
             options: options.into_iter().map(Into::into).collect(),
@@ -215,7 +216,7 @@ impl ChoiceField {
         }
     }
 
-    /// Sets the value of the option that is chosen beforehand.
+    /// Sets the default, by its value.
     #[must_use]
     pub fn with_default(mut self, default: impl Into<String>) -> Self {
         self.default = Some(default.into());
@@ -224,7 +225,7 @@ impl ChoiceField {
 }
 
 impl ChoicesField {
-    /// A choice of several of these: texts, or pairs of a value and its title.
+    /// Makes a choice of several options: strings, or pairs of a value and its title.
     pub fn new(options: impl IntoIterator<Item = impl Into<Opt>>) -> Self {
         Self {
             options: options.into_iter().map(Into::into).collect(),
@@ -232,21 +233,21 @@ impl ChoicesField {
         }
     }
 
-    /// Sets the least number of options to choose.
+    /// Sets the minimum number of options to choose.
     #[must_use]
     pub fn min_items(mut self, min: u64) -> Self {
         self.min_items = Some(min);
         self
     }
 
-    /// Sets the greatest number of options to choose.
+    /// Sets the maximum number of options to choose.
     #[must_use]
     pub fn max_items(mut self, max: u64) -> Self {
         self.max_items = Some(max);
         self
     }
 
-    /// Sets the values of the options that are chosen beforehand.
+    /// Sets the default, by the values of the options.
     #[must_use]
     pub fn with_default(mut self, default: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.default = Some(default.into_iter().map(Into::into).collect());

@@ -1,4 +1,4 @@
-//! The check of an answer: by the client before it sends, by the server when it arrives.
+//! Checks an answer: in the client before it is sent, and in the server when it arrives.
 
 use alloc::{format, string::String, vec::Vec};
 use core::cmp::Ordering;
@@ -11,16 +11,15 @@ use super::{
 };
 use crate::limits::FormLimits;
 
-/// How many options a refusal names before it stops.
 const OPTIONS_NAMED: usize = 12;
 
 impl FormSchema {
-    /// Checks an answer. Null counts as not given.
+    /// Checks an answer. Null counts as missing.
     ///
     /// # Errors
     ///
-    /// One issue for each field that is missing or wrong, in the order of the form, then one for
-    /// each value the form did not ask for.
+    /// One issue per missing or invalid field, in the order of the form, then one per value that
+    /// the form did not ask for.
     pub fn check(&self, content: &Content, limits: &FormLimits) -> Result<(), Issues> {
         let mut issues = Issues::default();
         for field in &self.fields {
@@ -33,15 +32,15 @@ impl FormSchema {
             }
         }
         let unknown = content.keys().filter(|name| self.field(name).is_none());
-        // As many as a form could have: a sender of more has made its point.
+        // As many issues as a form could have fields.
         for name in unknown.take(limits.fields) {
             issues.push(name, UNKNOWN);
         }
         issues.into_result()
     }
 
-    /// Fills in the defaults of fields that are not given, and leaves out nulls. A field that a person
-    /// emptied is not given either.
+    /// Fills in the defaults of missing fields. A null, such as for a field that the user emptied,
+    /// counts as missing; without a default it is removed.
     pub fn with_defaults(&self, mut content: Content) -> Content {
         for field in &self.fields {
             if content.get(&field.name).is_none_or(Value::is_null) {
@@ -56,7 +55,7 @@ impl FormSchema {
 }
 
 impl Field {
-    /// Checks one value; the first thing that is wrong with it is the answer.
+    /// Checks one value and stops at the first problem.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl Field {
         .map_err(|message| Issue::new(self.name.clone(), message))
     }
 
-    /// The value filled in beforehand.
+    /// Returns the default as JSON.
     pub fn default_value(&self) -> Option<Value> {
         match &self.kind {
             FieldKind::Text(text) => text.default.clone().map(Value::String),
@@ -90,11 +89,8 @@ impl Field {
     }
 }
 
-/// The message for a required field that is missing.
 pub(super) const MISSING: &str = "must be given";
-/// The message for a value under a name that is no field.
 pub(super) const UNKNOWN: &str = "is not known";
-/// The message for a value that is not a boolean.
 pub(super) const NOT_BOOLEAN: &str = "must be yes or no";
 
 fn check_text(field: &TextField, value: &Value, limits: &FormLimits) -> Result<(), String> {
@@ -118,7 +114,7 @@ fn check_text(field: &TextField, value: &Value, limits: &FormLimits) -> Result<(
 }
 
 fn check_length(field: &TextField, text: &str) -> Result<(), String> {
-    // `usize` fits into `u64` on every target there is.
+    // `usize` fits into `u64` on every target.
     let length = text.chars().count() as u64;
     match (field.min_length, field.max_length) {
         (Some(min), _) if length == 0 && min > 0 => Err("must not be empty".into()),
@@ -136,7 +132,7 @@ fn check_length(field: &TextField, text: &str) -> Result<(), String> {
 
 fn check_pattern(pattern: &str, text: &str, limits: &FormLimits) -> Result<(), String> {
     let Ok(compiled) = Pattern::new(pattern, limits) else {
-        // A pattern beyond this engine cannot be judged here; the one who asked will judge it.
+        // This engine cannot check the pattern; the server will.
         return Ok(());
     };
     if text.len() > limits.pattern_text_bytes {
@@ -179,7 +175,7 @@ fn check_choices(field: &ChoicesField, value: &Value) -> Result<(), String> {
     let count = values.len() as u64;
     let most = field.options.len() as u64;
     let most = field.max_items.unwrap_or(most).min(most);
-    // Counted first: a list longer than the options is not worth looking through.
+    // Checked first, to bound the search below.
     if count > most {
         return Err(choose_at_most(most));
     }
@@ -203,17 +199,17 @@ fn is_option(options: &[Opt], value: &str) -> bool {
     options.iter().any(|option| option.value == value)
 }
 
-/// "must be one of window, aisle".
+/// For example "must be one of window, aisle".
 pub(super) fn one_of(options: &[Opt]) -> String {
     format!("must be one of {}", values(options))
 }
 
-/// "choose at most 2".
+/// For example "choose at most 2".
 pub(super) fn choose_at_most(most: u64) -> String {
     format!("choose at most {most}")
 }
 
-/// "choose from window, aisle".
+/// For example "choose from window, aisle".
 pub(super) fn choose_from(options: &[Opt]) -> String {
     format!("choose from {}", values(options))
 }

@@ -1,4 +1,4 @@
-//! Fields whose values are dates and times.
+//! Form fields for dates and times.
 
 use alloc::{
     format,

@@ -12,22 +12,22 @@ use super::{
     TextFormat, elicitable, number, secret::is_secret_field, typed,
 };
 
-/// A form of these fields, which may be others the next time.
+/// Makes a form whose fields may differ in each call.
 pub fn form<const N: usize>(fields: [Field; N]) -> SharedForm {
     FormSchema::new(fields).into()
 }
 
-/// A form of these fields, which is made once.
+/// Makes a form that is reused.
 pub fn form_once<const N: usize>(fields: [Field; N]) -> SharedForm {
     SharedForm::written(FormSchema::new(fields))
 }
 
-/// The form that asks for one value, which is made once.
+/// Makes the reusable form that asks for one value.
 pub fn value_form_once<T: FormField>() -> SharedForm {
     SharedForm::written(elicitable::value_schema::<T>())
 }
 
-/// Reads the one value of an answer.
+/// Reads the value of a one-value form.
 ///
 /// # Errors
 ///
@@ -36,13 +36,12 @@ pub fn read_value<T: FormField>(content: &Content) -> Result<T, Issues> {
     elicitable::read_value(content)
 }
 
-/// A field of a form: its name and what its type does.
+/// A field of a form: its name and the functions of its type.
 ///
-/// The generated code asks for the trait in one place only, where it makes this, so that a type
-/// that has it not is told of once.
+/// The generated code names the trait only where it makes this, so that a type without the trait
+/// causes only one compiler error.
 pub struct DerivedField<T> {
     name: &'static str,
-    /// The sort of the field.
     pub sort: Sort,
     optional: bool,
     kind: fn() -> FieldKind,
@@ -50,7 +49,7 @@ pub struct DerivedField<T> {
     write: fn(&T) -> Option<Value>,
 }
 
-/// A field of that name and type.
+/// Makes a field.
 pub const fn field<T: FormField>(name: &'static str) -> DerivedField<T> {
     DerivedField {
         name,
@@ -62,13 +61,13 @@ pub const fn field<T: FormField>(name: &'static str) -> DerivedField<T> {
     }
 }
 
-/// Whether a field seems to ask for a secret by its name, title and description.
+/// Whether the name, title or description of a field suggests a secret.
 pub const fn is_secret<T>(field: &DerivedField<T>, title: &str, description: &str) -> bool {
     is_secret_field(field.sort, [field.name, title], description)
 }
 
 impl<T> DerivedField<T> {
-    /// The schema of the field, to be completed.
+    /// Starts the schema of the field.
     pub fn schema(&self) -> FieldBuilder<T> {
         FieldBuilder {
             field: Field {
@@ -79,7 +78,7 @@ impl<T> DerivedField<T> {
         }
     }
 
-    /// Puts the field's value into an answer, if it has one.
+    /// Writes the field's value into an answer, unless it is missing.
     pub fn put(&self, value: &T, content: &mut Content) {
         if let Some(value) = (self.write)(value) {
             content.insert(self.name.into(), value);
@@ -87,21 +86,21 @@ impl<T> DerivedField<T> {
     }
 }
 
-/// A field under construction. A setter that does not suit the kind changes nothing; the macro has
-/// refused such an attribute by the field's sort before.
+/// A field under construction. A setter of another kind of field does nothing, because the macro
+/// has already rejected such an attribute.
 pub struct FieldBuilder<T> {
     field: Field,
     write: fn(&T) -> Option<Value>,
 }
 
 impl<T> FieldBuilder<T> {
-    /// Declares that the form asks for nothing secret, whatever its words.
+    /// Declares that the field does not ask for a secret.
     pub fn not_secret(mut self) -> Self {
         self.field.not_secret = true;
         self
     }
 
-    /// The finished field.
+    /// Returns the finished field.
     pub fn build(self) -> Field {
         self.field
     }
@@ -118,7 +117,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the least number, unless the type is narrower.
+    /// Sets the minimum, unless the type's is higher.
     pub fn min(mut self, min: impl IntoNumber) -> Self {
         if let FieldKind::Number(field) = &mut self.field.kind {
             tighten(&mut field.minimum, min.into_number(), Ordering::Greater);
@@ -126,7 +125,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the greatest number, unless the type is narrower.
+    /// Sets the maximum, unless the type's is lower.
     pub fn max(mut self, max: impl IntoNumber) -> Self {
         if let FieldKind::Number(field) = &mut self.field.kind {
             tighten(&mut field.maximum, max.into_number(), Ordering::Less);
@@ -134,7 +133,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the least length.
+    /// Sets the minimum length.
     pub fn min_length(mut self, min: u64) -> Self {
         if let FieldKind::Text(field) = &mut self.field.kind {
             field.min_length = Some(min);
@@ -142,7 +141,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the greatest length.
+    /// Sets the maximum length.
     pub fn max_length(mut self, max: u64) -> Self {
         if let FieldKind::Text(field) = &mut self.field.kind {
             field.max_length = Some(max);
@@ -166,7 +165,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the least number of options.
+    /// Sets the minimum number of options.
     pub fn min_items(mut self, min: u64) -> Self {
         if let FieldKind::Choices(field) = &mut self.field.kind {
             field.min_items = Some(min);
@@ -174,7 +173,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the greatest number of options.
+    /// Sets the maximum number of options.
     pub fn max_items(mut self, max: u64) -> Self {
         if let FieldKind::Choices(field) = &mut self.field.kind {
             field.max_items = Some(max);
@@ -190,7 +189,7 @@ impl<T> FieldBuilder<T> {
         self
     }
 
-    /// Sets the default; the field is then not required.
+    /// Sets the default; the field becomes optional.
     pub fn default(mut self, default: &T) -> Self {
         self.field.required = false;
         let texts = |values: Vec<Value>| {
@@ -208,21 +207,21 @@ impl<T> FieldBuilder<T> {
             (FieldKind::Choices(field), Some(Value::Array(values))) => {
                 field.default = Some(texts(values));
             }
-            // A type writes values of its own kind.
+            // A type writes only values of its own kind.
             _ => {}
         }
         self
     }
 }
 
-/// Reads the fields of an answer and collects what is wrong with them.
+/// Reads the fields of an answer and collects their issues.
 pub struct Reader<'a> {
     content: &'a Content,
     issues: Issues,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of an answer.
+    /// Makes a reader.
     pub fn new(content: &'a Content) -> Self {
         Self {
             content,
@@ -230,7 +229,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a field, or nothing and an issue.
+    /// Reads a field. `None` means that there is an issue.
     pub fn field<T>(&mut self, field: &DerivedField<T>) -> Option<T> {
         match (field.read)(self.content.get(field.name)) {
             Ok(value) => Some(value),
@@ -241,7 +240,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a field, or its default where it is not given.
+    /// Reads a field, or returns its default if it is missing.
     pub fn field_or<T>(
         &mut self,
         field: &DerivedField<T>,
@@ -259,12 +258,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The kind of field that takes one option of an enum.
+/// Returns the field kind for an enum.
 pub fn choice_kind<E: FormChoice>() -> FieldKind {
     typed::choice_kind::<E>()
 }
 
-/// Reads one option of an enum.
+/// Reads an option of an enum.
 ///
 /// # Errors
 ///
@@ -273,12 +272,12 @@ pub fn read_choice<E: FormChoice>(value: Option<&Value>) -> Result<E, String> {
     typed::read_choice(value)
 }
 
-/// The JSON value of an option of an enum.
+/// Writes an option of an enum as JSON.
 pub fn write_choice<E: FormChoice>(option: &E) -> Option<Value> {
     Some(option.value().into())
 }
 
-/// Options from their values and titles.
+/// Makes options from values and titles.
 pub fn options<const N: usize>(options: [(&str, Option<&str>); N]) -> Vec<Opt> {
     let options = options.into_iter().map(|(value, title)| Opt {
         value: value.into(),
@@ -287,13 +286,13 @@ pub fn options<const N: usize>(options: [(&str, Option<&str>); N]) -> Vec<Opt> {
     options.collect()
 }
 
-/// A type whose default may be written as a literal text.
+/// A type whose default can be a string literal.
 #[diagnostic::on_unimplemented(
     message = "a text cannot be the default of a field of type `{Self}`",
     label = "not a text"
 )]
 pub trait FromLiteral {
-    /// The default.
+    /// Converts the literal.
     fn from_literal(text: &str) -> Self;
 }
 
@@ -304,10 +303,10 @@ impl FromLiteral for String {
     }
 }
 
-/// A Rust number that may bound a field.
+/// A number that can be the bound of a field.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a number", label = "not a number")]
 pub trait IntoNumber {
-    /// The number; nothing where JSON has none for it.
+    /// Converts it to a JSON number; `None` if JSON has no such number.
     fn into_number(self) -> Option<Number>;
 }
 
@@ -331,7 +330,7 @@ into_number! {
     f32 => |n| Number::from_f64(n.into()), f64 => |n| Number::from_f64(n),
 }
 
-/// Sets a bound if it is on the named side of the one there is.
+/// Replaces a bound if `new` is on the named side of it.
 fn tighten(bound: &mut Option<Number>, new: Option<Number>, side: Ordering) {
     let Some(new) = new else { return };
     if bound

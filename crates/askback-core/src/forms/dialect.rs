@@ -1,7 +1,8 @@
-//! Forms for revisions that cannot say everything, and for clients that cannot show everything.
+//! Lowers forms for older revisions and for clients with fewer features.
 //!
-//! The same form must work everywhere. What a revision cannot say is written so that a person can
-//! still answer, and read back so that the handler sees the form it asked: see [`lower`].
+//! The same form must work everywhere. A feature that a revision lacks is written in a form that a
+//! user can still answer, and the answer is converted back, so that the handler sees the form it
+//! asked: see [`lower`].
 
 use alloc::{
     format,
@@ -16,50 +17,50 @@ use super::{
     Opt, TextField,
 };
 
-/// The features of forms in a revision, or in a client that shows fewer.
+/// The form features of a revision, or of a client that supports fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
-    /// Titles of options are written as `enumNames` instead of `oneOf`.
+    /// Option titles are written as `enumNames` instead of `oneOf`.
     pub enum_names: bool,
-    /// There is a choice of several options.
+    /// There are fields with several options.
     pub multi_choice: bool,
-    /// There are number fields. Otherwise a number is asked for as a text.
+    /// There are number fields. Otherwise numbers are asked as text.
     pub numbers: bool,
-    /// The default of a text is filled in for the person. Otherwise the description says it, too.
+    /// The client shows the defaults of text fields. Otherwise the description repeats them.
     pub text_defaults: bool,
-    /// A text may have a `pattern`.
+    /// Text fields may have a `pattern`.
     pub pattern: bool,
-    /// The form can be sent if its last field, by name, is a text that is left empty. Otherwise a choice
-    /// with one option follows it.
+    /// The form can be submitted while its last field, by name, is an empty text field. Otherwise a
+    /// choice with one option is added behind it.
     pub empty_end: bool,
 }
 
-/// A form as it is asked in a dialect, and the way back from its answer.
+/// A lowered form, with what is needed to convert its answer back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoweredForm {
     /// The form to send.
     pub schema: FormSchema,
     flattened: Vec<FlattenedChoice>,
     numbers: Vec<Field>,
-    /// The name of the field that sends the form, if it has one.
+    /// The name of the field that was added to submit the form.
     sender: Option<String>,
 }
 
-/// A choice of several that is asked as one yes-or-no field for each option.
+/// A choice of several options that is asked as one yes-or-no field per option.
 #[derive(Debug, Clone, PartialEq)]
 struct FlattenedChoice {
     name: String,
     required: bool,
     at_least_one: bool,
-    /// The names of the yes-or-no fields, each with the option it stands for.
+    /// The names of the yes-or-no fields, each with its option.
     parts: Vec<(String, String)>,
 }
 
-/// Writes a form in a dialect: a choice of several as one yes-or-no field for each option, a
-/// number as a text, a pattern that may not stand as a sentence in the description.
+/// Writes a form in a dialect: a choice of several options as one yes-or-no field per option, a
+/// number as text, and an unsupported pattern as a sentence in the description.
 ///
-/// The answer goes through [`LoweredForm::lift`] and is then checked by the form as it was, which
-/// still knows the bounds and the pattern.
+/// [`LoweredForm::lift`] converts the answer back. Then the original form checks it, including
+/// bounds and pattern.
 pub fn lower(form: &FormSchema, dialect: &Dialect) -> LoweredForm {
     let mut lowered = LoweredForm {
         schema: FormSchema {
@@ -90,10 +91,9 @@ pub fn lower(form: &FormSchema, dialect: &Dialect) -> LoweredForm {
 }
 
 impl LoweredForm {
-    /// Turns the answer of the lowered form into one of the form it came from.
+    /// Converts the answer to the lowered form into an answer to the original form.
     ///
-    /// Values that the lowered form did not ask for are left where they are, for the check of the
-    /// original form to refuse.
+    /// Unknown values stay, so that the check of the original form rejects them.
     pub fn lift(&self, mut content: Content) -> Content {
         for flattened in &self.flattened {
             if let Some(chosen) = flattened.take_chosen(&mut content) {
@@ -116,7 +116,7 @@ impl LoweredForm {
         content
     }
 
-    /// Adds a choice with one option behind a last field that may be left empty.
+    /// Adds a choice with one option behind a last field that may be empty.
     fn end_in_choice(&mut self) {
         let last = self.schema.fields.iter().max_by_key(|field| &field.name);
         let is_text = |field: &&Field| matches!(field.kind, FieldKind::Text(_)) && !field.required;
@@ -150,7 +150,7 @@ impl LoweredForm {
             let default = choices.default.as_ref();
             self.schema.fields.push(Field {
                 name: name.clone(),
-                // Front ends may show each field alone, so each says what it belongs to.
+                // Clients may show fields separately, so each title repeats the question.
                 title: Some(format!("{}: {}", field.label(), option.label())),
                 description: (index == 0).then(|| {
                     let hint = field.hint();
@@ -158,7 +158,7 @@ impl LoweredForm {
                 }),
                 required: false,
                 kind: FieldKind::Boolean(BooleanField {
-                    // An option is not chosen unless the person chooses it. Without a default, Codex
+                    // Options are off unless the user selects them. Without a default, Codex
                     // selects "yes".
                     default: Some(default.is_some_and(|chosen| chosen.contains(&option.value))),
                 }),
@@ -187,8 +187,8 @@ impl LoweredForm {
 }
 
 impl FlattenedChoice {
-    /// Takes the yes-or-no fields out of the content and gives the options that were chosen, or
-    /// nothing where the choice was not made.
+    /// Removes the yes-or-no fields and returns the selected options, or `None` if the choice was
+    /// not made.
     fn take_chosen(&self, content: &mut Content) -> Option<Value> {
         let mut given = false;
         let mut chosen = Vec::new();
@@ -201,12 +201,12 @@ impl FlattenedChoice {
                     }
                 }
                 Some(Value::Null) => {}
-                // Not given, or no answer to this question: not ours to judge.
+                // Missing, or invalid; the check of the form decides.
                 _ => continue,
             }
             content.remove(name);
         }
-        // Nothing ticked is how a person skips a choice that need not be made.
+        // Selecting nothing skips an optional choice.
         let skipped = !self.required && (self.at_least_one || !given);
         if chosen.is_empty() && (skipped || content.contains_key(&self.name)) {
             return None;

@@ -1,4 +1,4 @@
-//! The JSON of a schema, as it stands there.
+//! A schema as it was read, before it is interpreted.
 
 use alloc::{format, string::String, vec::Vec};
 use core::fmt;
@@ -8,24 +8,23 @@ use serde_json::{Number, Value};
 
 use super::number;
 
-/// A field of a schema as it was read, before it is interpreted.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) properties: Option<Vec<(String, FieldDraft)>>,
     pub(super) keywords: Keywords,
 }
 
-/// A property: its keywords, or nothing where its schema is not an object.
+/// The keywords of a property, or `None` if its schema is not an object.
 #[derive(Clone)]
 pub(super) struct FieldDraft(pub(super) Option<Keywords>);
 
-/// The members of an object as they came, duplicates included.
+/// The members of an object in their order, including duplicates.
 #[derive(Default, Clone)]
 pub(super) struct Keywords(pub(super) Vec<(String, Value)>);
 
 impl Keywords {
-    /// Takes a keyword out, unless it is null: schema generators write what is absent so. One that is
-    /// given twice has no one meaning and is refused.
+    /// Removes a keyword and returns its value. Null counts as absent, because schema generators
+    /// write it so. A duplicate keyword is an error.
     pub(super) fn take(&mut self, key: &str) -> Result<Option<Value>, String> {
         let mut found = None;
         let mut doubled = false;
@@ -68,8 +67,8 @@ impl Keywords {
         }
     }
 
-    /// Leaves null out of the types, where there is one more: the ways in which generators of schemas
-    /// write an argument that may be left out.
+    /// Removes null from a union of null and one other type, which schema generators write for
+    /// optional arguments.
     pub(super) fn leave_out_null(&mut self) {
         let is_null = |schema: &Value| schema["type"] == "null";
         let mut only = None;
@@ -105,7 +104,7 @@ impl Keywords {
 }
 
 impl Draft {
-    /// The bytes of JSON that the schema takes at least.
+    /// The minimum length of the schema's JSON, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let fields = self.properties.iter().flatten();
         let fields = fields.map(|(name, field)| name.len().saturating_add(field.bytes()));
@@ -127,7 +126,7 @@ impl Keywords {
     }
 }
 
-/// The bytes of JSON that a value takes at least.
+/// The minimum length of a value's JSON, in bytes.
 fn bytes(value: &Value) -> usize {
     let inside = match value {
         Value::String(text) => text.len(),
@@ -138,7 +137,7 @@ fn bytes(value: &Value) -> usize {
             .fold(0, usize::saturating_add),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
-    // A digit, or two quotes or brackets, and the comma behind them.
+    // One digit, or two quotes or brackets, and a comma.
     inside.saturating_add(2)
 }
 
@@ -211,7 +210,7 @@ impl<'de> Deserialize<'de> for FieldDraft {
     }
 }
 
-/// Takes any value, so that the refusal of one that is not an object can name the field.
+/// Accepts any value, so that the error for a value that is not an object can name the field.
 struct FieldVisitor;
 
 impl<'de> Visitor<'de> for FieldVisitor {

@@ -1,17 +1,17 @@
-//! Types that a person can be asked for: a form, or one value.
+//! Types that can be asked for: a form, or a single value.
 
 use alloc::{string::String, vec::Vec};
 
 use super::{Content, Field, Form, FormChoice, FormField, FormSchema, Issue, Issues, SharedForm};
 
-/// The name of the one field of a form that asks for one value.
+/// The field name in a form that asks for a single value.
 pub const ANSWER: &str = "answer";
 
-/// A type that a person can be asked for: a [`Form`], or one value of a type that a field of a form
-/// can have (`String`, a number, `bool`, `Date`, `Timestamp`, an enum that derives `Form`, a
-/// `Vec` of such an enum, an `Option` of each).
+/// A type that can be asked for: a [`Form`], or a type of a form field (`String`, a number, `bool`,
+/// `Date`, `Timestamp`, an enum that derives `Form`, a `Vec` of such an enum, or an `Option` of any
+/// of these).
 ///
-/// One value travels as a form with one field, [`ANSWER`].
+/// A single value is sent as a form with one field, [`ANSWER`].
 #[diagnostic::on_unimplemented(
     message = "a person cannot be asked for `{Self}`",
     label = "neither a form nor the value of a field",
@@ -21,20 +21,20 @@ pub const ANSWER: &str = "answer";
     note = "where nothing says which is meant, name it: `ctx.elicit::<u8>(..)`"
 )]
 pub trait Elicitable: Sized + Send + 'static {
-    /// The key under which it is asked where no other is chosen.
+    /// The default key of the question.
     const KEY: &'static str;
 
-    /// The message of an `Ask` parameter where its author says nothing else.
+    /// The default message of an `Ask` parameter.
     const MESSAGE: &'static str = "Please answer.";
 
-    /// The form that asks for it.
+    /// Returns the form.
     fn schema() -> SharedForm;
 
-    /// Reads an answer that was checked by the schema.
+    /// Reads a checked answer.
     ///
     /// # Errors
     ///
-    /// The issues of an answer that was not checked, or that breaks a bound only the type knows.
+    /// Fails if the answer was not checked, or violates a bound that only the type knows.
     fn read(content: &Content) -> Result<Self, Issues>;
 }
 
@@ -109,7 +109,7 @@ impl<E: FormChoice + Elicitable> Elicitable for Vec<E> {
     }
 }
 
-/// The form that asks for one value; the derive macro calls it.
+/// Makes the form for one value; used by the derive macro.
 pub(super) fn value_schema<T: FormField>() -> FormSchema {
     let field = Field {
         required: !T::OPTIONAL,
@@ -118,7 +118,7 @@ pub(super) fn value_schema<T: FormField>() -> FormSchema {
     FormSchema::new([field])
 }
 
-/// Reads the one value of an answer; the derive macro calls it.
+/// Reads the value of a one-value form; used by the derive macro.
 pub(super) fn read_value<T: FormField>(content: &Content) -> Result<T, Issues> {
     T::read(content.get(ANSWER)).map_err(|message| Issue::new(ANSWER, message).into())
 }

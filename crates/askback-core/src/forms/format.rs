@@ -6,10 +6,11 @@ use iri_string::types::UriStr;
 
 use crate::rfc3339::{is_date, is_date_time};
 
-/// Makes [`TextFormat`] of a table: the name of each format in JSON Schema, its words, and what judges a text.
+/// Defines [`TextFormat`] from a table: the JSON Schema name of each format, its description, and
+/// its check.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal, $matches:expr;)*) => {
-        /// The formats a text field may have.
+        /// The format of a text field.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum TextFormat {
@@ -34,7 +35,7 @@ macro_rules! formats {
 }
 
 formats! {
-    /// A mail address.
+    /// An email address.
     Email = "email", "a mail address such as ada@example.com", is_email;
     /// A URI with a scheme (RFC 3986).
     Uri = "uri", "an address such as https://example.com/page", is_uri;
@@ -58,23 +59,23 @@ impl TextFormat {
         format!("{} and {last}", others.join(", "))
     }
 
-    /// The name of the format in JSON Schema.
+    /// Returns the name of the format in JSON Schema.
     pub fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// The format with this name.
+    /// Returns the format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut formats = Self::ALL.iter().copied();
         formats.find(|format| format.name() == name)
     }
 
-    /// The format in words, with an example: "a date such as 2026-06-15".
+    /// Describes the format with an example: "a date such as 2026-06-15".
     pub fn words(self) -> &'static str {
         self.info().words
     }
 
-    /// Whether the text is of this format.
+    /// Whether the text has this format.
     pub fn matches(self, text: &str) -> bool {
         (self.info().matches)(text)
     }
@@ -84,9 +85,9 @@ fn is_uri(text: &str) -> bool {
     UriStr::new(text).is_ok()
 }
 
-/// The addresses a browser takes in a field of type `email` (HTML Living Standard, "valid email
+/// The addresses that browsers accept in an `email` field (HTML Living Standard, "valid email
 /// address"), within the lengths of RFC 5321, section 4.5.3.1. Quoted local parts and address
-/// literals are left out: what people type into a form is neither.
+/// literals are rejected, because users do not type them.
 fn is_email(text: &str) -> bool {
     const IN_LOCAL_PART: &[u8] = b".!#$%&'*+/=?^_`{|}~-";
     let Some((local, domain)) = text.split_once('@') else {

@@ -1,4 +1,4 @@
-//! The issues of an answer or a form, in words.
+//! The issues of an answer or a form, as text.
 
 use alloc::{
     string::{String, ToString},
@@ -8,21 +8,21 @@ use core::fmt;
 
 use crate::quote::QuotedName;
 
-/// One thing that is wrong, and where.
+/// A problem with one field or with the whole form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// The name of the field; empty where the form as a whole is meant.
+    /// The name of the field; empty if the issue is about the whole form.
     pub path: String,
-    /// The issue and its remedy, for a person: "needs 2 more characters".
+    /// What is wrong and how to fix it, for a person: "needs 2 more characters".
     pub message: String,
 }
 
-/// Everything that is wrong, in the order of the form.
+/// All issues, in the order of the form.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Issues(pub Vec<Issue>);
 
 impl Issue {
-    /// An issue of one field.
+    /// Makes an issue of one field.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -44,7 +44,7 @@ impl fmt::Display for Issue {
 impl core::error::Error for Issue {}
 
 impl Issues {
-    /// An error with these issues, or success where there are none.
+    /// Returns an error if there are any issues.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A field that a form cannot ask, and that is written as JSON instead.
+//! Fields that a form cannot express, written as JSON instead.
 
 use alloc::{
     borrow::ToOwned,
@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 
 use super::order::Orders;
 
-/// A field that is written as JSON: an argument of a tool whose schema is none of a form.
+/// A field that is written as JSON: a tool argument whose schema a form cannot express.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JsonField {
     /// Its JSON Schema, without title and description.
     pub schema: Map<String, Value>,
-    /// Why a form cannot ask it, as the rest of a sentence.
+    /// Why a form cannot express it, as the rest of a sentence.
     pub reason: String,
-    /// The order of members in the whole schema that it comes from.
+    /// The order of members in the schema of the whole form.
     pub(super) orders: Orders,
 }
 
-/// Reads JSON that a person wrote. What is read is what was written, to the last digit.
+/// Reads JSON that a person wrote. Whole numbers are never rounded.
 ///
 /// ```
 /// use askback_core::forms::read_json;
@@ -34,7 +34,7 @@ pub struct JsonField {
 ///
 /// # Errors
 ///
-/// Fails with the place where it is no JSON, or with the whole number that 64 bits do not hold.
+/// Fails at the position of a syntax error, or for a whole number beyond 64 bits.
 pub fn read_json(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text)
         .map_err(|error| format!("is not JSON from character {} on", error.column()))?;
@@ -58,7 +58,7 @@ impl JsonField {
         }
     }
 
-    /// Reads what a person wrote. Where a text is wanted, what is no JSON is one.
+    /// Reads what a user wrote. If a string is expected, invalid JSON is read as a string.
     pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
         match read_json(text) {
             Err(_) if self.types().any(|name| name == "string") => Ok(text.into()),
@@ -66,7 +66,7 @@ impl JsonField {
         }
     }
 
-    /// Checks a value as far as the outermost type and the listed values go; the rest is for the tool.
+    /// Checks only the outermost type and the listed values. The tool checks the rest.
     pub(super) fn check(&self, value: &Value) -> Result<(), String> {
         let mut types = self.types().filter(|name| named(name).is_some()).peekable();
         if types.peek().is_some() && !types.any(|name| is(name, value)) {
@@ -82,7 +82,6 @@ impl JsonField {
         }
     }
 
-    /// The names of types that its schema declares.
     fn types(&self) -> impl Iterator<Item = &str> {
         let several = match self.schema.get("type") {
             Some(Value::Array(names)) => names.as_slice(),
@@ -93,7 +92,7 @@ impl JsonField {
     }
 }
 
-/// A type in words; none where JSON Schema has no such type.
+/// Describes a JSON Schema type, or returns `None` for an unknown one.
 fn named(name: &str) -> Option<&'static str> {
     Some(match name {
         "object" => "an object",
@@ -120,7 +119,7 @@ fn is(name: &str, value: &Value) -> bool {
     }
 }
 
-/// The first whole number in a JSON text that is read as another one.
+/// Returns the first whole number in a JSON text that would be rounded.
 fn rounded(json: &str) -> Option<&str> {
     let is_of_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     let mut rest = json;

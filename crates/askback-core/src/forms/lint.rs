@@ -1,4 +1,4 @@
-//! Whether a form makes sense, so that only forms that can be answered are ever asked.
+//! Checks that a form makes sense, so that only answerable forms are asked.
 
 use alloc::{format, string::String};
 use core::cmp::Ordering;
@@ -10,8 +10,9 @@ use super::{
 use crate::limits::FormLimits;
 
 impl FormSchema {
-    /// Checks that the form can be asked and answered: names and options distinct and not empty,
-    /// bounds in order, defaults valid, patterns that can be checked, all within the limits.
+    /// Checks that the form can be asked and answered: names and options are unique and not empty,
+    /// bounds are in order, defaults are valid, patterns can be checked, and nothing exceeds the
+    /// limits.
     ///
     /// # Errors
     ///
@@ -20,7 +21,7 @@ impl FormSchema {
         self.lint_written(limits, || self.to_json().len())
     }
 
-    /// The same for a form whose JSON has so many bytes.
+    /// Like [`FormSchema::lint`], for a form with JSON of `bytes` length.
     pub(super) fn lint_written(
         &self,
         limits: &FormLimits,

@@ -1,4 +1,4 @@
-//! The members of an object within a form, in the order in which they are written.
+//! The fields of an object within a form, in their written order.
 
 use alloc::{string::String, vec::Vec};
 
@@ -11,8 +11,8 @@ use super::{
 use crate::limits::FormLimits;
 
 impl JsonField {
-    /// The fields of an object of this schema, which is its own or one within it, in the order in which they are
-    /// written where its own was read by [`FormSchema::parse_arguments`].
+    /// Returns the fields of an object whose schema is this one or part of it. They are in their
+    /// written order if [`FormSchema::parse_arguments`] read this schema.
     ///
     /// # Errors
     ///

@@ -1,8 +1,7 @@
-//! Forms: what a server may ask a person to fill in.
+//! Forms: what a server may ask a user to fill in.
 //!
-//! A form is one thing seen four ways: a derive gives the schema, the schema is checked before it
-//! is asked, an answer is checked before it is sent and again when it arrives, and the words of
-//! those checks are what every front end shows.
+//! A derive makes the schema, the schema is checked before it is asked, and an answer is checked
+//! before it is sent and again when it arrives. All user interfaces show the texts of these checks.
 //!
 //! ```
 //! use askback_core::{forms::FormSchema, limits::FormLimits};
@@ -65,19 +64,19 @@ pub use schema::{
 pub use shared::SharedForm;
 pub use typed::{Form, FormChoice, FormField, Sort};
 
-/// The `pattern` of a text field where nothing reads it: a form that has one is refused when it is
-/// checked, so that no answer to it is taken unread.
+/// Stands in for patterns without the feature. A form with a pattern fails its check, so that no
+/// answer is accepted unchecked.
 #[cfg(not(feature = "pattern"))]
 mod pattern {
     use alloc::string::String;
 
     use crate::limits::FormLimits;
 
-    /// A pattern that can be checked: there is none.
+    /// Patterns cannot be checked here.
     pub(super) enum Pattern {}
 
     impl Pattern {
-        /// Says why the pattern cannot be checked here.
+        /// Says why the pattern cannot be checked.
         pub(super) fn new(_: &str, _: &FormLimits) -> Result<Self, String> {
             Err("the feature `pattern` of askback is off".into())
         }

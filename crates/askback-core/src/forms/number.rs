@@ -1,4 +1,4 @@
-//! Numbers compared exactly.
+//! Compares numbers exactly.
 //!
 //! A JSON number arrives as `u64`, `i64` or `f64`. Comparing through `f64` would call 2^53 and
 //! 2^53 + 1 equal, so integers are compared as integers and against floats without rounding.
@@ -7,20 +7,20 @@ use core::cmp::Ordering;
 
 use serde_json::Number;
 
-/// The order of two numbers by value; `3` and `3.0` are equal.
+/// Orders two numbers by value; `3` and `3.0` are equal.
 pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
     match (parts(left), parts(right)) {
         (Parts::Integer(left), Parts::Integer(right)) => left.cmp(&right),
         (Parts::Integer(left), Parts::Float(right)) => integer_to_float(left, right),
         (Parts::Float(left), Parts::Integer(right)) => integer_to_float(right, left).reverse(),
-        // Both are finite; `partial_cmp` and not `total_cmp`, for which -0.0 is below 0.0.
+        // Both are finite. `total_cmp` would order -0.0 below 0.0.
         (Parts::Float(left), Parts::Float(right)) => {
             left.partial_cmp(&right).unwrap_or(Ordering::Equal)
         }
     }
 }
 
-/// The number as an integer, if it is a whole one within `i128`.
+/// Returns the integer if the number is whole and fits `i128`.
 pub(super) fn to_i128(number: &Number) -> Option<i128> {
     match parts(number) {
         Parts::Integer(integer) => Some(integer),
@@ -31,8 +31,7 @@ pub(super) fn to_i128(number: &Number) -> Option<i128> {
     }
 }
 
-/// The number as it is written without a fraction, `4` for `4.0`, if it is a whole one that 64 bits hold
-/// exactly.
+/// Returns the number without a fraction, `4` for `4.0`, if it is whole and fits 64 bits exactly.
 pub(super) fn whole(number: &Number) -> Option<Number> {
     let integer = to_i128(number)?;
     let unsigned = u64::try_from(integer).map(Number::from);
@@ -41,20 +40,20 @@ pub(super) fn whole(number: &Number) -> Option<Number> {
         .ok()
 }
 
-/// A whole number, as it was written: none where a rounded one may have been read in its place.
+/// Returns a whole number as it was written, or `None` if it may have been rounded.
 pub(super) fn read_exactly(number: &Number) -> Option<Number> {
-    /// From here on, whole numbers share their float with others.
+    /// From here on, several whole numbers share a float.
     const SHARED: f64 = 9_007_199_254_740_992.0;
     let is_rounded = number.is_f64() && number.as_f64().is_none_or(|n| n.abs() >= SHARED);
     whole(number).filter(|_| !is_rounded)
 }
 
-/// The number as a count, if it is a whole one from 0 on.
+/// Returns the number if it is whole and not negative.
 pub(super) fn to_u64(number: &Number) -> Option<u64> {
     to_i128(number).and_then(|integer| u64::try_from(integer).ok())
 }
 
-/// Whether the number has no fraction; `3.0` has none.
+/// Whether the number is whole; `3.0` is.
 pub(super) fn is_integral(number: &Number) -> bool {
     match parts(number) {
         Parts::Integer(_) => true,
@@ -79,8 +78,9 @@ fn parts(number: &Number) -> Parts {
     }
 }
 
-/// Compares without rounding the integer: the float's whole part is exact in `i128` (or beyond
-/// every `i64` and `u64`, where the cast saturates and keeps the order), its rest decides a tie.
+/// Compares without rounding the integer. The whole part of the float is exact in `i128` (or beyond
+/// every `i64` and `u64`, where the cast saturates and keeps the order); its fraction decides a
+/// tie.
 fn integer_to_float(integer: i128, float: f64) -> Ordering {
     let whole = float as i128;
     integer.cmp(&whole).then_with(|| {

@@ -1,16 +1,16 @@
-//! The order in which the members of objects are written, which a JSON map does not keep.
+//! The written order of object members, which a JSON map does not preserve.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// The names of the members of each object that a schema describes, as they are written.
+/// The member names of each object in a schema, in their written order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Orders(Arc<[Vec<String>]>);
 
 impl Orders {
-    /// Those of a schema. What is no JSON has none.
+    /// Reads the order from a schema. Invalid JSON has none.
     pub(super) fn read(json: &[u8]) -> Self {
         let mut orders = Vec::new();
         let mut json = serde_json::Deserializer::from_slice(json);
@@ -24,7 +24,7 @@ impl Orders {
         }
     }
 
-    /// The order of these names. Two objects with members of the same names are taken for one.
+    /// Returns the order of these names. Objects with the same member names share one order.
     pub(super) fn of<'a>(&self, names: impl Iterator<Item = &'a String> + Clone) -> &[String] {
         let count = names.clone().count();
         let orders = self.0.iter().filter(|order| order.len() == count);
@@ -33,7 +33,7 @@ impl Orders {
     }
 }
 
-/// A walk through JSON that takes note of the names below `properties`.
+/// Walks through JSON and records the names below `properties`.
 struct Walk<'a> {
     orders: &'a mut Vec<Vec<String>>,
     is_members: bool,
@@ -125,7 +125,7 @@ mod tests {
         check(object, "area city zip", "zip city area");
         check(object, "area city", "");
         check(object, "by from", "");
-        // A member may have the name of the keyword.
+        // A member may itself be called `properties`.
         check(
             r#"{"properties": {"properties": {"b": 1, "a": -1}, "a": "x"}}"#,
             "a properties",

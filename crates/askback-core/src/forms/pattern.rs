@@ -1,9 +1,8 @@
 //! The `pattern` of a text field: an ECMA-262 regular expression, run in linear time.
 //!
-//! A pattern comes from a peer, so it must not be able to take the machine down. The engine is one
-//! without backtracking; what it cannot do (look-around, back-references) is not checked at all,
-//! rather than checked wrongly. Its syntax differs from ECMA-262 in a few places, which are
-//! rewritten or refused before it sees the pattern.
+//! A pattern comes from a peer, so it must not exhaust the machine. The engine does not backtrack.
+//! Look-around and back-references, which it lacks, are not checked at all, rather than checked
+//! wrongly. Where its syntax differs from ECMA-262, the pattern is rewritten or rejected first.
 
 use alloc::{
     format,
@@ -14,13 +13,13 @@ use regex::{Regex, RegexBuilder};
 
 use crate::limits::FormLimits;
 
-/// How deep groups may be nested; the parser of the engine uses the stack for them.
+/// The maximum nesting of groups; the engine's parser recurses into them.
 const NESTING: u32 = 32;
 
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// Compiles a pattern; the error says why it cannot be checked here.
+    /// Compiles a pattern. The error says why it cannot be checked here.
     pub(super) fn new(pattern: &str, limits: &FormLimits) -> Result<Self, String> {
         if pattern.len() > limits.pattern_bytes {
             return Err(format!("it is longer than {} bytes", limits.pattern_bytes));
@@ -39,15 +38,15 @@ impl Pattern {
     }
 }
 
-/// The last line of the engine's message; the others show the rewritten pattern, which is not the
-/// one its author knows.
+/// Returns the last line of the engine's message. The other lines show the rewritten pattern, which
+/// its author does not know.
 fn reason(error: &regex::Error) -> String {
     let message = error.to_string();
     let last = message.lines().last().unwrap_or_default().trim();
     last.strip_prefix("error: ").unwrap_or(last).to_string()
 }
 
-/// Rewrites ECMA-262 into the engine's syntax, where the same characters mean different things.
+/// Rewrites ECMA-262 syntax that has another meaning in the engine.
 fn rewrite(pattern: &str) -> Result<String, String> {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
@@ -73,7 +72,7 @@ fn rewrite(pattern: &str) -> Result<String, String> {
                 in_class = false;
                 out.push(']');
             }
-            // Doubled, these are set operations to the engine; in ECMA-262 they are characters.
+            // Doubled, these are set operations in the engine but plain characters in ECMA-262.
             '&' | '~' if in_class => {
                 out.push('\\');
                 out.push(c);
@@ -87,8 +86,8 @@ fn rewrite(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// Classes are ASCII in ECMA-262 and Unicode to the engine; the anchors of other languages are
-/// letters in ECMA-262, and surely not meant as letters.
+/// Classes are ASCII in ECMA-262 and Unicode in the engine. Anchors of other languages are letters
+/// in ECMA-262, but surely not meant as letters, so they are rejected.
 fn rewrite_escape(escaped: char, in_class: bool) -> Result<String, String> {
     const SPACE: &str =
         r"\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";

@@ -1,9 +1,8 @@
 //! Reads a `requestedSchema` from JSON.
 //!
-//! The order of `properties` is the order of the form, so the object is read by a visitor that
-//! keeps it; a JSON map that sorts or hashes its keys would lose it. Reading is in two steps: the
-//! visitor collects what stands there, then plain functions decide what it means, so that every
-//! refusal names the field and gives a reason.
+//! The order of `properties` is the order of the form, so a visitor reads the object; a JSON map
+//! would lose the order. The visitor collects the members, then plain functions interpret them, so
+//! that each error names the field and gives a reason.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -20,26 +19,26 @@ use super::{
 };
 use crate::limits::FormLimits;
 
-/// Why a JSON Schema is not one of a form.
+/// Why a JSON Schema is not a form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", words(.field.as_deref(), .reason))]
 pub struct SchemaError {
-    /// The field at fault, where it is one.
+    /// The field at fault, if it is one field.
     pub field: Option<String>,
-    /// The fault, as the rest of a sentence that begins with the field.
+    /// The reason, as the rest of a sentence that begins with the field.
     pub reason: String,
 }
 
 impl FormSchema {
-    /// Reads the JSON of a `requestedSchema`, field order kept.
+    /// Parses a `requestedSchema` and keeps the order of its fields. [`FormSchema::lint`] checks
+    /// whether the form makes sense.
     ///
     /// # Errors
     ///
-    /// Refused are text that is not JSON or longer than
-    /// [`limits.forms.bytes`](crate::limits::FormLimits::bytes), more fields or options than the
-    /// limits allow, names given twice, and fields that a form cannot ask (2026-07-28,
-    /// client/elicitation, Requested Schema). Whether the form makes sense is a question for
-    /// [`FormSchema::lint`].
+    /// Fails for invalid JSON, a text longer than
+    /// [`limits.forms.bytes`](crate::limits::FormLimits::bytes), too many fields or options,
+    /// duplicate names, and fields that a form cannot express (2026-07-28, client/elicitation,
+    /// Requested Schema).
     pub fn parse(json: &[u8], limits: &FormLimits) -> Result<Self, SchemaError> {
         if json.len() > limits.bytes {
             return Err(whole(format!("is longer than {} bytes", limits.bytes)));
@@ -53,13 +52,13 @@ impl FormSchema {
         draft.into_schema(limits, SchemaSource::Form)
     }
 
-    /// Reads the schema of the arguments of a tool, in the same order. What a form cannot ask becomes a
-    /// field that is written as JSON, and what may be null as well as something else is that, and may
-    /// be left out.
+    /// Parses the schema of a tool's arguments and keeps their order. An argument that a form
+    /// cannot express becomes a JSON field. A union of null and another type becomes an optional
+    /// field of that type.
     ///
     /// # Errors
     ///
-    /// As [`FormSchema::parse`], for the whole of the schema; it may be as long as
+    /// As [`FormSchema::parse`] for the schema as a whole. It may be as long as
     /// [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
     pub fn parse_arguments(json: &[u8], limits: &FormLimits) -> Result<Self, SchemaError> {
         if json.len() > limits.schema_bytes {
@@ -85,7 +84,7 @@ impl FormSchema {
     }
 }
 
-/// Takes note of the order of members in the schema that a field comes from.
+/// Gives a field the member order of its schema.
 pub(super) fn order_by(field: &mut Field, orders: &Orders) {
     if let FieldKind::Json(json) = &mut field.kind {
         json.orders = orders.clone();
@@ -95,13 +94,14 @@ pub(super) fn order_by(field: &mut Field, orders: &Orders) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SchemaSource {
     Form,
-    /// The same, where a person may answer what cannot be drawn.
+    /// A form in a message. Fields that it cannot express may be answered as JSON.
     Wire,
     Arguments,
 }
 
-/// Reads a schema within [`FormLimits::default`]. What [`FormSchema::parse`] refuses of a field becomes one
-/// of JSON here, for [`FormSchema::undrawn`] to tell; so the schema may be as long as that of arguments.
+/// Reads a schema with [`FormLimits::default`]. A field that [`FormSchema::parse`] would reject
+/// becomes a JSON field, which [`FormSchema::undrawn`] finds. The schema may therefore be as long
+/// as the schema of a tool's arguments.
 impl<'de> Deserialize<'de> for FormSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let draft = Draft::deserialize(deserializer)?;
@@ -141,7 +141,7 @@ impl Draft {
         };
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, FieldDraft(keywords)) in properties {
-            // Names are few (bounded above), so looking through them is cheaper than a set.
+            // There are few names, so a linear search is faster than a set.
             let read = if fields.iter().any(|field| field.name == name) {
                 Err(String::from("is given twice"))
             } else {
@@ -193,7 +193,7 @@ impl Draft {
     }
 }
 
-/// A field without its name: title, description and kind.
+/// Title, description and kind of a field.
 type FieldParts = (Option<String>, Option<String>, FieldKind);
 
 fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<FieldParts, String> {
@@ -204,7 +204,7 @@ fn read_field(keywords: Option<Keywords>, limits: &FormLimits) -> Result<FieldPa
     Ok((title, description, kind))
 }
 
-/// An argument of a tool: a field of a form, or else one that is written as JSON.
+/// Reads a tool argument as a form field, or else as a JSON field.
 fn read_argument(mut keywords: Keywords, is_required: bool, limits: &FormLimits) -> FieldParts {
     if !is_required {
         keywords.leave_out_null();
@@ -291,7 +291,7 @@ fn read_number(keywords: &mut Keywords, integer: bool) -> Result<NumberField, St
         Some(Value::Number(number)) => Some(number),
         Some(_) => return Err("its `default` must be a number".into()),
     };
-    // Whole numbers are shown and sent as such, however they were written.
+    // Whole numbers are shown and sent without a fraction, however they were written.
     let exact = |number: Number| match number::whole(&number) {
         Some(whole) if integer => whole,
         _ => number,
@@ -358,7 +358,7 @@ fn read_choices(keywords: &mut Keywords, limits: &FormLimits) -> Result<ChoicesF
     })
 }
 
-/// Takes the options out of the keywords, and whether their titles came as `enumNames`.
+/// Removes the options from the keywords. Also returns whether their titles were `enumNames`.
 fn read_options(
     keywords: &mut Keywords,
     limits: &FormLimits,
@@ -387,7 +387,7 @@ fn plain_options(values: Value, names: Option<Value>) -> Result<(Vec<Opt>, bool)
     };
     let names = list(names, "enumNames")?;
     if names.len() != values.len() {
-        // A title that belongs to another option would make a person choose what they did not mean.
+        // With misaligned titles, the user would select a wrong option.
         return Err(format!(
             "`enumNames` has {} names for {} options",
             names.len(),
@@ -424,7 +424,7 @@ fn titled_options(titled: Value) -> Result<Vec<Opt>, String> {
     Ok(options)
 }
 
-/// Adds the arguments that are required and described nowhere.
+/// Adds the required arguments that the schema does not describe.
 fn add_required(fields: &mut Vec<Field>, required: Option<&Value>, limits: &FormLimits) {
     let names = required.and_then(Value::as_array).into_iter().flatten();
     for name in names.filter_map(Value::as_str) {
@@ -452,7 +452,7 @@ fn mark_required(fields: &mut [Field], required: Option<Value>) -> Result<(), Sc
     for name in required {
         match fields.iter_mut().find(|field| field.name == name) {
             Some(field) => field.required = true,
-            // Nobody could answer such a form: there is nothing to fill in under that name.
+            // The form has no field to fill in under this name.
             None => return Err(whole(format!("requires `{name}`, which is no field of it"))),
         }
     }

@@ -1,4 +1,4 @@
-//! References of a schema to its own definitions, put in their place.
+//! Replaces the references in a schema by their definitions.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 
 use super::draft::Keywords;
 
-/// How deep references may lead into one another.
+/// The maximum depth of references.
 const DEPTH: usize = 8;
 
-/// The most values that come in the place of references, in one schema.
+/// The most values that replace references in one schema.
 const VALUES: usize = 1024;
 
-/// The definitions of a schema, within their bounds.
+/// The definitions of a schema, and the bounds for using them.
 #[derive(Default)]
 pub(super) struct Definitions {
     all: Map<String, Value>,
-    /// How many values may still come in the place of references.
+    /// The number of values that may still be inserted.
     left: usize,
 }
 
@@ -33,8 +33,9 @@ impl Definitions {
         Self { all, left: VALUES }
     }
 
-    /// Puts definitions in the place of the references in the schema of a field. What is beside a
-    /// reference outweighs its definition, whose title names no field. A reference to elsewhere, or beyond the bounds, stays.
+    /// Replaces the references in a field's schema. Keywords next to a reference override its
+    /// definition, and the definition's title is dropped. References elsewhere or beyond the bounds
+    /// stay.
     pub(super) fn put_into(&mut self, keywords: &mut Keywords) {
         if self.all.is_empty() {
             return;
@@ -70,7 +71,7 @@ impl Definitions {
         }
     }
 
-    /// The definition that a schema refers to, with what is beside the reference.
+    /// Returns the referenced definition, merged with the keywords next to the reference.
     fn definition(&mut self, schema: &Value, depth: usize) -> Option<Value> {
         let reference = schema.get("$ref")?.as_str()?.strip_prefix("#/")?;
         let Value::Object(definition) = self.all.get(reference)? else {
@@ -91,7 +92,6 @@ impl Definitions {
     }
 }
 
-/// How many values there are in a value, itself among them.
 fn values(value: &Value) -> usize {
     let inside: usize = match value {
         Value::Object(members) => members.values().map(values).sum(),

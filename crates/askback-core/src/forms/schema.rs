@@ -1,4 +1,4 @@
-//! The flat schema subset as types.
+//! The types of a form.
 
 use alloc::{string::String, vec::Vec};
 
@@ -9,12 +9,12 @@ use super::{JsonField, TextFormat};
 /// The values of a filled-in form, by field name: what `ElicitResult.content` carries.
 pub type Content = Map<String, Value>;
 
-/// A form: what `requestedSchema` carries, in the order its author gave the fields.
+/// A form, as in `requestedSchema`, with its fields in the author's order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FormSchema {
     /// The fields, in order.
     pub fields: Vec<Field>,
-    /// The other members at the root of the schema (`$schema`, `title`, …), kept as received.
+    /// The other members at the root of the schema (`$schema`, `title`, …), unchanged.
     pub annotations: Map<String, Value>,
 }
 
@@ -23,16 +23,16 @@ pub struct FormSchema {
 pub struct Field {
     /// The property name under which the answer is sent.
     pub name: String,
-    /// The label shown to a person; the name where absent.
+    /// The label shown to a person. Defaults to the name.
     pub title: Option<String>,
-    /// A sentence that says what is wanted.
+    /// A sentence that explains the field.
     pub description: Option<String>,
-    /// Whether an answer must give this field.
+    /// Whether the field is required.
     pub required: bool,
     /// The kind of the field.
     pub kind: FieldKind,
-    /// The author's word that no secret is asked for, although the words look like it. Not part of
-    /// the schema on the wire.
+    /// The author's assurance that the field does not ask for a secret, although its wording
+    /// suggests it. Not part of the JSON.
     pub not_secret: bool,
 }
 
@@ -50,42 +50,43 @@ pub enum FieldKind {
     Choice(ChoiceField),
     /// Any number of several options.
     Choices(ChoicesField),
-    /// Anything else, written as JSON: an argument of a tool, or what a server must not put into a form.
+    /// Any other value, written as JSON: a tool argument, or a field that servers must not put into
+    /// a form.
     Json(JsonField),
 }
 
 /// A text field.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TextField {
-    /// The least length, in characters (Unicode scalar values).
+    /// The minimum length, in characters (Unicode scalar values).
     pub min_length: Option<u64>,
-    /// The greatest length, in characters (Unicode scalar values).
+    /// The maximum length, in characters (Unicode scalar values).
     pub max_length: Option<u64>,
     /// A regular expression the text must match somewhere.
     pub pattern: Option<String>,
-    /// The form of the text.
+    /// The format of the text.
     pub format: Option<TextFormat>,
-    /// The value filled in beforehand.
+    /// The default.
     pub default: Option<String>,
 }
 
 /// A number field.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NumberField {
-    /// Whether only whole numbers are taken.
+    /// Whether only whole numbers are accepted.
     pub integer: bool,
-    /// The least value.
+    /// The minimum.
     pub minimum: Option<serde_json::Number>,
-    /// The greatest value.
+    /// The maximum.
     pub maximum: Option<serde_json::Number>,
-    /// The value filled in beforehand.
+    /// The default.
     pub default: Option<serde_json::Number>,
 }
 
 /// A yes-or-no field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BooleanField {
-    /// The value filled in beforehand.
+    /// The default.
     pub default: Option<bool>,
 }
 
@@ -94,41 +95,41 @@ pub struct BooleanField {
 pub struct Opt {
     /// The value that is sent.
     pub value: String,
-    /// The label for a person; the value where absent.
+    /// The label shown to a person. Defaults to the value.
     pub title: Option<String>,
 }
 
-/// A choice of one.
+/// A choice of one option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChoiceField {
     /// The options, in order.
     pub options: Vec<Opt>,
-    /// Whether titles are written as `enumNames`, the way of 2025-06-18, in every revision.
+    /// Whether titles are always written as `enumNames`, as in 2025-06-18.
     pub enum_names: bool,
-    /// The value filled in beforehand.
+    /// The default.
     pub default: Option<String>,
 }
 
-/// A choice of several.
+/// A choice of several options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChoicesField {
     /// The options, in order.
     pub options: Vec<Opt>,
-    /// The least number of options to choose.
+    /// The minimum number of options to choose.
     pub min_items: Option<u64>,
-    /// The greatest number of options to choose.
+    /// The maximum number of options to choose.
     pub max_items: Option<u64>,
-    /// The values filled in beforehand.
+    /// The default.
     pub default: Option<Vec<String>>,
 }
 
 impl FormSchema {
-    /// The field of that name.
+    /// Returns the field with this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The first field that a form of a server cannot have, and why.
+    /// Returns the first field that must not be in a server's form, and the reason.
     pub fn undrawn(&self) -> Option<(&Field, &str)> {
         self.fields.iter().find_map(|field| match &field.kind {
             FieldKind::Json(json) => Some((field, json.reason.as_str())),
@@ -138,7 +139,7 @@ impl FormSchema {
 }
 
 impl Opt {
-    /// Returns the label for a person: the title, or the value where there is none.
+    /// Returns the title, or the value if there is no title.
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.value)
     }

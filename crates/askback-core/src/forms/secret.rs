@@ -1,8 +1,8 @@
-//! Whether a field asks for a secret.
+//! Guesses whether a field asks for a secret.
 //!
 //! A form must not ask for passwords, keys, tokens or payment credentials (2026-07-28,
-//! client/elicitation, User Interaction Model); a link is the way for those. This is a guess by
-//! whole words, good enough to stop an honest mistake and to warn a person.
+//! client/elicitation, User Interaction Model); a link must be used for those. The guess looks for
+//! whole words. It is good enough to catch an honest mistake and to warn a user.
 
 use alloc::string::{String, ToString};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{ANSWER, Field, FieldKind, FormSchema, Sort, TextField};
 
-/// The words that name a secret anywhere. Lower case, separated by one space.
+/// Words that name a secret anywhere in a text field. Lower case, separated by one space.
 const SECRETS: &[&str] = &[
     "access key",
     "api key",
@@ -42,8 +42,8 @@ const SECRETS: &[&str] = &[
     "your secret",
 ];
 
-/// Secrets that may be numbers too. The ones above are left out there: a number called "token
-/// limit" is no secret.
+/// Secrets that may be numbers. The words above are ignored for number fields: "token limit" is not
+/// a secret.
 const NUMERIC_SECRETS: &[&str] = &[
     "2fa code",
     "authentication code",
@@ -68,20 +68,18 @@ const NUMERIC_SECRETS: &[&str] = &[
     "your pin",
 ];
 
-/// The words that name a secret as the name or title of a field; in a sentence they are common
-/// words.
+/// Words that name a secret only as a field's name or title; in a sentence they are common.
 const SECRET_NAMES: &[&str] = &["credential", "pin", "secret", "secrets"];
 
-/// Names of a field that do not say what it is.
+/// Field names that say nothing about the value.
 const SPEECHLESS: &[&str] = &[
     ANSWER, "data", "field", "input", "reply", "response", "text", "value",
 ];
 
-/// Words of scripts that put no space between words, looked for anywhere.
+/// Words in scripts without spaces, found anywhere.
 const UNSPACED_SECRETS: &[&str] = &["密码", "密碼", "口令", "パスワード"];
 
-/// Whether a field of this sort seems to ask for a secret by what is written beside it: what
-/// [`Field::looks_secret`] says, as far as a constant can tell.
+/// [`Field::looks_secret`] as a constant function, for the derive macro.
 pub(super) const fn is_secret_field(sort: Sort, names: [&str; 2], description: &str) -> bool {
     let is_text = match sort {
         Sort::Text => true,
@@ -116,7 +114,8 @@ const fn has_word(text: &str, words: &[&str]) -> bool {
     false
 }
 
-/// Whether a word stands here, in any case, its parts joined by anything but letters and digits or by capitals.
+/// Whether the word is here, ignoring case. Its parts may be joined by capitals or by any
+/// characters except letters and digits.
 const fn is_word_at(text: &[u8], mut at: usize, word: &[u8]) -> bool {
     let mut next = 0;
     while next < word.len() {
@@ -148,8 +147,8 @@ const fn is_part_of_word(byte: u8) -> bool {
 }
 
 impl FormSchema {
-    /// Fields that seem to ask for a secret. Where the form has one field, whose name says nothing, its
-    /// message says what that is, and is judged with it.
+    /// Returns the fields that seem to ask for a secret. If the only field has a meaningless name,
+    /// the message is examined too.
     pub fn secret_fields(&self, message: &str) -> impl Iterator<Item = &Field> {
         let said_of = if self.needs_message() { message } else { "" };
         let fields = self.fields.iter();
@@ -165,16 +164,16 @@ impl FormSchema {
 }
 
 impl Field {
-    /// Whether the field seems to ask for a secret, judged by its name, title and description.
+    /// Whether the name, title or description suggests a secret.
     ///
-    /// A text with a format, such as a date or a mail address, is one where its name or title ends with a secret's
-    /// name. A choice is none: its values are the server's own. An author who knows better says so with
-    /// [`Field::not_secret`](fn@Field::not_secret).
+    /// A text with a format, such as a date or an email address, is suspicious only if its name or
+    /// title ends with the name of a secret. A choice never is, because its values come from the
+    /// server. Authors can override the guess with [`Field::not_secret`](fn@Field::not_secret).
     pub fn looks_secret(&self) -> bool {
         self.is_secret("")
     }
 
-    /// The same, with what else is said of the field.
+    /// Like [`Field::looks_secret`], with a message.
     fn is_secret(&self, message: &str) -> bool {
         if self.not_secret {
             return false;
@@ -189,7 +188,7 @@ impl Field {
         let description = self.description.as_deref().unwrap_or_default();
         let mut name = spaced_words(&self.name) + &spaced_words(title);
         if let FieldKind::Json(json) = &self.kind {
-            // What is within is typed as freely, under names of its own.
+            // The members of a JSON field are free text, too.
             name += &spaced_words(&Value::from(json.schema.clone()).to_string());
         }
         let all = name.clone() + &spaced_words(description) + &spaced_words(message);
@@ -200,7 +199,7 @@ impl Field {
     }
 }
 
-/// Whether this is the name of a secret, and not of something about one, such as `token_url` or `password_changed`.
+/// Whether a name means a secret itself, unlike `token_url` or `password_changed`.
 fn is_secret_itself(name: &str) -> bool {
     let words = spaced_words(name);
     let ends_with = |secret: &&str| {
@@ -214,8 +213,8 @@ fn is_secret_itself(name: &str) -> bool {
     secrets.any(ends_with) || unspaced.any(|secret| words.trim_end().ends_with(secret))
 }
 
-/// Whether any of these secrets is among spaced words. Each is looked for where a word begins: of nearly
-/// all, one byte tells that it is not there.
+/// Whether spaced words contain any of these secrets. Comparing the first byte of each word rejects
+/// nearly all of them.
 fn has_any(words: &str, secrets: &[&str]) -> bool {
     let mut rest = words.as_bytes();
     let begins = |secret: &str, rest: &[u8]| {
@@ -233,13 +232,14 @@ fn has_any(words: &str, secrets: &[&str]) -> bool {
     false
 }
 
-/// A letter as a person reads it: none where nothing is seen of it, and the Latin letter that it looks like.
+/// Maps a letter to the Latin letter it looks like, or to `None` if it is invisible.
 fn plain(c: char) -> Option<char> {
     Some(match c {
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => return None,
-        // The wide forms of ASCII.
+        // Full-width ASCII.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0)?,
-        // Of Cyrillic those that no font tells apart. The whole table of such letters is too large for every server.
+        // The Cyrillic letters that look the same in every font. The complete table is too large
+        // for every server.
         'а' => 'a',
         'А' => 'A',
         'с' => 'c',
@@ -264,8 +264,8 @@ fn plain(c: char) -> Option<char> {
     })
 }
 
-/// The words of a name or sentence in lower case, one space before each and one after the last:
-/// `apiKey`, `API_KEY` and "API key" all give " api key ".
+/// Returns the words of a name or sentence in lower case, each surrounded by spaces: `apiKey`,
+/// `API_KEY` and "API key" all give " api key ".
 fn spaced_words(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 2);
     words.push(' ');

@@ -1,4 +1,4 @@
-//! Forms that are asked again and again.
+//! Forms that many questions share.
 
 use alloc::{boxed::Box, string::String, sync::Arc};
 use core::{fmt, ops::Deref};
@@ -13,9 +13,9 @@ use crate::{
     limits::FormLimits,
 };
 
-/// A form that many questions share: cheap to clone, and read like its [`FormSchema`].
+/// A form that many questions share: cheap to clone, and used like its [`FormSchema`].
 ///
-/// That of a type is [written beforehand](SharedForm::written), once for all questions.
+/// The form of a type is [serialized](SharedForm::written) once for all questions.
 #[derive(Clone)]
 pub struct SharedForm(Arc<FormData>);
 
@@ -25,27 +25,27 @@ struct FormData {
     written: Option<WrittenForm>,
 }
 
-/// A form as it is sent, and what each question has to know of it.
+/// A serialized form, with precomputed facts for its questions.
 #[derive(Clone)]
 struct WrittenForm {
     json: Box<RawValue>,
-    /// The beginning of the digest of every question that asks it.
+    /// The beginning of the digest of each question.
     digest: Sha256,
     secret: Secret,
 }
 
-/// Which field of a form seems to ask for a secret.
+/// Which field seems to ask for a secret.
 #[derive(Clone)]
 enum Secret {
-    /// The one of this name, or none.
+    /// This field, or none.
     Known(Option<String>),
-    /// That depends on the message.
+    /// It depends on the message.
     Said,
 }
 
 impl SharedForm {
-    /// A form that is asked more than once: its JSON, its digest and whether it asks for a secret are
-    /// worked out here, and not for each question.
+    /// Makes a form for repeated use: its JSON, its digest and the search for secrets are computed
+    /// once.
     #[must_use]
     pub fn written(schema: FormSchema) -> Self {
         let written = RawValue::from_string(schema.to_json())
@@ -62,18 +62,18 @@ impl SharedForm {
         Self(Arc::new(FormData { schema, written }))
     }
 
-    /// Returns the form, to be changed: for this one alone, and written no longer.
+    /// Returns the form for changes. They affect only this copy, which is no longer precomputed.
     pub fn make_mut(&mut self) -> &mut FormSchema {
         let shared = Arc::make_mut(&mut self.0);
         shared.written = None;
         &mut shared.schema
     }
 
-    /// Begins the digest of a question that asks it, by its canonical JSON.
+    /// Begins the digest of a question with the form's canonical JSON.
     ///
     /// # Errors
     ///
-    /// When it has no canonical form; its author is to blame.
+    /// Fails if the form has no canonical JSON. Its author is to blame.
     pub(crate) fn begin_digest(&self) -> Result<Sha256, CanonicalError> {
         match &self.0.written {
             Some(written) => Ok(written.digest.clone()),
@@ -119,8 +119,8 @@ impl Secret {
     }
 }
 
-/// The beginning of the digests of a form's questions: it fills a block of SHA-256, so that nothing of it
-/// is left to be done for each.
+/// Begins the digests of a form's questions. The input fills a block of SHA-256, so that no work is
+/// repeated per question.
 fn begin(form: [u8; 32]) -> Sha256 {
     const LABEL: [u8; 32] = *b"askback: a form and its question";
     Sha256::new_with_prefix(LABEL).chain_update(form)

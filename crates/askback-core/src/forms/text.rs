@@ -1,7 +1,6 @@
-//! Values read from text: what a person typed, or what the strings of prompt arguments carry.
+//! Reads values from text that a person typed, or from the string arguments of a prompt.
 //!
-//! Text is read by the type the field declares, never by how it looks: `42` stays a text in a
-//! text field.
+//! The type of the field decides, not the look of the text: `42` stays a string in a text field.
 
 use alloc::{
     string::{String, ToString},
@@ -18,13 +17,13 @@ use super::{
 use crate::limits::FormLimits;
 
 impl FormSchema {
-    /// Reads an answer given as strings, such as the arguments of a prompt, and checks it. An
-    /// empty string is not given, except where the field is a text.
+    /// Reads and checks an answer given as strings, such as the arguments of a prompt. An empty
+    /// string counts as missing, except in a text field.
     ///
     /// # Errors
     ///
-    /// One issue for each string that cannot be read or breaks its field, for each required field
-    /// without one, and for each name that is no field.
+    /// One issue per unreadable or invalid string, per missing required field, and per unknown
+    /// name.
     pub fn parse_strings<K, V>(
         &self,
         strings: impl IntoIterator<Item = (K, V)>,
@@ -69,16 +68,16 @@ impl FormSchema {
 }
 
 impl Field {
-    /// Reads text as a value of the field's type: booleans from yes, no, true and false, an
-    /// option from its value or its title, several options separated by commas. Whether the value
-    /// is within the bounds is for [`Field::check`].
+    /// Reads text as a value of the field's type: booleans from yes, no, true and false, an option
+    /// from its value or title, several options separated by commas. [`Field::check`] checks the
+    /// bounds.
     ///
     /// # Errors
     ///
-    /// An issue that says what is wanted where the text is no value of that type.
+    /// An issue that says what is expected, if the text is not a value of the type.
     pub fn parse(&self, text: &str) -> Result<Value, Issue> {
         let read = match &self.kind {
-            // Blanks around a date or an address are slips; in a free text they may be meant.
+            // Spaces around a date or an address are accidental; in free text they may be intended.
             FieldKind::Text(field) if field.format.is_some() => Ok(text.trim().into()),
             FieldKind::Text(_) => Ok(text.into()),
             FieldKind::Number(field) => parse_number(field, text.trim()),
@@ -116,7 +115,7 @@ fn parse_number(field: &NumberField, text: &str) -> Result<Value, String> {
     };
     match number {
         Some(number) if !field.integer => Ok(Value::Number(number)),
-        // Another number than was written would be sent.
+        // Otherwise a different number than the written one would be sent.
         Some(number) if number::is_integral(&number) => number::read_exactly(&number)
             .map(Value::Number)
             .ok_or_else(|| "is too large to be sent exactly".into()),
@@ -125,8 +124,8 @@ fn parse_number(field: &NumberField, text: &str) -> Result<Value, String> {
     }
 }
 
-/// The option a text means: by its value as it is, or else by value or title in any case, if that
-/// means one option only.
+/// Finds the option by its exact value, or else by value or title in any case, if that is
+/// unambiguous.
 fn find_option<'a>(options: &'a [Opt], text: &str) -> Option<&'a Opt> {
     if let Some(option) = options.iter().find(|option| option.value == text) {
         return Some(option);
@@ -138,8 +137,8 @@ fn find_option<'a>(options: &'a [Opt], text: &str) -> Option<&'a Opt> {
     meant.next().filter(|_| meant.next().is_none())
 }
 
-/// Reads options separated by commas. An option may have commas of its own, so the longest run of
-/// pieces that is an option is taken each time.
+/// Reads options separated by commas. Options may contain commas, so the longest match is taken
+/// each time.
 fn parse_choices(options: &[Opt], text: &str) -> Result<Value, String> {
     let commas = |name: &str| name.matches(',').count();
     let longest = options
@@ -162,7 +161,7 @@ fn parse_choices(options: &[Opt], text: &str) -> Result<Value, String> {
         let Some((run, option)) = found else {
             return Err(choose_from(options));
         };
-        // More than there are options can be no answer, and reading on would have no bound.
+        // More pieces than options cannot be valid, and would make this loop unbounded.
         if chosen.len() == options.len() {
             return Err(choose_at_most(options.len() as u64));
         }

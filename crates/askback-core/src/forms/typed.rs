@@ -1,7 +1,7 @@
 //! Forms as Rust types.
 //!
-//! The derive macro implements these traits; what it cannot see in the tokens of a struct, such as
-//! whether a field's type can stand in a form, they say in the words of the compiler's error.
+//! The derive macro implements these traits. Their compiler errors explain what the macro cannot
+//! see in the tokens of a struct, such as whether a type can be a field of a form.
 
 use alloc::{
     format,
@@ -20,36 +20,36 @@ use super::{
 
 /// A type that can be asked as a form.
 ///
-/// Derive it for a struct with named fields. `()` is the empty form: one confirmation.
+/// Derive it for a struct with named fields. `()` is the empty form: a confirmation.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a form",
     label = "not a form",
     note = "derive it: `#[derive(Form)]` on a struct with named fields"
 )]
 pub trait Form: Sized + Send + 'static {
-    /// The name of the type in snake case: the key under which it is asked.
+    /// The name of the type in snake case: the default key of the question.
     const KEY: &'static str;
 
     /// The default message of an `Ask` parameter.
     const MESSAGE: &'static str = "Please fill in this form.";
 
-    /// The form, in the order of the struct's fields. A derive makes it once, unless a default is
-    /// what a function returns.
+    /// Returns the form, with the fields in the order of the struct. A derived form is built once,
+    /// unless a default calls a function.
     fn schema() -> SharedForm;
 
-    /// Reads an answer that was checked by the schema.
+    /// Reads a checked answer.
     ///
     /// # Errors
     ///
-    /// The issues of an answer that was not checked, or that breaks a bound only the type knows.
+    /// Fails if the answer was not checked, or violates a bound that only the type knows.
     fn read(content: &Content) -> Result<Self, Issues>;
 
-    /// The answer that reads as this value.
+    /// Writes the value as an answer.
     fn write(&self) -> Content;
 }
 
-/// A type that can be a field of a form: texts, numbers, booleans, dates, enums that derive
-/// `Form`, a `Vec` of such an enum, and an `Option` of each.
+/// A type that can be a field of a form: strings, numbers, booleans, dates, enums that derive
+/// `Form`, a `Vec` of such an enum, and an `Option` of any of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a form: forms are flat",
     label = "cannot be asked in a form",
@@ -58,22 +58,22 @@ pub trait Form: Sized + Send + 'static {
     note = "an argument of a tool may be nested: mark it `#[arg(json)]`"
 )]
 pub trait FormField: Sized {
-    /// The sort of the field; the derive macro checks its attributes against it.
+    /// The sort of the field, against which the derive macro checks attributes.
     const SORT: Sort;
-    /// Whether the field may be left out.
+    /// Whether the field is optional.
     const OPTIONAL: bool = false;
 
     /// Returns the kind of the field.
     fn kind() -> FieldKind;
 
-    /// Reads the value of the field, if it is given.
+    /// Reads the value of the field, which is `None` if it is missing.
     ///
     /// # Errors
     ///
     /// The message of an issue, such as "must be at least 0".
     fn read(value: Option<&Value>) -> Result<Self, String>;
 
-    /// The JSON value, or nothing where the field is left out.
+    /// Returns the value as JSON, or `None` if the field is left out.
     fn write(&self) -> Option<Value>;
 }
 
@@ -84,25 +84,25 @@ pub trait FormField: Sized {
     note = "a list in a form is a `Vec` of an enum without fields that derives `Form`"
 )]
 pub trait FormChoice: Sized {
-    /// Whether titles are written as `enumNames`, the way of 2025-06-18, in every revision.
+    /// Whether titles are always written as `enumNames`, as in 2025-06-18.
     const ENUM_NAMES: bool = false;
 
-    /// The options, in order.
+    /// Returns the options, in order.
     fn options() -> Vec<Opt>;
 
-    /// The value of this option.
+    /// Returns the value of this option.
     fn value(&self) -> &'static str;
 
-    /// The option of that value.
+    /// Returns the option with this value.
     fn from_value(value: &str) -> Option<Self>;
 }
 
-/// The sorts of field types, as the attributes of the derive macro tell them apart.
+/// The sorts of field types that the attributes of the derive macro distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// A free text.
     Text,
-    /// A type written as text of a format of its own, such as a date.
+    /// A type with its own text format, such as a date.
     Formatted,
     /// A whole number.
     Integer,
@@ -116,8 +116,7 @@ pub enum Sort {
     Choices,
 }
 
-// The errors name the types in words; without the attribute they would list some of the impls too,
-// and not always the same.
+// The errors describe the types; otherwise the compiler would list some impls in an unstable order.
 #[diagnostic::do_not_recommend]
 impl Form for () {
     const KEY: &'static str = "confirm";
@@ -237,7 +236,7 @@ impl FormField for f64 {
             .ok_or_else(|| "must be a number".into())
     }
 
-    /// An infinity or a NaN has no JSON and is left out.
+    /// Infinity and NaN do not exist in JSON, so they are left out.
     fn write(&self) -> Option<Value> {
         Number::from_f64(*self).map(Value::Number)
     }
@@ -265,7 +264,7 @@ impl FormField for f32 {
     }
 
     fn write(&self) -> Option<Value> {
-        // Through text, so that 0.1 is written as 0.1 and not as the double nearest to it.
+        // Through text, so that 0.1 is written as 0.1 and not as the nearest double.
         self.to_string()
             .parse()
             .ok()
@@ -302,7 +301,7 @@ impl<E: FormChoice> FormField for Vec<E> {
     }
 }
 
-/// The kind of field that takes one option of an enum; the derive macro calls it.
+/// Returns the field kind for an enum; used by the derive macro.
 pub(super) fn choice_kind<E: FormChoice>() -> FieldKind {
     FieldKind::Choice(ChoiceField {
         options: E::options(),
@@ -311,14 +310,14 @@ pub(super) fn choice_kind<E: FormChoice>() -> FieldKind {
     })
 }
 
-/// Reads one option of an enum; the derive macro calls it.
+/// Reads an option of an enum; used by the derive macro.
 pub(super) fn read_choice<E: FormChoice>(value: Option<&Value>) -> Result<E, String> {
     let chosen = given(value)?.as_str().and_then(E::from_value);
     chosen.ok_or_else(|| super::check::one_of(&E::options()))
 }
 
-/// The bound of a type, if every peer can read it exactly: those that keep numbers as doubles read
-/// integers up to 2^53 (RFC 8259, section 6).
+/// Returns the bound of a type, if every peer can read it exactly: peers that use doubles read
+/// integers only up to 2^53 (RFC 8259, section 6).
 fn bound(bound: i128) -> Option<Number> {
     let bound = i64::try_from(bound).ok()?;
     (bound.unsigned_abs() <= 1 << 53).then(|| bound.into())

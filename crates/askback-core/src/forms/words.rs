@@ -1,4 +1,4 @@
-//! The words of a field: what front ends show beside it.
+//! The texts that user interfaces show for a field.
 
 use alloc::{
     format,
@@ -13,12 +13,11 @@ use super::{
     TextFormat, number,
 };
 
-/// The words for true and false.
 pub(super) const YES: &str = "yes";
 pub(super) const NO: &str = "no";
 
 impl FormSchema {
-    /// Says what is wrong with an answer to the person who gave it: by the labels of the fields.
+    /// Describes the issues to the user, with the labels of the fields.
     pub fn say(&self, issues: &Issues) -> String {
         let say = |issue: &Issue| match self.field(&issue.path) {
             Some(field) => format!("{}: {}", field.label(), issue.message),
@@ -29,12 +28,12 @@ impl FormSchema {
 }
 
 impl Field {
-    /// Returns the label: the title, or the name where there is none.
+    /// Returns the title, or the name if there is no title.
     pub fn label(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns the hint for a person: "a whole number from 1 to 30".
+    /// Returns a hint for the user: "a whole number from 1 to 30".
     pub fn hint(&self) -> String {
         match &self.kind {
             FieldKind::Text(text) => text_hint(text),
@@ -46,7 +45,7 @@ impl Field {
         }
     }
 
-    /// How a value of this field reads to a person: titles for options, yes and no for booleans.
+    /// Formats a value for the user: titles for options, yes and no for booleans.
     pub fn show(&self, value: &Value) -> String {
         match (&self.kind, value) {
             (FieldKind::Boolean(_), Value::Bool(true)) => YES.into(),
@@ -65,7 +64,7 @@ impl Field {
             (FieldKind::Number(_), Value::Number(number)) => {
                 number::whole(number).as_ref().unwrap_or(number).to_string()
             }
-            // As it is read back.
+            // In the syntax that is read back.
             (FieldKind::Json(_), value) => value.to_string(),
             (_, Value::String(text)) => text.clone(),
             (_, other) => other.to_string(),
@@ -73,7 +72,7 @@ impl Field {
     }
 }
 
-/// "1 character", "2 characters".
+/// For example "1 character" and "2 characters".
 pub(super) fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
@@ -111,7 +110,7 @@ fn number_hint(field: &NumberField) -> String {
     }
 }
 
-/// A bound of the size of a machine word comes from a type, not from the matter at hand.
+/// Whether a bound is informative. The limit of a machine type is not.
 fn tells_something(bound: &Number) -> bool {
     number::to_i128(bound).is_none_or(|bound| bound.unsigned_abs() < i32::MAX as u128)
 }

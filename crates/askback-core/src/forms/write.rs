@@ -1,7 +1,7 @@
 //! Writes a form as the JSON of a `requestedSchema`.
 //!
-//! Everything the form says is written, in its newest shape; what a revision cannot say is taken
-//! out beforehand by `lower`.
+//! Everything is written in its newest notation. `lower` removes what a revision does not support
+//! beforehand.
 
 use alloc::string::String;
 
@@ -12,14 +12,14 @@ use super::{
     TextField,
 };
 
-/// The keywords of the root that the form itself gives; an annotation cannot replace them.
+/// The root keywords that the form writes itself; annotations cannot replace them.
 pub(super) const ROOT_KEYWORDS: [&str; 3] = ["type", "properties", "required"];
 
 impl FormSchema {
-    /// The form as JSON text: a `requestedSchema`, or the `inputSchema` of a tool.
+    /// Returns the form as JSON: a `requestedSchema`, or the `inputSchema` of a tool.
     pub fn to_json(&self) -> String {
-        // Writing fails only for keys that are not text or a `Serialize` that gives up; this one
-        // writes text keys, text, finite numbers and values that came from JSON.
+        // Serializing fails only for keys that are not strings or for a failing `Serialize`; a form
+        // has neither.
         serde_json::to_string(self).expect("a form is always JSON")
     }
 }
@@ -97,7 +97,7 @@ fn type_name(kind: &FieldKind) -> Option<&'static str> {
         FieldKind::Number(_) => "number",
         FieldKind::Boolean(_) => "boolean",
         FieldKind::Choices(_) => "array",
-        // It says so itself.
+        // A JSON field contains its own type.
         FieldKind::Json(_) => return None,
     })
 }

@@ -1,21 +1,20 @@
-//! Gathering a body that comes in pieces.
+//! Collects a body that arrives in pieces.
 
 use alloc::vec::Vec;
 
-/// A body that is gathered piece by piece, up to a bound.
+/// A body that is collected piece by piece, up to a size limit.
 #[derive(Debug)]
 pub struct BodyBuffer {
     bytes: Vec<u8>,
     most: usize,
 }
 
-/// A body that is longer than it may be: by how much is not known, for the rest was not read.
+/// The body is longer than this limit. The rest was not read, so its length is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is longer than the {0} bytes accepted here")]
 pub struct BodyTooLong(pub usize);
 
 impl BodyBuffer {
-    /// An empty one that takes this many bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -24,11 +23,11 @@ impl BodyBuffer {
         }
     }
 
-    /// Adds the next piece.
+    /// Appends the next piece.
     ///
     /// # Errors
     ///
-    /// [`BodyTooLong`] where that would be more than the bound; nothing of it is kept then.
+    /// [`BodyTooLong`] if the limit would be exceeded. The piece is then not added.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), BodyTooLong> {
         if piece.len() > self.most - self.bytes.len() {
             return Err(BodyTooLong(self.most));
@@ -37,13 +36,11 @@ impl BodyBuffer {
         Ok(())
     }
 
-    /// Whether nothing was gathered yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns what was gathered.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

@@ -1,51 +1,52 @@
-//! The host and origin checks: the defence against web pages that reach servers on a person's own
-//! machine by rebinding a name (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
+//! Checks of the `Host` and `Origin` headers. They stop web pages from reaching servers on the
+//! user's own machine by DNS rebinding (2026-07-28, basic/transports/streamable-http, Security &
+//! Endpoint).
 //!
-//! Names are compared with what is listed and never repaired: another spelling of an address, a
-//! dot at the end or a zone is another name.
+//! Names are compared with the configured names and never normalized: another spelling of an
+//! address, a trailing dot or a zone is another name.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 use memchr::{memchr, memrchr};
 
-/// The hosts a server is reached by, and the origins whose pages may use it.
+/// The hosts of a server, and the origins whose pages may use it.
 ///
-/// [`Guard::default`] is for servers on a person's own machine. A server on a network lists the
-/// names it is known by; where a browser is to use it, the origins of those pages too.
+/// [`Guard::default`] is for servers on the user's own machine. A server on a network lists its own
+/// names, and the origins of web pages that may use it from a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guard {
-    /// `None` if every host is let through.
+    /// `None` if every host is allowed.
     hosts: Option<Vec<String>>,
     origins: Vec<String>,
-    /// Whether the loopback names are hosts and origins, on any port.
+    /// Whether the loopback names are allowed as hosts and origins, on any port.
     loopback: bool,
 }
 
-/// Why a request was refused; it is answered with status 403.
+/// Why a request was refused. The response has status 403.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardRefusal {
-    /// No host is named, so nothing says that this server was meant.
+    /// There is no host, so the request may be for another server.
     #[error("the Host header is missing")]
     HostMissing,
-    /// The host is none of those listed.
+    /// The host is not listed.
     #[error("the Host header does not name this server")]
     Host,
-    /// The origin is none of those listed.
+    /// The origin is not listed.
     #[error("pages of this Origin may not use this server")]
     Origin,
 }
 
-/// A host or an origin that cannot be listed; the caller is to blame.
+/// A host or origin that cannot be listed. The caller is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadName {
-    /// A host with something beside a name or address and a port.
+    /// The host has other parts than a name or address and a port.
     #[error(
         "{0:?} is no host: write a name or address, with a port where only that port counts, such as \"mcp.example.com\" or \"[2001:db8::1]:8443\""
     )]
     Host(String),
-    /// An origin that is not written as browsers write it.
+    /// Browsers do not send the origin in this form.
     #[error(
         "{0:?} is no origin: write it as browsers send it, in small letters, with nothing after the port, such as \"https://app.example.com\""
     )]
@@ -53,7 +54,7 @@ pub enum BadName {
 }
 
 impl Default for Guard {
-    /// Lets through `localhost`, `127.0.0.1` and `[::1]` on any port, as host and as origin.
+    /// Allows `localhost`, `127.0.0.1` and `[::1]` on any port, as host and as origin.
     fn default() -> Self {
         Self {
             loopback: true,
@@ -63,7 +64,7 @@ impl Default for Guard {
 }
 
 impl Guard {
-    /// Lets nothing through until hosts are listed, not even the loopback names.
+    /// Allows no hosts, not even the loopback names, until some are listed.
     pub fn none() -> Self {
         Self {
             hosts: Some(Vec::new()),
@@ -72,8 +73,9 @@ impl Guard {
         }
     }
 
-    /// Lists a host, such as `mcp.example.com`: on any port, or on that port if it names one. The
-    /// port must then stand in the `Host` header, which leaves out that of the scheme (80 or 443).
+    /// Lists a host, such as `mcp.example.com`: on any port, or only on its port if it has one.
+    /// Browsers leave the default port of the scheme (80 or 443) out of the `Host` header, so do
+    /// not list it.
     ///
     /// # Errors
     ///
@@ -91,12 +93,12 @@ impl Guard {
     }
 
     /// Lists an origin, such as `https://app.example.com`, whose pages may use the server from a
-    /// browser. It is compared exactly, port and all.
+    /// browser. It is compared exactly, including the port.
     ///
     /// # Errors
     ///
-    /// [`BadName::Origin`] if no browser sends it in this form. `null` cannot be listed: every
-    /// sandboxed page has it.
+    /// [`BadName::Origin`] if no browser sends it in this form. `null` cannot be listed, because
+    /// every sandboxed page has this origin.
     pub fn allow_origin(mut self, origin: &str) -> Result<Self, BadName> {
         let rest = origin
             .split_once("://")
@@ -113,21 +115,21 @@ impl Guard {
         }
     }
 
-    /// Lets every host through, also none at all. Only for a server behind a gateway that checks
-    /// the host itself: on a person's own machine, any web page could then use the server by
-    /// rebinding a name, unless its browser sends an origin.
+    /// Allows every host, and requests without one. Only for a server behind a gateway that checks
+    /// the host: on the user's own machine, any web page could then use the server by DNS
+    /// rebinding, unless its browser sends an origin.
     #[must_use]
     pub fn dangerously_allow_any_host(mut self) -> Self {
         self.hosts = None;
         self
     }
 
-    /// Checks a request: all its `Host` headers, the authority of its URI, and all its `Origin` headers. A second `Host`
-    /// or `Origin` is refused, because a proxy may have read the other one.
+    /// Checks a request: its `Host` headers, the authority of its URI, and its `Origin` headers. A
+    /// second `Host` or `Origin` is refused, because a proxy may have used the other one.
     ///
     /// # Errors
     ///
-    /// [`GuardRefusal`].
+    /// Says which header is refused.
     pub fn check_request<'a>(
         &self,
         hosts: impl IntoIterator<Item = &'a [u8]>,
@@ -136,18 +138,19 @@ impl Guard {
     ) -> Result<(), GuardRefusal> {
         let origin = at_most_one(origins).ok_or(GuardRefusal::Origin)?;
         let host = at_most_one(hosts).ok_or(GuardRefusal::Host)?;
-        // HTTP/2 names the host in the URI, and HTTP/1 may. If both name one, both must be right.
+        // In HTTP/2 the URI has the host, in HTTP/1 it may. If both URI and header have one, both
+        // must be allowed.
         if let (Some(host), Some(_)) = (host, authority) {
             self.check(Some(host), origin)?;
         }
         self.check(authority.or(host), origin)
     }
 
-    /// Checks one host and one origin. Letters of a host count as equal in both cases (RFC 9110, 4.2.3).
+    /// Checks one host, ignoring case (RFC 9110, 4.2.3), and one origin.
     ///
     /// # Errors
     ///
-    /// [`GuardRefusal`].
+    /// Says which of the two is refused.
     pub fn check(&self, host: Option<&[u8]>, origin: Option<&[u8]>) -> Result<(), GuardRefusal> {
         if let Some(hosts) = &self.hosts {
             let host = host.ok_or(GuardRefusal::HostMissing)?;
@@ -186,7 +189,7 @@ impl Guard {
     }
 }
 
-/// The only value, if there is one; none if there are several.
+/// Returns the value, if any, or `None` if there are several.
 fn at_most_one<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Option<&'a [u8]>> {
     let mut values = values.into_iter();
     let first = values.next();
@@ -195,9 +198,9 @@ fn at_most_one<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Option<
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// A host without its port, and the port: a number from 1 to 65535 without zeros before it.
+/// Splits a host and its port, a number from 1 to 65535 without leading zeros.
 fn host_and_port(text: &[u8]) -> Option<(&[u8], Option<u16>)> {
-    // The colons of an address in brackets come before the bracket that closes it.
+    // The colons inside a bracketed address are not before a port.
     let bracket = memrchr(b']', text);
     let after_address = bracket.map_or(0, |bracket| bracket + 1);
     let colon = memchr(b':', &text[after_address..]);
@@ -216,7 +219,7 @@ fn host_and_port(text: &[u8]) -> Option<(&[u8], Option<u16>)> {
     (number > 0).then_some((name, Some(number)))
 }
 
-/// Whether a name is one that a browser can ask for: letters, digits, dots and hyphens, or an
+/// Whether a browser can request this name: letters, digits, dots, hyphens and underscores, or an
 /// address in brackets.
 fn is_host(name: &str) -> bool {
     let address = name

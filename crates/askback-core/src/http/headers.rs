@@ -1,5 +1,5 @@
-//! The headers that mirror a message, and how a value is written in one
-//! (2026-07-28, basic/transports/streamable-http, Request Metadata).
+//! The headers that repeat parts of a message, and the encoding of their values (2026-07-28,
+//! basic/transports/streamable-http, Request Metadata).
 
 use alloc::{borrow::Cow, string::String};
 
@@ -7,53 +7,46 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::Mismatch;
 
-/// Names the revision of a message (from 2025-06-18 on).
+/// The revision of a message (from 2025-06-18 on).
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// Mirrors the method of a request (from 2026-07-28 on).
+/// The method of a request (from 2026-07-28 on).
 pub const METHOD: &str = "mcp-method";
-/// Mirrors what a request is about: `params.name`, `params.uri` or, for tasks, `params.taskId`
-/// (from 2026-07-28 on).
+/// The target of a request: `params.name`, `params.uri` or, for tasks, `params.taskId` (from
+/// 2026-07-28 on).
 pub const NAME: &str = "mcp-name";
-/// Names the session (2025-03-26 to 2025-11-25).
+/// The id of the session (2025-03-26 to 2025-11-25).
 pub const SESSION_ID: &str = "mcp-session-id";
-/// Says where a broken stream is to go on (2025-03-26 to 2025-11-25).
+/// The event after which to resume a broken stream (2025-03-26 to 2025-11-25).
 pub const LAST_EVENT_ID: &str = "last-event-id";
-/// The prefix of headers that mirror arguments (from 2026-07-28 on).
+/// The prefix of headers that repeat arguments (from 2026-07-28 on).
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
-/// The headers of a request that mirror its body, as they came.
+/// The headers of a request that repeat its body, undecoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MirroredHeaders<'a> {
-    /// The value of [`PROTOCOL_VERSION`].
     pub version: Option<&'a [u8]>,
-    /// The value of [`METHOD`].
     pub method: Option<&'a [u8]>,
-    /// The value of [`NAME`].
     pub name: Option<&'a [u8]>,
 }
 
-/// The facts of a request's body that its headers repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodySummary<'a> {
-    /// The revision in its `_meta`.
     pub version: &'a str,
-    /// Its method.
     pub method: &'a str,
-    /// The target, where the method has one; see [`NAME`].
+    /// The target, if the method has one; see [`NAME`].
     pub name: Option<&'a str>,
 }
 
-/// A header value with characters that no header may hold, or with base64 that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header holds invalid characters or invalid base64")]
 pub struct HeaderDecodeError;
 
 impl<'a> MirroredHeaders<'a> {
-    /// Picks the headers out of all of a request, in whatever case their names are written.
+    /// Picks these headers out of all headers of a request, ignoring the case of their names.
     ///
     /// # Errors
     ///
-    /// [`Mismatch::Repeated`] if one of them is there twice.
+    /// [`Mismatch::Repeated`] if one of them occurs twice.
     pub fn of(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, Mismatch> {
         let mut mirrored = Self::default();
         for (name, value) in headers {
@@ -74,7 +67,7 @@ impl<'a> MirroredHeaders<'a> {
     }
 }
 
-/// The member of `params` that [`NAME`] mirrors, for the methods that have one (Standard Request
+/// Returns the member of `params` that [`NAME`] repeats, if the method has one (Standard Request
 /// Headers; for tasks, SEP-2663).
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
@@ -85,9 +78,8 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the headers of a request say what its body says. Values are compared exactly, but for
-/// white space around them. Where the body has no name, a name in the headers mirrors nothing and
-/// need only be well-formed.
+/// Checks that the headers of a request match its body. Values are compared exactly, except for
+/// surrounding white space. If the body has no target, [`NAME`] must only be well-formed.
 ///
 /// # Errors
 ///
@@ -111,9 +103,8 @@ pub fn check(headers: &MirroredHeaders<'_>, body: BodySummary<'_>) -> Result<(),
     }
 }
 
-/// Writes a value so that it can stand in a header: as it is, or in base64 if it holds control
-/// characters or others outside ASCII, begins or ends with white space, or looks encoded already
-/// (Value Encoding).
+/// Encodes a value for a header: in base64 if it has control or non-ASCII characters, begins or
+/// ends with a space, or looks encoded already, otherwise unchanged (Value Encoding).
 pub fn encode(value: &str) -> Cow<'_, str> {
     let safe = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let padded = value.starts_with(' ') || value.ends_with(' ');
@@ -127,12 +118,12 @@ pub fn encode(value: &str) -> Cow<'_, str> {
     Cow::Owned(encoded)
 }
 
-/// Reads a value that was written by [`encode`]. White space around it does not count.
+/// Decodes a value written by [`encode`]. Surrounding white space is ignored. A value with only the
+/// start or only the end of the encoding is returned unchanged.
 ///
 /// # Errors
 ///
-/// [`HeaderDecodeError`], also if the base64 holds no UTF-8. A value that only begins or only ends as
-/// an encoded one does is taken as it stands.
+/// [`HeaderDecodeError`] if a character is forbidden or the base64 is not UTF-8.
 pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, HeaderDecodeError> {
     let value = plain(value)?;
     let Some(rest) = value.strip_prefix(ENCODED_START) else {
@@ -141,7 +132,7 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, HeaderDecodeError> {
     if !value.ends_with(ENCODED_END) {
         return Ok(Cow::Borrowed(value));
     }
-    // In `=?base64?=` the end stands inside the start: a value `encode` does not write.
+    // In `=?base64?=` start and end overlap; `encode` does not write that.
     let encoded = rest.strip_suffix(ENCODED_END).ok_or(HeaderDecodeError)?;
     let bytes = STANDARD.decode(encoded).map_err(|_| HeaderDecodeError)?;
     let text = String::from_utf8(bytes).map_err(|_| HeaderDecodeError)?;
@@ -151,12 +142,12 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, HeaderDecodeError> {
 const ENCODED_START: &str = "=?base64?";
 const ENCODED_END: &str = "?=";
 
-// The names as the specification writes them, for people.
+// The names as the specification writes them, for messages.
 const VERSION_SHOWN: &str = "MCP-Protocol-Version";
 const METHOD_SHOWN: &str = "Mcp-Method";
 const NAME_SHOWN: &str = "Mcp-Name";
 
-/// Compares a header whose value is never encoded.
+/// Compares a header that is never encoded.
 fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result<(), Mismatch> {
     let header = header.ok_or(Mismatch::Missing(shown.into()))?;
     if is_repeated(header, body) {
@@ -169,13 +160,13 @@ fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result
     }
 }
 
-/// Whether a header repeats a text of the body byte for byte, and has nothing in it that would be read
-/// in another way: white space or what no header may hold. Nearly all do.
+/// Whether a header equals a text of the body and needs no decoding: it has no white space and no
+/// forbidden characters. Nearly all headers do.
 fn is_repeated(header: &[u8], body: &str) -> bool {
     header == body.as_bytes() && header.iter().all(u8::is_ascii_graphic)
 }
 
-/// A value of characters that a header may hold, without the white space around it.
+/// Returns a header value without surrounding white space, if its characters are allowed.
 fn plain(value: &[u8]) -> Result<&str, HeaderDecodeError> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = value.iter().position(|byte| !is_space(byte));

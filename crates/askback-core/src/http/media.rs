@@ -1,34 +1,26 @@
-//! Media types: what a client takes, and what a body is (RFC 9110, 8.3 and 12.5.1).
+//! Media types: `Accept` and `Content-Type` (RFC 9110, 8.3 and 12.5.1).
 
-/// The media type of one message.
 pub const JSON: &str = "application/json";
-/// The media type of a stream of events.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// The `Accept` header that nearly every client sends; some take [`EVENT_STREAM`] alone.
+/// The `Accept` header of nearly every client.
 const BOTH: &[u8] = b"application/json, text/event-stream";
 
-/// The kinds of body that the transport has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Media {
-    /// [`JSON`].
     Json,
-    /// [`EVENT_STREAM`].
     EventStream,
 }
 
-/// Which kinds of body a client takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcceptedMedia {
-    /// Whether it takes [`JSON`].
     pub json: bool,
-    /// Whether it takes [`EVENT_STREAM`].
     pub event_stream: bool,
 }
 
 impl Media {
-    /// Reads a `Content-Type` header: `None` for every other type, and for JSON or events in
-    /// another encoding than UTF-8.
+    /// Parses a `Content-Type` header. Returns `None` for any other type, and for an encoding other
+    /// than UTF-8.
     pub fn of(content_type: &[u8]) -> Option<Self> {
         if content_type == JSON.as_bytes() {
             return Some(Self::Json);
@@ -56,9 +48,9 @@ impl Media {
 }
 
 impl AcceptedMedia {
-    /// Reads the `Accept` headers of a request. The most exact range that covers a type decides,
-    /// and weight 0 excludes it. A client that sends no such header accepts everything; the server
-    /// refuses one that had to list both.
+    /// Parses the `Accept` headers of a request. The most specific range that matches a type
+    /// decides; weight 0 excludes the type. Without the header everything is accepted; servers
+    /// reject such a client if it had to list both types.
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut headers = headers.into_iter();
         let (first, second) = (headers.next(), headers.next());
@@ -77,7 +69,7 @@ impl AcceptedMedia {
             }
             _ => {}
         }
-        // How exact the deciding range is, from 1 on, and what it says.
+        // The specificity of the deciding range, from 1 on, and whether it accepts the type.
         let (mut json, mut event_stream) = ((0, false), (0, false));
         let headers = first.into_iter().chain(second).chain(headers);
         let ranges = headers.flat_map(|header| split(header, b','));
@@ -99,7 +91,7 @@ impl AcceptedMedia {
     }
 }
 
-/// How exactly a range covers a type; 0 if it does not.
+/// The specificity of a range for a type; 0 if it does not match.
 fn exactness(range: &[u8], media: &[u8]) -> u8 {
     let group = media.split(|byte| *byte == b'/').next().unwrap_or_default();
     if range.eq_ignore_ascii_case(media) {
@@ -114,7 +106,7 @@ fn exactness(range: &[u8], media: &[u8]) -> u8 {
     }
 }
 
-/// Whether a parameter is a weight of 0, or one that cannot be read.
+/// Whether a parameter is an invalid weight or a weight of 0.
 fn is_weight_zero(parameter: &[u8]) -> bool {
     match parameter_of(parameter) {
         Some((name, value)) if name.eq_ignore_ascii_case(b"q") => {
@@ -125,7 +117,6 @@ fn is_weight_zero(parameter: &[u8]) -> bool {
     }
 }
 
-/// The name of a parameter and its value without quotes.
 fn parameter_of(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = parameter.iter().position(|byte| *byte == b'=')?;
     let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);
@@ -135,7 +126,7 @@ fn parameter_of(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, unquoted.unwrap_or(value)))
 }
 
-/// The parts between separators that do not stand in quotes, without white space around them.
+/// Splits at separators outside of quotes and trims white space.
 fn split(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |byte| {

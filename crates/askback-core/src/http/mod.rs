@@ -1,5 +1,5 @@
-//! The rules of the HTTP transports, without a socket: what headers must say, which requests a
-//! server may be sent by, and how events are written and read.
+//! The rules of the HTTP transports, without I/O: headers, the check of hosts and origins, and
+//! event streams.
 
 pub mod body;
 pub mod guard;

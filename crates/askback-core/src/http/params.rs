@@ -1,5 +1,5 @@
-//! Arguments of a tool that are mirrored into headers, as the `x-mcp-header` annotations of its
-//! schema say (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters).
+//! Arguments of a tool that are repeated in headers, as `x-mcp-header` annotations in its schema
+//! demand (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters).
 
 mod schema;
 mod values;
@@ -10,47 +10,43 @@ use super::{Mismatch, headers};
 use crate::protocol::{RawObject, Schema};
 use values::{Value, Walk};
 
-/// Which arguments of a tool are mirrored into which headers.
+/// The arguments of a tool that headers repeat, with the headers' names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HeaderAnnotations {
-    /// The names of the headers in small letters.
+    /// In lower case.
     headers: Vec<String>,
     properties: Vec<Property>,
 }
 
-/// An annotation that the specification forbids; the server's author is to blame. A client leaves
-/// the tool out of the list.
+/// An annotation that the specification forbids. The server's author is to blame. Clients ignore
+/// the tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the x-mcp-header annotation of {place} {reason}")]
 pub struct BadAnnotation {
-    /// Where it stands in the schema, as a JSON Pointer; `/` is the schema itself.
+    /// The place in the schema, as a JSON Pointer; `/` is the schema itself.
     pub place: String,
-    /// The fault.
     pub reason: BadReason,
 }
 
-/// The fault of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadReason {
-    /// It is empty, or holds a character that no name of a header may.
+    /// The name is empty or has a character that header names must not have.
     #[error("is no name of a header")]
     Name,
-    /// Another property has the same name, letters counted as equal in both cases.
+    /// Another property has the same name, ignoring case.
     #[error("has the name of another one")]
     Repeated,
-    /// The property is not of type integer, string or boolean, with or without null.
+    /// The type of the property is not integer, string or boolean, or one of these with null.
     #[error("stands at a property that is no integer, string or boolean")]
     Type,
-    /// It does not stand at a property that is reached through `properties` alone.
+    /// The property is not reached through `properties` alone.
     #[error("does not stand at a property reached through `properties` alone")]
     Place,
-    /// The schema is nested too deeply to be looked through.
     #[error("cannot be found: the schema is nested too deeply")]
     Depth,
 }
 
-/// A property that is annotated, or has annotated ones inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Property {
     name: String,
@@ -59,30 +55,29 @@ struct Property {
 }
 
 impl HeaderAnnotations {
-    /// The annotations of a tool's input schema. What stands in `const`, `enum`, `default` and
-    /// `examples` is data and never an annotation, and so is a property that is called
-    /// `x-mcp-header`.
+    /// Reads the annotations of a tool's input schema. `const`, `enum`, `default` and `examples`
+    /// are data, so nothing in them is an annotation. Nor is a property called `x-mcp-header`.
     ///
     /// # Errors
     ///
-    /// The first annotation that breaks a rule.
+    /// The first invalid annotation.
     pub fn of(schema: &Schema) -> Result<Self, BadAnnotation> {
         schema::annotations(schema)
     }
 
-    /// Whether nothing is mirrored, as in most tools.
+    /// Whether there are no annotations, as in most tools.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
     }
 
-    /// The names of the headers, in small letters, `mcp-param-` included.
+    /// Returns the names of the headers in lower case, including `mcp-param-`.
     pub fn header_names(&self) -> impl Iterator<Item = &str> {
         self.headers.iter().map(String::as_str)
     }
 
-    /// The headers a client sends along with these arguments, names in small letters and values
-    /// encoded. What is absent or null has no header, and neither has what cannot be mirrored:
-    /// other kinds of values, fractions, and whole numbers beyond ±(2^53-1).
+    /// Returns the headers that a client sends with these arguments: names in lower case, values
+    /// encoded. A missing or null argument has no header, nor has one that cannot be repeated:
+    /// other types, fractions, and whole numbers beyond ±(2^53-1).
     pub fn headers(&self, arguments: Option<&RawObject>) -> Vec<(String, String)> {
         let mut headers = Vec::new();
         let take = |header: usize, value: Value<'_>| {
@@ -94,15 +89,15 @@ impl HeaderAnnotations {
             };
             headers.push((self.headers[header].clone(), value));
         };
-        // What cannot be read is refused by the server, whatever the headers say.
+        // The server will reject unreadable arguments.
         let _ = Walk::new(take).over(arguments, &self.properties);
         headers
     }
 
-    /// Whether the headers of a request mirror its arguments. `find` gives what the headers of a
-    /// name hold, the name in small letters: an `Option` of one, or an iterator where there may be
-    /// several. Whole numbers are compared as numbers: `42.0` is 42. An argument counts as what it
-    /// is, whatever the schema wants: whether it fits is another check.
+    /// Checks that the headers of a request match its arguments. `find` returns the values of the
+    /// header with a lower-case name: an `Option` for one value, or an iterator if there may be
+    /// several. Whole numbers are compared by value: `42.0` is 42. The schema is not considered;
+    /// that is another check.
     ///
     /// # Errors
     ///
@@ -139,7 +134,6 @@ impl HeaderAnnotations {
     }
 }
 
-/// The one header of a name.
 fn only<'h>(
     found: impl IntoIterator<Item = &'h [u8]>,
     name: &str,
@@ -151,7 +145,6 @@ fn only<'h>(
     }
 }
 
-/// Whether a header says what an argument says.
 fn agree(header: Option<&[u8]>, value: Value<'_>, name: &str) -> Result<(), Mismatch> {
     let Some(header) = header else {
         return match value {
@@ -171,7 +164,7 @@ fn agree(header: Option<&[u8]>, value: Value<'_>, name: &str) -> Result<(), Mism
     agrees.then_some(()).ok_or(Mismatch::Differs(shown(name)))
 }
 
-/// A whole number in decimal digits, with nothing but zeros after a point.
+/// Parses a decimal whole number; zeros after a point are allowed.
 fn integer(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = !whole.starts_with('+') && !fraction.is_empty();

@@ -1,5 +1,5 @@
-//! Server-sent events: reading them piece by piece, and writing them
-//! (HTML Living Standard, Server-sent events, Interpreting an event stream).
+//! Server-sent events: an incremental parser, and a writer (HTML Living Standard, Server-sent
+//! events, Interpreting an event stream).
 
 use alloc::{
     string::{String, ToString},
@@ -11,52 +11,47 @@ use memchr::{memchr, memchr2};
 
 use crate::limits::WireLimits;
 
-/// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SseEvent {
-    /// The id this event gave itself. What to resume after is [`Parser::last_event_id`].
+    /// The id in this event. [`Parser::last_event_id`] is the id to resume after.
     pub id: Option<String>,
-    /// The name of the event; absent means `message`.
+    /// The type of the event. If absent, `message`.
     pub event: Option<String>,
-    /// The data, its lines joined by `\n`. An event that only gives a client an id to resume
-    /// after has none.
+    /// The data, with its lines joined by `\n`. Empty in an event that only carries an id to resume
+    /// after.
     pub data: Vec<u8>,
 }
 
-/// A part of a stream that is longer than the limits allow; the server is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseLimitError {
-    /// The data of one event, or a line of it.
     #[error("an event of the stream is longer than the {0} bytes accepted here")]
     Event(usize),
-    /// The id of an event.
     #[error("the id of an event is longer than the {0} bytes accepted here")]
     Id(usize),
 }
 
-/// Reads a stream of events from pieces that may break anywhere, also inside of a character or
-/// between the two halves of a line end.
+/// Parses a stream in pieces, which may break anywhere, even inside of a character or a line end.
 #[derive(Debug)]
 pub struct Parser {
     event_bytes: usize,
     id_bytes: usize,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
-    /// The line that has not ended yet is a comment, of which nothing is kept.
+    /// The incomplete line is a comment and is not stored.
     in_comment: bool,
-    /// The last line ended with a carriage return: a line feed that follows belongs to it.
+    /// The last line ended with a carriage return, so a line feed that follows belongs to it.
     after_return: bool,
     past_first_line: bool,
     event: SseEvent,
-    /// Each line of data with a line feed after it, so that an empty line can be told from none.
+    /// Each line of data is followed by a line feed, to tell an empty line from no line.
     data: Vec<u8>,
     last_event_id: Option<String>,
     retry: Option<Duration>,
 }
 
 impl Parser {
-    /// A parser that accepts data of up to
+    /// Makes a parser for data of up to
     /// [`limits.wire.message_bytes`](crate::limits::WireLimits::message_bytes) and ids of up to
     /// [`limits.wire.id_bytes`](crate::limits::WireLimits::id_bytes).
     pub fn new(limits: &WireLimits) -> Self {
@@ -74,16 +69,16 @@ impl Parser {
         }
     }
 
-    /// Reads up to the end of the next event, and takes what was read off the front of `input`.
-    /// Gives `None` once all of it is read: the rest of the event comes with the next piece. At
-    /// the end of a stream, what is left of an event is to be forgotten.
+    /// Reads up to the end of the next event and advances `input`. Returns `None` if `input` ends
+    /// before: the next piece continues the event. At the end of a stream, an incomplete event is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// [`SseLimitError`]; the stream cannot be read any further.
+    /// [`SseLimitError`]. The stream cannot be read any further.
     pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<SseEvent>, SseLimitError> {
         loop {
-            // An empty piece tells nothing of the line feed that may still come.
+            // An empty piece does not show whether a line feed follows.
             if let Some(next) = input.first()
                 && mem::take(&mut self.after_return)
                 && *next == b'\n'
@@ -103,12 +98,12 @@ impl Parser {
         }
     }
 
-    /// Returns the id of the last whole event that had one, with which a client resumes the stream.
+    /// Returns the id of the last complete event that had one, to resume the stream after it.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
 
-    /// How long the server wants a client to wait before it connects again, where it said so.
+    /// Returns the time that the server asked clients to wait before they reconnect.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -125,7 +120,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Refuses a line that is longer than any that means something.
+    /// Rejects a line that is longer than any useful line.
     fn bound(&self, length: usize) -> Result<(), SseLimitError> {
         if length > self.event_bytes + FIELD_BYTES {
             return Err(SseLimitError::Event(self.event_bytes));
@@ -146,7 +141,7 @@ impl Parser {
         self.keep(piece)?;
         let mut line = mem::take(&mut self.line);
         let event = self.take_line(&line);
-        // The next line may as well use the memory.
+        // The next line reuses the memory.
         line.clear();
         self.line = line;
         event
@@ -203,15 +198,15 @@ impl Parser {
         }
         let digits = core::str::from_utf8(value).ok();
         let milliseconds = digits.and_then(|digits| digits.parse().ok());
-        // More digits than fit are a very long time.
+        // A number with too many digits is a very long time.
         self.retry = Some(Duration::from_millis(milliseconds.unwrap_or(u64::MAX)));
     }
 
-    /// Ends an event at an empty line; an event without data only leaves its id.
+    /// Ends an event at an empty line. An event without data only sets the id.
     fn end_event(&mut self) -> Option<SseEvent> {
         let mut event = mem::take(&mut self.event);
         if let Some(id) = &event.id {
-            // An empty id takes back the one before.
+            // An empty id resets the last id.
             self.last_event_id = Some(id.clone()).filter(|id| !id.is_empty());
         }
         event.data = mem::take(&mut self.data);
@@ -219,41 +214,41 @@ impl Parser {
     }
 }
 
-/// Writes an event. Line breaks in `data`, which JSON has only between its tokens, become the
-/// breaks between lines of the event. An id with a line break or NUL, or an empty one, cannot be
-/// read back and is left out.
+/// Writes an event. JSON has line breaks only between tokens, so each line of `data` can become a
+/// line of the event. An empty id, or one with a line break or NUL, cannot be parsed, so it is left
+/// out.
 pub fn write_event(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     write_id(out, id);
     write_data(out, data);
 }
 
-/// Writes an event with a name, as the `endpoint` of the old transport has
-/// (2024-11-05, basic/transports, HTTP with SSE). A line break in the name ends it.
+/// Writes an event with a type, such as `endpoint` in the old transport (2024-11-05,
+/// basic/transports, HTTP with SSE). The type ends at a line break.
 pub fn write_named_event(out: &mut Vec<u8>, event: &str, data: &[u8]) {
     write_field(out, b"event", first_line(event).as_bytes());
     write_data(out, data);
 }
 
-/// Writes an event that has an id and no data, so that a client can resume a stream on which
-/// nothing was sent yet (2025-11-25, basic/transports, Sending Messages to the Server).
+/// Writes an event with an id and no data, so that a client can resume a stream on which nothing
+/// was sent yet (2025-11-25, basic/transports, Sending Messages to the Server).
 pub fn write_priming_event(out: &mut Vec<u8>, id: &str) {
     write_event(out, Some(id), b"");
 }
 
-/// Writes a comment, which clients ignore and which keeps a connection in use. A line break in
-/// the text ends it.
+/// Writes a comment, which clients ignore and which keeps a connection alive. The comment ends at a
+/// line break.
 pub fn write_comment(out: &mut Vec<u8>, text: &str) {
     write_field(out, b"", first_line(text).as_bytes());
     out.push(b'\n');
 }
 
-/// Writes how long a client shall wait before it connects again, in whole milliseconds.
+/// Writes the time that clients wait before they reconnect, in whole milliseconds.
 pub fn write_retry(out: &mut Vec<u8>, wait: Duration) {
     write_field(out, b"retry", wait.as_millis().to_string().as_bytes());
     out.push(b'\n');
 }
 
-/// More than the longest field name, colon and space that mean something, and a byte order mark.
+/// More than a byte order mark and the longest known field name, colon and space.
 const FIELD_BYTES: usize = 16;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

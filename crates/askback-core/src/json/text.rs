@@ -1,38 +1,41 @@
-//! The text of JSON as it is read: without a byte order mark, and without halves of surrogate pairs.
+//! Prepares JSON text for parsing: removes a byte order mark and replaces halves of surrogate
+//! pairs.
 
 use alloc::{borrow::Cow, vec::Vec};
 use core::str::Utf8Error;
 
 use memchr::{memchr, memmem};
 
-/// What some writers put before their first message, or before each.
+/// Some programs write it before their first message, or before each.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How long an escape such as `\ud83d` is.
+/// The length of an escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
-/// Returns the text of a message or document as it is read.
+/// Returns the text of a message or document, ready for parsing.
 ///
-/// A text that was cut within an emoji holds half of a surrogate pair, which the grammar of JSON allows and UTF-8
-/// cannot say. Each becomes U+FFFD, written as `\ufffd`: the message stays as long as it was.
+/// A string that was cut inside an emoji ends in half of a surrogate pair, which JSON allows and
+/// UTF-8 cannot express. It is replaced by U+FFFD, written as `\ufffd`, so the length stays the
+/// same.
 ///
 /// # Errors
 ///
-/// If the bytes are not UTF-8.
+/// Fails if the bytes are not UTF-8.
 pub fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     core::str::from_utf8(bytes).map(whole_characters)
 }
 
-/// Whether an escape stands in a text that is half of a surrogate pair without the other half.
+/// Whether the text contains an escape that is an unpaired surrogate.
 pub(crate) fn has_halves(text: &str) -> bool {
     first_half(text.as_bytes()).is_some()
 }
 
-/// The first of them. Nearly all messages have none.
+/// Finds the first unpaired surrogate. Nearly all messages have none.
 fn first_half(bytes: &[u8]) -> Option<usize> {
-    /// So many escapes are looked at one by one. A short message has fewer, and a search for more takes longer to set up
-    /// than to look at them; a long text has one at each line break.
+    /// The number of escapes that are examined one by one. A short message has fewer, and setting
+    /// up a search for more takes longer than examining them. A long text has one at each line
+    /// break.
     const FEW: usize = 8;
     let mut at = 0;
     for _ in 0..FEW {
@@ -61,11 +64,11 @@ fn whole_characters(text: &str) -> Cow<'_, str> {
         bytes[at..at + ESCAPE].copy_from_slice(br"\ufffd");
         next = next_half(&bytes, at + ESCAPE);
     }
-    // ASCII was replaced by ASCII.
+    // Only ASCII was replaced, by ASCII.
     Cow::Owned(alloc::string::String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The next escape that is half of a surrogate pair without the other half.
+/// Finds the next escape that is an unpaired surrogate.
 fn next_half(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr(b'\\', bytes.get(at..)?)?;
@@ -85,7 +88,6 @@ enum Half {
     Low,
 }
 
-/// The half of a pair that is escaped at a place.
 fn surrogate(bytes: &[u8], at: usize) -> Option<Half> {
     let &[b'\\', b'u', b'd' | b'D', second, third, fourth] = bytes.get(at..at + ESCAPE)? else {
         return None;
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_comes_of_any_string_is_read_by_serde() {
-        // Every sequence of four of these pieces.
+        // All sequences of four of these pieces.
         let pieces = [
             r"\ud83d", r"\ude00", r"\\", r"\n", "u", r"\uDBFF", "d83d", "é",
         ];

@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestId};
 use crate::quote::{QuotedName, clipped};
 
-/// Why a request failed.
+/// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct ErrorObject {
-    /// The kind of error; the codes of JSON-RPC stand in [`jsonrpc`](super), those of MCP in
+    /// The error code. The codes of JSON-RPC are in [`jsonrpc`](super), the codes of MCP in
     /// [`protocol::codes`](crate::protocol::codes).
     #[serde(deserialize_with = "code")]
     pub code: i64,
-    /// One sentence that says what is wrong.
+    /// A sentence that says what is wrong.
     pub message: String,
     /// The machine-readable part.
     #[serde(
@@ -28,12 +28,11 @@ pub struct ErrorObject {
 }
 
 impl ErrorObject {
-    /// The longest message of an error made here, in bytes. What a peer sent may be part of it, and
-    /// is not to come back whole.
+    /// The longest message of an error made here, in bytes. It limits how much of a peer's text is
+    /// sent back.
     pub const MESSAGE_BYTES: usize = 4 << 10;
 
-    /// An error without data. Of a message that is longer than [`Self::MESSAGE_BYTES`] the beginning
-    /// is kept.
+    /// Makes an error without data. A message longer than [`Self::MESSAGE_BYTES`] is cut.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         let mut message = message.into();
         if message.len() > Self::MESSAGE_BYTES {
@@ -53,7 +52,7 @@ impl ErrorObject {
         self
     }
 
-    /// [`METHOD_NOT_FOUND`], naming the method.
+    /// Makes a [`METHOD_NOT_FOUND`] error that names the method.
     pub fn method_not_found(method: &str) -> Self {
         let method = QuotedName(method);
         Self::new(
@@ -62,18 +61,18 @@ impl ErrorObject {
         )
     }
 
-    /// [`INVALID_PARAMS`] with the reason.
+    /// Makes an [`INVALID_PARAMS`] error with this reason.
     pub fn invalid_params(reason: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, reason)
     }
 
-    /// [`INTERNAL_ERROR`] with the reason.
+    /// Makes an [`INTERNAL_ERROR`] with this reason.
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::new(INTERNAL_ERROR, reason)
     }
 }
 
-/// Reads a code: an id that is a number is read alike.
+/// Reads a code in the same way as a numeric id.
 fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     match RequestId::deserialize(deserializer)? {
         RequestId::Number(code) => Ok(code),

@@ -1,11 +1,12 @@
-//! Messages that are too long to be read: whose they are.
+//! Finds the id of a message that is too long to be parsed.
 
 use alloc::format;
 
 use super::{ErrorObject, INVALID_REQUEST, MalformedMessage, RequestId, Walk};
 
-/// How many bytes are looked at, at either end of a message that is too long to be read: its id stands in one of them,
-/// as nearly all messages are written. A transport that gives such a message without its middle keeps so much.
+/// The number of bytes examined at either end of a message that is too long. In nearly all messages
+/// the id is in one of them. A transport that drops the middle of such a message keeps this much of
+/// each end.
 pub const KEPT_ENDS: usize = 512;
 
 /// The members at the beginning of a message, up to the one that may be long.
@@ -17,21 +18,20 @@ struct MessageHead {
     has_outcome: bool,
 }
 
-/// The error for a message that has more than so many bytes. All that need be there of it are its ends.
+/// Makes the error for a message longer than `most`. Its middle may be missing.
 pub(super) fn malformed(bytes: &[u8], most: usize) -> MalformedMessage {
     let reason = format!("the message has more than the {most} bytes accepted here");
-    // The middle may be cut out: neither end is more than half of it.
+    // Half of the message at most, so that the two ends do not overlap.
     let end = KEPT_ENDS.min(bytes.len() / 2);
     named(bytes, end, ErrorObject::new(INVALID_REQUEST, reason))
 }
 
-/// The error for a message that is not read, with what so many bytes at either end of it tell.
 pub(super) fn named(bytes: &[u8], end: usize, error: ErrorObject) -> MalformedMessage {
     let beginning = MessageHead::of(&bytes[..end]);
     let id = beginning
         .id
         .or_else(|| last_id(&bytes[bytes.len() - end..]));
-    // A line of a log may have a member `error` as well.
+    // A log line may also have a member `error`.
     let is_named = beginning.has_version || id.is_some();
     MalformedMessage {
         response: beginning.has_outcome && !beginning.has_method && is_named,
@@ -46,7 +46,7 @@ impl MessageHead {
         let mut beginning = Self::default();
         let mut walk = Walk::new(text(bytes));
         let mut id = None;
-        // It ends within one of its members. An id is all there once another member is.
+        // The text is cut off inside a member. An id is complete if another member follows.
         let _ = walk.object(|walk, name| {
             beginning.id = beginning.id.take().or(id.take());
             match name {
@@ -73,7 +73,8 @@ impl MessageHead {
     }
 }
 
-/// The id behind the member that is long. What ends with the one brace that ends the message is a member of the message.
+/// Finds the id behind the long member. It is the message's own id if only the closing brace of the
+/// message follows its members.
 fn last_id(bytes: &[u8]) -> Option<RequestId> {
     let last = bytes.utf8_chunks().last()?;
     let end = last.valid();
@@ -106,7 +107,7 @@ mod tests {
     use super::{KEPT_ENDS as ENDS, malformed};
     use crate::jsonrpc::RequestId;
 
-    /// Checks whose a message is that has this in place of `…`, whole and with its middle cut out.
+    /// Checks a message with long text in place of `…`, whole and with its middle cut out.
     #[track_caller]
     fn check(message: &str, id: Option<RequestId>, response: bool, notification: bool) {
         let long = message.replace('…', &"\\\"id\\\":9}é".repeat(ENDS));
@@ -166,7 +167,7 @@ mod tests {
             true,
             false,
         );
-        // A line without a version or an id at its beginning may belong to a log.
+        // A line without a version or an id at its beginning may be a log line.
         check(
             r#"{"result":["…",{"b":1,"id":7}],"jsonrpc":"2.0"}"#,
             None,
@@ -198,7 +199,7 @@ mod tests {
                 String::from_utf8_lossy(bytes)
             );
         }
-        // It goes on where no more is looked at.
+        // The id continues beyond the examined part.
         let before = ENDS - r#"{"id":123"#.len();
         let long = format!(
             r#"{}{{"id":12345,"result":{{"a":"{}"}}}}"#,
@@ -211,7 +212,7 @@ mod tests {
             check(format!(r#"{{"id":{id},"result":{{"a":"{result}"}}}}"#).as_bytes());
             check(format!(r#"{{"result":{{"a":"{result}"}},"id":{id}}}"#).as_bytes());
         }
-        // Its digits stand on both sides of what was cut out.
+        // The digits are on both sides of the cut.
         check(br#"{"id":1 cut 2,"result":{}}"#);
         check(br#"{"id":12,"result":{}}"#);
         let mut ended =

@@ -1,10 +1,10 @@
-//! JSON-RPC 2.0 messages: bounded reading and direct writing.
+//! JSON-RPC 2.0 messages: bounded parsing and direct writing.
 //!
-//! [`parse`] looks at the envelope only and keeps `params` and `result` as the text they came as;
-//! whoever knows the method decodes them. [`parse_request`] reads what is nearly always sent, a
-//! request whose parameters follow its method, in one go. Skipping over a value is iterative, and decoding it later
-//! is bounded by the depth limit of `serde_json`, so no nesting a peer can write exhausts the
-//! stack. The `write_*` functions put a typed value straight into its envelope.
+//! [`parse`] reads only the envelope and keeps `params` and `result` as raw JSON, which is decoded
+//! once the method is known. [`parse_request`] reads the most common message, a request with its
+//! parameters behind the method, in one pass. Skipping a value is iterative, and decoding is
+//! bounded by the depth limit of `serde_json`, so no nesting can exhaust the stack. The `write_*`
+//! functions serialize a value directly into its envelope.
 
 mod error;
 mod long;
@@ -46,83 +46,70 @@ pub use written_response::WrittenResponse;
 pub const PARSE_ERROR: i64 = -32700;
 /// The JSON received is not a JSON-RPC message.
 pub const INVALID_REQUEST: i64 = -32600;
-/// The method does not exist here, or its capability was not declared.
+/// The method does not exist, or its capability was not declared.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// The parameters do not fit the method.
+/// The parameters are invalid for the method.
 pub const INVALID_PARAMS: i64 = -32602;
-/// The receiver failed for a reason of its own.
+/// The receiver failed for an internal reason.
 pub const INTERNAL_ERROR: i64 = -32603;
 
-/// The id that ties a response to its request: a string or an integer, never null or a fraction.
+/// The id that connects a response to its request: a string or an integer, never null or a
+/// fraction.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestId {
-    /// An integer.
     Number(i64),
-    /// A string.
     String(String),
 }
 
-/// A request: it will be answered by a [`Response`] with the same id.
+/// A message that expects a [`Response`] with the same id.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The id of the request.
     pub id: RequestId,
-    /// The name of the method.
     pub method: String,
-    /// The parameters as they came: an object.
+    /// The parameters as they arrived: an object.
     pub params: Option<Box<RawValue>>,
 }
 
-/// A message that is not answered.
 #[derive(Debug, Clone)]
 pub struct Notification {
-    /// The name of the notification.
     pub method: String,
-    /// The parameters as they came: an object.
+    /// The parameters as they arrived: an object.
     pub params: Option<Box<RawValue>>,
 }
 
-/// The answer to a [`Request`].
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The id of the request; absent only on an error whose request could not be read.
+    /// The id of the request. Absent only if the request could not be read.
     pub id: Option<RequestId>,
-    /// The result as it came, or the error.
+    /// The result as it arrived, or the error.
     pub outcome: Result<Box<RawValue>, ErrorObject>,
 }
 
-/// One message.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// A request.
     Request(Request),
-    /// A notification.
     Notification(Notification),
-    /// A response.
     Response(Response),
 }
 
 /// The content of one line, body or event.
 #[derive(Debug, Clone)]
 pub enum Payload {
-    /// One message.
     Single(Message),
-    /// A batch, never empty; whether the revision in use has batches is for the caller to say.
+    /// A batch, never empty. The caller checks whether the revision has batches.
     Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
-/// A message that could not be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct MalformedMessage {
-    /// The id of the message, where it could be read.
+    /// The id of the message, if it could be read.
     pub id: Option<RequestId>,
-    /// The error to answer with.
     pub error: ErrorObject,
-    /// Whether it looked like a response. Its id is then one of ours: the request it names has
-    /// failed, and nothing is sent back.
+    /// Whether it looked like a response. Then the id is one of ours: that request has failed, and
+    /// no error is sent back.
     pub response: bool,
-    /// Whether it looked like a notification, with a method and without an id. It is not answered
+    /// Whether it looked like a notification, with a method and no id. It gets no response
     /// (2026-07-28, basic, Notifications).
     pub notification: bool,
 }
@@ -144,11 +131,10 @@ impl RequestId {
         }
     }
 
-    /// Writes the id as JSON at the end of a message.
     fn append_to(&self, message: &mut Vec<u8>) {
         match self {
             Self::Number(number) => {
-                // Writing to memory does not fail.
+                // Writing to memory cannot fail.
                 let _ = write!(ByteWriter(message), "{number}");
             }
             Self::String(_) => message.extend_from_slice(self.to_json().as_bytes()),
@@ -190,7 +176,6 @@ impl<'de> Deserialize<'de> for RequestId {
 }
 
 impl Message {
-    /// The message as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         match self {
             Self::Request(request) => request.to_vec(),
@@ -201,21 +186,18 @@ impl Message {
 }
 
 impl Request {
-    /// The request as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         write_request(&self.id, &self.method, self.params.as_deref())
     }
 }
 
 impl Notification {
-    /// The notification as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         write_notification(&self.method, self.params.as_deref())
     }
 }
 
 impl Response {
-    /// The response as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         match (&self.id, &self.outcome) {
             (Some(id), Ok(result)) => write_result(id, result),
@@ -230,7 +212,6 @@ impl Response {
 
 pub(crate) const VERSION: &str = "2.0";
 
-/// Formats values at the end of a message.
 struct ByteWriter<'a>(&'a mut Vec<u8>);
 
 impl Write for ByteWriter<'_> {
@@ -240,12 +221,13 @@ impl Write for ByteWriter<'_> {
     }
 }
 
-/// The greatest magnitude up to which every whole number is exact in an `f64`.
+/// Up to this magnitude, an `f64` represents every whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The integer that a number is, if it has no fraction. Writers in languages with one type of number write `1.0` for it.
+/// Converts a number without a fraction to an integer. Languages with a single number type write
+/// `1.0`.
 pub(crate) fn whole(number: f64) -> Option<i64> {
-    // The cast is exact within these bounds; `f64::fract` is not in `core`.
+    // The cast is exact within these bounds; `core` has no `f64::fract`.
     #[allow(clippy::cast_possible_truncation)]
     let integer = number as i64;
     #[allow(clippy::cast_precision_loss, clippy::float_cmp)]

@@ -1,4 +1,4 @@
-//! Reading messages.
+//! Parses messages.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -26,17 +26,17 @@ use crate::{
     limits::WireLimits,
 };
 
-/// Reads one message or one batch.
+/// Parses one message or one batch.
 ///
 /// # Errors
 ///
-/// [`MalformedMessage`] with [`PARSE_ERROR`] for what is not JSON in UTF-8, and [`INVALID_REQUEST`] for
-/// what is JSON but no message, or more than
+/// [`MalformedMessage`] with [`PARSE_ERROR`] if the bytes are not JSON in UTF-8. With
+/// [`INVALID_REQUEST`] if the JSON is not a message, exceeds
 /// [`limits.wire.message_bytes`](crate::limits::WireLimits::message_bytes),
 /// [`limits.wire.message_values`](crate::limits::WireLimits::message_values) or
-/// [`limits.wire.batch_messages`](crate::limits::WireLimits::batch_messages) allow, or whose id is
-/// longer than [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes). A bad
-/// message inside a batch costs only itself.
+/// [`limits.wire.batch_messages`](crate::limits::WireLimits::batch_messages), or has an id longer
+/// than [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes). A malformed
+/// message in a batch does not affect the others.
 pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, MalformedMessage> {
     if bytes.len() > limits.message_bytes {
         let mut malformed = long::malformed(bytes, limits.message_bytes);
@@ -53,10 +53,10 @@ pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, MalformedMess
     parse_single(text, limits).map(Payload::Single)
 }
 
-/// Reads one request with its parameters, where nothing is wrong with it and its method stands
-/// before them. It is then what [`parse`] and the method's own reading come to.
+/// Parses one valid request whose parameters follow its method, with the same result as [`parse`]
+/// followed by decoding the parameters.
 ///
-/// `None` says nothing about the message: [`parse`] tells what it is, or what is wrong with it.
+/// `None` means that the message needs [`parse`].
 pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option<(RequestId, P)> {
     let text = text_within(bytes, limits)?;
     let mut json = serde_json::Deserializer::from_str(text);
@@ -65,7 +65,7 @@ pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option
     is_short(&request.0, limits).then_some(request)
 }
 
-/// A message as text, if it is no larger than is accepted and nothing in it has to be replaced.
+/// Returns a message as text, if its size is accepted and it needs no replacements.
 pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'a str> {
     if bytes.len() > limits.message_bytes {
         return None;
@@ -75,13 +75,12 @@ pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'
     is_usual.then_some(text)
 }
 
-/// The method of a request with its parameters.
 pub trait ReadParams: Sized {
     /// Reads the parameters of a method.
     ///
     /// # Errors
     ///
-    /// If there is no such method, or the parameters do not fit it.
+    /// Fails if the method does not exist or the parameters are invalid.
     fn read_params<'de, D: Deserializer<'de>>(method: &str, params: D) -> Result<Self, D::Error>;
 }
 
@@ -104,7 +103,7 @@ impl MalformedMessage {
         }
     }
 
-    /// Tells text that is not JSON from JSON that is not a message.
+    /// Distinguishes invalid JSON from JSON that is not a message.
     pub(super) fn from_json(error: &serde_json::Error) -> Self {
         match error.classify() {
             Category::Data => Self::invalid(format!("not a JSON-RPC message: {}", explain(error))),
@@ -122,10 +121,9 @@ pub(super) fn parse_single(text: &str, limits: &WireLimits) -> Result<Message, M
     envelope.into_message(text, limits)
 }
 
-/// Whether JSON holds more than so many values. As a tree each takes many times the bytes that it has
-/// as text.
+/// Whether JSON has more than `most` values. Parsed, each value takes many times its length.
 fn has_more_values(text: &str, most: usize) -> bool {
-    // Each takes a byte at the least.
+    // Each value has at least one byte.
     if text.len() <= most {
         return false;
     }
@@ -135,7 +133,7 @@ fn has_more_values(text: &str, most: usize) -> bool {
         match byte {
             b',' | b'[' | b'{' => values = values.saturating_add(1),
             b'"' => {
-                // To the end of the string; what is escaped does not end it.
+                // Skips to the end of the string, past escaped characters.
                 while let Some(inside) = bytes.next() {
                     match inside {
                         b'"' => break,
@@ -172,7 +170,6 @@ fn parse_batch(text: &str, limits: &WireLimits) -> Result<Payload, MalformedMess
     Ok(Payload::Batch(messages.collect()))
 }
 
-/// The members of a message, each as the text it came as.
 #[derive(Default)]
 struct Envelope<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -181,8 +178,7 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    /// The name of a member that came twice: the message is refused, but only after its id was
-    /// read.
+    /// The name of a duplicate member. The message is rejected only after its id was read.
     twice: Option<&'static str>,
 }
 
@@ -211,7 +207,7 @@ impl<'a> Envelope<'a> {
                 limits.request_id_bytes
             )));
         }
-        // A line of a log may have an id and a member `error` as well.
+        // A log line may also have an id and a member `error`.
         let outcome = self.result.or(self.error);
         let is_object = |outcome: &RawValue| outcome.get().starts_with('{');
         let is_named = self.jsonrpc.is_some() || id.is_some() && outcome.is_some_and(is_object);
@@ -233,7 +229,7 @@ impl<'a> Envelope<'a> {
         })
     }
 
-    /// The message these members make, or why they make none.
+    /// Makes a message of these members, or says why they are not a message.
     fn judge(self, id: Option<RequestId>) -> Result<Message, String> {
         if let Some(name) = self.twice {
             return Err(format!("the message has two members {name:?}"));
@@ -263,7 +259,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn call(self, id: Option<RequestId>, method: String) -> Result<Message, String> {
-        // Several writers say `"params": null` where they mean none; nothing else can be meant.
+        // Several programs write `"params": null` for absent parameters.
         let params = self.params.filter(|raw| raw.get() != "null");
         if params.is_some_and(|raw| !raw.get().starts_with('{')) {
             return Err("\"params\" must be an object".to_owned());
@@ -289,7 +285,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The text of a JSON string; nearly every name there is stands in it as it is read.
+/// Decodes a JSON string. Nearly all names are unescaped and are borrowed.
 fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     let text = raw.get();
     let plain = text
@@ -302,12 +298,11 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether an id may be kept for as long as its request goes on.
+/// Whether an id is short enough to be stored while its request runs.
 pub(crate) fn is_short(id: &RequestId, limits: &WireLimits) -> bool {
     !matches!(id, RequestId::String(id) if id.len() > limits.request_id_bytes)
 }
 
-/// A request id: a string or an integer, and nothing else that stands there.
 fn request_id(raw: &RawValue) -> Option<RequestId> {
     if raw.get().starts_with('"') {
         return string(raw).map(|id| RequestId::String(id.into_owned()));
@@ -391,7 +386,7 @@ impl<'de, P: ReadParams> Visitor<'de> for RequestVisitor<P> {
     }
 }
 
-/// Puts a member where it belongs; it may stand there once.
+/// Sets a member; a duplicate is an error.
 fn once<T, E: de::Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
     match slot.replace(value) {
         None => Ok(()),
@@ -399,12 +394,13 @@ fn once<T, E: de::Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
     }
 }
 
-/// A string, taken from the text where it can be.
+/// A string, borrowed if possible.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Reads the parameters of a method. They are an object: a struct would be read from an array, too.
+/// Reads the parameters of a method. They must be an object, because serde would also read a struct
+/// from an array.
 struct ParamsSeed<'m, P>(&'m str, PhantomData<P>);
 
 impl<'m, P> ParamsSeed<'m, P> {

@@ -1,4 +1,4 @@
-//! What a server sent that is no JSON: whose answer it is.
+//! Finds out which request an invalid message of a server answers.
 
 use alloc::{borrow::ToOwned, format, vec::Vec};
 
@@ -10,14 +10,15 @@ use super::{
 };
 use crate::{json::message_text, limits::WireLimits};
 
-/// Looks again at what could not be read: the request that waits for it is not to wait in vain.
+/// Examines an unreadable message again, so that its request does not wait in vain.
 ///
-/// Several messages on one line are read one by one, as a batch. Of anything else, its ends tell whether it is a
-/// response, and to which request.
+/// Several messages on one line are parsed one by one, as a batch. For any other text, its ends
+/// show whether it is a response, and to which request.
 ///
 /// # Errors
 ///
-/// [`MalformedMessage`] with what is known of the message. A response without an id may belong to any request.
+/// [`MalformedMessage`] with the facts about the message. A response without an id may belong to
+/// any request.
 pub(crate) fn recover(
     bytes: &[u8],
     malformed: MalformedMessage,
@@ -40,7 +41,7 @@ pub(crate) fn recover(
     }
     let mut named = long::named(bytes, KEPT_ENDS.min(bytes.len()), malformed.error);
     named.id = named.id.filter(|id| is_short(id, limits));
-    // A line of a log may have members with these names as well.
+    // A log line may also have members with these names.
     named.response &= bytes
         .windows(VERSION_MEMBER.len())
         .any(|part| part == VERSION_MEMBER);
@@ -49,7 +50,6 @@ pub(crate) fn recover(
 
 const VERSION_MEMBER: &[u8] = b"\"jsonrpc\"";
 
-/// Whether a line is `Content-Length: 42` and nothing else.
 fn is_length_header(line: &[u8]) -> bool {
     let name = b"content-length:";
     let line = line.trim_ascii();
@@ -62,7 +62,8 @@ fn is_length_header(line: &[u8]) -> bool {
         })
 }
 
-/// The messages of a line of several JSON values, if at least one value is a message. The others may be a log's.
+/// Parses a line of several JSON values, if at least one of them is a message. The others may be
+/// logs.
 fn several(bytes: &[u8], limits: &WireLimits) -> Option<Vec<Result<Message, MalformedMessage>>> {
     let text = message_text(bytes).ok()?;
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();

@@ -1,18 +1,18 @@
-//! A walk over JSON as nearly all programs write it.
+//! A fast scanner for JSON in its usual form.
 
 use memchr::memchr2;
 use serde::Deserialize;
 
 use super::RequestId;
 
-/// The most digits of a number that is read here, which no integer overflows.
+/// The most digits of a number that is read here; no such number overflows.
 const DIGITS: usize = 18;
 
-/// A place in JSON text.
+/// A position in JSON text.
 ///
-/// Each step is `None` where something else stands at the place, and also where the walk is not sure
-/// what it is: a text with an escape, a number that is no short integer. What it steps over is then
-/// exactly what serde would have read. Values of any other kind are read by serde.
+/// Each step returns `None` if another kind of value follows, or if the scanner does not handle it:
+/// a string with an escape, or a number that is not a short integer. Otherwise the result is the
+/// same as serde's. Serde reads all other kinds of values.
 pub(crate) struct Walk<'a> {
     text: &'a str,
     at: usize,
@@ -23,7 +23,7 @@ impl<'a> Walk<'a> {
         Self { text, at: 0 }
     }
 
-    /// Steps over an object; `member` is given each name, and steps over its value.
+    /// Reads an object. `member` gets each name and reads its value.
     pub(crate) fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, &'a str) -> Option<()>,
@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps over a string without escapes.
+    /// Reads a string without escapes.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         let rest = self.text.get(self.at..)?;
@@ -64,20 +64,19 @@ impl<'a> Walk<'a> {
         if !is_plain || digits.len() > DIGITS {
             return None;
         }
-        // What follows tells whether that was all of it.
+        // What follows shows whether the number is complete.
         self.at += digits.len();
         digits.parse().ok().map(RequestId::Number)
     }
 
-    /// Steps over a value that is this text.
+    /// Skips an object with exactly this text.
     pub(crate) fn object_of(&mut self, text: &str) -> Option<()> {
         self.skip_space();
         let rest = self.text.as_bytes().get(self.at..)?;
-        // An object ends where it ends, whatever follows.
+        // An object is complete whatever follows.
         (text.starts_with('{') && rest.starts_with(text.as_bytes())).then(|| self.at += text.len())
     }
 
-    /// Steps over an object or an array, and has serde read it.
     pub(crate) fn read<T: Deserialize<'a>>(&mut self) -> Option<T> {
         self.skip_space();
         if !matches!(self.peek()?, b'{' | b'[') {
@@ -90,14 +89,14 @@ impl<'a> Walk<'a> {
         Some(value)
     }
 
-    /// Steps over a value of an object or array, in text that is known to be JSON.
+    /// Skips a value inside an object or array. The text must be valid JSON.
     pub(crate) fn skip(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
             match self.peek()? {
                 b'"' => self.skip_string()?,
                 b'{' | b'[' => depth += 1,
-                // Here ends what it is a value of.
+                // The end of the surrounding value.
                 b'}' | b']' | b',' if depth == 0 => return Some(()),
                 b'}' | b']' => depth -= 1,
                 _ => {}
@@ -106,7 +105,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps to the end of a string, whatever is in it.
     fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
         loop {
@@ -116,12 +114,12 @@ impl<'a> Walk<'a> {
             if rest[found] == b'"' {
                 return Some(());
             }
-            // What is escaped ends nothing.
+            // Skips the escaped character.
             self.at += 2;
         }
     }
 
-    /// At the end of the text, but for white space.
+    /// Checks that only white space is left.
     pub(crate) fn end(mut self) -> Option<()> {
         self.skip_space();
         (self.at == self.text.len()).then_some(())
@@ -143,7 +141,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a byte of a string stands for itself.
+/// Whether a byte in a string needs no unescaping.
 const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut control = 0;
@@ -156,8 +154,8 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// How many bytes of a string stand for themselves. A loop of its own: what is around it would be
-/// counted along with each byte.
+/// The number of leading bytes that need no unescaping. A separate function, so that the loop does
+/// nothing else for each byte.
 #[inline(never)]
 fn plain_length(bytes: &[u8]) -> usize {
     let plain = bytes.iter().position(|byte| !PLAIN[usize::from(*byte)]);

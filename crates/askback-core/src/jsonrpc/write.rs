@@ -1,4 +1,4 @@
-//! Writing messages: a typed value goes straight into its envelope.
+//! Serializes messages directly into their envelope.
 
 use alloc::vec::Vec;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use super::{ErrorObject, RequestId, VERSION, written_response::START};
 
-/// The text between the id of a response and its result.
 const RESULT: &[u8] = br#","result":"#;
 
-/// The constants around a result, an id of any number, and what closes them.
+/// Room for the constants around a result and any numeric id.
 const AROUND: usize = 64;
 
-/// Writes a request; `params` are left out where there are none.
+/// Serializes a request. Absent `params` are left out.
 ///
 /// # Panics
 ///
-/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+/// Panics if `params` cannot be written as JSON. The types of [`protocol`](crate::protocol) always
+/// can.
 pub fn write_request<T: Serialize + ?Sized>(
     id: &RequestId,
     method: &str,
@@ -31,12 +31,12 @@ pub fn write_request<T: Serialize + ?Sized>(
     })
 }
 
-/// Writes a request in parts: `meta` are the members of its `_meta`, as text without the braces around
-/// them, and stand after those of `params`, which are written as an object and have none.
+/// Serializes a request in parts. `meta` has the members of its `_meta` as JSON without braces.
+/// They are written behind the members of `params`, which must be an object without `_meta`.
 ///
 /// # Panics
 ///
-/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+/// As [`write_request`].
 #[cfg(feature = "client")]
 pub(crate) fn write_request_of<T: Serialize>(
     id: &RequestId,
@@ -45,9 +45,9 @@ pub(crate) fn write_request_of<T: Serialize>(
     meta: &str,
 ) -> Vec<u8> {
     let (id, method, params) = (id.to_json(), encode(&method), params.map(encode));
-    // Without the braces around them.
+    // Without the surrounding braces.
     let members = params.as_ref().map_or(&[][..], |it| &it[1..it.len() - 1]);
-    // The constants, and an id of any number.
+    // Room for the constants and any numeric id.
     let around = 96;
     let mut message = Vec::with_capacity(around + method.len() + members.len() + meta.len());
     let beginning = [
@@ -70,11 +70,11 @@ pub(crate) fn write_request_of<T: Serialize>(
     message
 }
 
-/// Writes a notification; `params` are left out where there are none.
+/// Serializes a notification. Absent `params` are left out.
 ///
 /// # Panics
 ///
-/// If `params` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+/// As [`write_request`].
 pub fn write_notification<T: Serialize + ?Sized>(method: &str, params: Option<&T>) -> Vec<u8> {
     encode(&Call {
         jsonrpc: VERSION,
@@ -84,11 +84,12 @@ pub fn write_notification<T: Serialize + ?Sized>(method: &str, params: Option<&T
     })
 }
 
-/// Writes the response to a request that succeeded.
+/// Serializes the response to a request that succeeded.
 ///
 /// # Panics
 ///
-/// If `result` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+/// Panics if `result` cannot be written as JSON. The types of [`protocol`](crate::protocol) always
+/// can.
 pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8> {
     let result = encode(&result);
     let mut message = begin_result(id, result.len());
@@ -97,13 +98,13 @@ pub fn write_result<T: Serialize + ?Sized>(id: &RequestId, result: &T) -> Vec<u8
     message
 }
 
-/// Writes the response to a request that succeeded, in parts: `first` and `last` are members of the
-/// result, as text without commas around them, and stand before and after those of `members`, which
-/// is written as an object.
+/// Serializes the response to a request that succeeded, in parts. `first` and `last` are members of
+/// the result as JSON without surrounding commas. They are written before and after the members of
+/// `members`, which must be an object.
 ///
 /// # Panics
 ///
-/// If `members` cannot be written as JSON, which no type of [`protocol`](crate::protocol) does.
+/// As [`write_result`].
 pub(crate) fn write_result_of<T: Serialize>(
     id: &RequestId,
     first: &str,
@@ -111,7 +112,7 @@ pub(crate) fn write_result_of<T: Serialize>(
     last: Option<&str>,
 ) -> Vec<u8> {
     let members = encode(members);
-    // Without the braces around them.
+    // Without the surrounding braces.
     let members = &members[1..members.len() - 1];
     let last = last.unwrap_or_default();
     let mut message = begin_result(id, first.len() + members.len() + last.len());
@@ -127,7 +128,7 @@ pub(crate) fn write_result_of<T: Serialize>(
     message
 }
 
-/// Writes the response to a request that failed; an id that could not be read is left out.
+/// Serializes the response to a request that failed. An unknown id is left out.
 pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
     encode(&Failure {
         jsonrpc: VERSION,
@@ -136,7 +137,7 @@ pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
     })
 }
 
-/// Joins messages that were already written into one batch (2025-03-26, Basic, Batching).
+/// Joins serialized messages into a batch (2025-03-26, Basic, Batching).
 pub fn write_batch<M: AsRef<[u8]>>(messages: &[M]) -> Vec<u8> {
     let length: usize = messages.iter().map(|m| m.as_ref().len() + 1).sum();
     let mut batch = Vec::with_capacity(length + 1);
@@ -151,8 +152,8 @@ pub fn write_batch<M: AsRef<[u8]>>(messages: &[M]) -> Vec<u8> {
     batch
 }
 
-/// Begins a response that succeeded, with room for so many bytes of a result, and for what ends a
-/// message on streams.
+/// Begins the response to a request that succeeded, with room for a result of `bytes` and for the
+/// end of a message on streams.
 fn begin_result(id: &RequestId, bytes: usize) -> Vec<u8> {
     let mut message = Vec::with_capacity(AROUND + bytes);
     message.extend_from_slice(START.as_bytes());
@@ -180,13 +181,12 @@ struct Failure<'a> {
 }
 
 fn encode<T: Serialize>(message: &T) -> Vec<u8> {
-    // Writing to memory cannot fail, and a value fails only through a map whose keys are not
-    // strings or a `Serialize` that refuses: the callers' contract rules both out.
+    // Writing to memory cannot fail. A value fails only if a map has keys that are not strings or a
+    // `Serialize` fails; callers must rule out both.
     let mut bytes =
         serde_json::to_vec(message).expect("a message is made of string-keyed maps only");
-    // JSON that is carried as text may have been laid out over several lines. A line break inside
-    // a string is escaped, so any that stands there is white space, and it would end the message
-    // on transports that go by lines.
+    // Raw JSON may span several lines. A line break inside a string is escaped, so any other line
+    // break is white space, and would end the message on line-based transports.
     if memchr2(b'\n', b'\r', &bytes).is_some() {
         bytes.retain(|byte| !matches!(byte, b'\n' | b'\r'));
     }

@@ -1,21 +1,19 @@
-//! A response that many requests are given.
+//! A serialized response that is reused for many requests.
 
 use alloc::vec::Vec;
 
 use super::RequestId;
 
-/// The beginning of a response, up to its id.
 pub(super) const START: &str = r#"{"jsonrpc":"2.0","id":"#;
 
-/// A response that is written once, and given to each request under its own id.
+/// A response that is serialized once and sent to each request with its own id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenResponse {
-    /// All that comes after the id.
     rest: Vec<u8>,
 }
 
 impl WrittenResponse {
-    /// Takes down the response to the request of this id; none where it is the response to another.
+    /// Takes the serialized response to a request. Returns `None` if it has another id.
     #[must_use]
     pub fn new(response: &[u8], id: &RequestId) -> Option<Self> {
         let rest = response.strip_prefix(START.as_bytes())?;
@@ -25,21 +23,19 @@ impl WrittenResponse {
         })
     }
 
-    /// Returns the beginning of the response to the request of this id; what comes after it is
-    /// [`rest`](Self::rest).
+    /// Returns the beginning of the response with this id. [`rest`](Self::rest) follows it.
     #[must_use]
     pub fn beginning(&self, id: &RequestId) -> Vec<u8> {
         let id = id.to_json();
         [START.as_bytes(), id.as_bytes()].concat()
     }
 
-    /// Returns all that comes after the id, which is the same for every request.
+    /// Returns everything behind the id, which is the same for every request.
     #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// Returns how many bytes it takes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.rest.capacity()

@@ -1,10 +1,10 @@
-//! Every bound askback puts on what a peer may make it do, grouped by who it bounds.
+//! All limits on what a peer can make askback do, by the party they limit.
 
 use core::time::Duration;
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// Defines a group of limits, each with its default.
+/// Defines a group of limits with their defaults.
 macro_rules! limits {
     ($(#[$doc:meta])* $name:ident { $($(#[$limit_doc:meta])* $limit:ident: $type:ty = $default:expr;)* }) => {
         $(#[$doc])*
@@ -27,14 +27,13 @@ macro_rules! limits {
     };
 }
 
-/// Seconds in a minute.
 const MINUTE: u64 = 60;
 
-/// The bounds on messages, forms, questions, tasks, servers, clients and HTTP.
+/// The limits on messages, forms, questions, tasks, servers, clients and HTTP.
 ///
-/// Nothing a peer sends may make a server or client grow or wait without end; each way it could is
-/// bounded by a field here. The defaults suit a person answering and a server on the open
-/// internet; the `Default` of each group is the only place that sets them.
+/// No peer may make a server or client grow or wait without end; a field here bounds each way in
+/// which it could. The defaults suit human users and a server on the open internet. Only the
+/// `Default` of each group sets them.
 ///
 /// # Examples
 ///
@@ -47,7 +46,7 @@ const MINUTE: u64 = 60;
 /// limits.asking.round_ttl = Duration::from_secs(3600);
 /// limits.http.sessions = 1000;
 /// ```
-/// A configuration file sets what it names. A time is a number of seconds:
+/// A configuration file may set any of them. Times are in seconds:
 ///
 /// ```
 /// use askback_core::limits::Limits;
@@ -69,7 +68,7 @@ pub struct Limits {
     pub asking: AskingLimits,
     /// Tasks.
     pub tasks: TaskLimits,
-    /// Servers, for all their clients together.
+    /// Servers, for all their clients combined.
     pub server: ServerLimits,
     /// Clients, for one server.
     pub client: ClientLimits,
@@ -81,7 +80,7 @@ pub struct Limits {
     pub sign_in: SignInLimits,
 }
 
-/// Reads a limit from a configuration file.
+/// A value that can be read from a configuration file.
 trait Limit: Sized {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
@@ -109,31 +108,31 @@ impl Limit for Duration {
 }
 
 limits! {
-    /// The bounds on what is read of a peer, message by message, and on the requests in progress.
+    /// The limits on each message from a peer and on its requests in progress.
     WireLimits {
         /// The longest message read from a peer, in bytes.
         message_bytes: usize = 4 << 20;
-        /// The most values of JSON in one message: arrays, objects, and what stands in them. Read into
-        /// memory, each takes up to a hundred bytes, however short it is.
+        /// The most JSON values in one message: arrays, objects and their contents. In memory, each
+        /// takes up to a hundred bytes, however short it is.
         message_values: usize = 512 << 10;
         /// The most messages in one batch (2025-03-26 only).
         batch_messages: usize = 64;
-        /// The longest id a client keeps that a server chose, in bytes: of an event in a stream, a task,
-        /// a question of a round or a link. It sends most of them back, some in a header.
+        /// The longest id from a server that a client stores, in bytes: the id of a stream event,
+        /// task, question or link. The client sends most of them back, some in a header.
         id_bytes: usize = 4 << 10;
-        /// The longest id of a request, progress token or name of a task in a subscription that is
-        /// taken from a peer, in bytes.
+        /// The longest request id, progress token or task id of a subscription that is accepted
+        /// from a peer, in bytes.
         request_id_bytes: usize = 1 << 10;
-        /// The most requests of one peer in progress at a time.
+        /// The most requests of one peer in progress at the same time.
         requests_in_flight: usize = 256;
-        /// How long a request may work, the time a person is asked not counted. To a client each sign
-        /// of progress gives a server that time anew.
+        /// The timeout of a request, without the time for asking the user. In a client, each sign
+        /// of progress restarts it.
         request: Duration = Duration::from_secs(5 * MINUTE);
     }
 }
 
 limits! {
-    /// The bounds on forms, on the schemas of tools, and on what is checked by them.
+    /// The limits on forms, on the schemas of tools, and on values checked with them.
     FormLimits {
         /// The most fields in a form.
         fields: usize = 64;
@@ -141,24 +140,24 @@ limits! {
         options: usize = 1024;
         /// The longest form schema read from a peer, in bytes of JSON.
         bytes: usize = 32 << 10;
-        /// The longest `pattern` of a text field, in bytes; a longer one is shown but not checked.
+        /// The longest `pattern` of a text field, in bytes. A longer one is shown but not checked.
         pattern_bytes: usize = 256;
-        /// The most memory a compiled `pattern` may take, in bytes; one that needs more is shown but
-        /// not checked.
+        /// The most memory of a compiled `pattern`, in bytes. A larger one is shown but not
+        /// checked.
         pattern_program_bytes: usize = 256 << 10;
-        /// The longest text a `pattern` is applied to, in bytes; a longer answer to such a field is
-        /// refused. Matching takes time in proportion to this times the size of the program.
+        /// The longest text that a `pattern` is applied to, in bytes; a longer answer is refused.
+        /// Matching takes time proportional to this and to the size of the program.
         pattern_text_bytes: usize = 4 << 10;
-        /// The longest schema of a tool that is compiled to check values by it, and the longest form of a question that comes,
-        /// in bytes of JSON; for the latter the default counts.
+        /// The longest schema of a tool that is compiled, and the longest form of a question that
+        /// arrives, in bytes of JSON. For forms only the default counts.
         schema_bytes: usize = 256 << 10;
-        /// How deep such a schema may be nested, in levels, those its references lead to counted.
+        /// The deepest nesting of such a schema, in levels, including its references.
         schema_depth: usize = 64;
-        /// How much work checking one value may take: the values of JSON in the schema, those its references
-        /// lead to counted each time, times the values of JSON in what is checked. What takes longer counts as
-        /// more: each byte of text a step for each 64 bytes of the patterns' programs, and a number with a
-        /// large exponent 2048 steps for each `multipleOf`. More is refused; the default is about half a
-        /// second of work.
+        /// The most work for checking one value: the JSON values in the schema (references count
+        /// each time) times the JSON values in the checked value. Slow checks count more: each byte
+        /// of text is a step per 64 bytes of the patterns' programs, and a number with a large
+        /// exponent is 2048 steps per `multipleOf`. The default is about half a second of work;
+        /// more is refused.
         schema_steps: usize = 32 << 20;
         /// The longest text answer accepted in one field, in bytes.
         answer_bytes: usize = 64 << 10;
@@ -166,286 +165,291 @@ limits! {
 }
 
 limits! {
-    /// The bounds on questions, on the calls that ask them, and on what is kept of both.
+    /// The limits on questions, on the calls that ask them, and on the stored data of both.
     AskingLimits {
-        /// The longest answer of a model that is read, in bytes of JSON; a longer one is refused. An
-        /// answer that waits for its handler to ask for it again may be as long.
+        /// The longest answer of a model that is accepted, in bytes of JSON. It also limits stored
+        /// answers that the handler has not asked for again yet.
         sampled_bytes: usize = 1 << 20;
-        /// The longest list of roots that is read, in bytes of JSON; a longer one is refused.
+        /// The longest list of roots that is accepted, in bytes of JSON.
         roots_bytes: usize = 64 << 10;
-        /// How much is kept of a person's reason to decline, and of what was wrong with an answer, in
-        /// bytes.
+        /// The most bytes stored of a user's reason to decline, and of an error in an answer.
         reason_bytes: usize = 2 << 10;
-        /// How often an answer that breaks its form is asked again before the question is refused.
+        /// How often a question is repeated after an invalid answer before it is refused.
         attempts: u32 = 3;
         /// The most questions in one round.
         questions_per_round: usize = 16;
-        /// The most rounds of one flow (mainstream clients give up at eight to ten).
+        /// The most rounds of one flow. Common clients give up after eight to ten.
         rounds: u32 = 10;
-        /// The most further rounds that only ask for a link again that was opened, while what is behind
-        /// it is not done. Each takes at least `page`.
+        /// The most additional rounds that only repeat a link that was opened, while the user is
+        /// not finished there. Each takes at least `page`.
         link_rounds: u32 = 24;
-        /// The round from which a flow is logged as unusually long.
+        /// A flow that reaches this round is logged as unusually long.
         rounds_warned: u32 = 6;
-        /// How long a question of a handshake revision waits for its answer, and after a link was opened
-        /// for what is behind it.
+        /// How long a question of a handshake revision waits for its answer, and after a link was
+        /// opened for the user to finish there.
         answer: Duration = Duration::from_secs(10 * MINUTE);
-        /// How long a retry waits for what is behind a link before the link is the answer again.
+        /// How long a retry waits for the user to finish at a link before it returns the link
+        /// again.
         page: Duration = Duration::from_secs(25);
-        /// How often the client of a handshake revision is told of progress while a question waits for
-        /// its answer, if it asked for that: some clients end a call that is silent for a minute. Zero for never.
+        /// The interval of progress notifications to a client of a handshake revision while a
+        /// question waits, if it asked for progress: some clients end a call after a minute of
+        /// silence. Zero turns them off.
         progress_interval: Duration = Duration::from_secs(15);
-        /// A question that is declined or cancelled sooner than this, without a reason, was not declined
-        /// by a person: no person has read it. Zero means that each answer is a person's.
+        /// A question that is declined or cancelled faster than this, without a reason, was not
+        /// read by a person but declined by the client. Zero means that every answer is from a
+        /// person.
         person_reaction: Duration = Duration::from_millis(300);
-        /// How long one `ctx.run` or `ctx.commit` may take.
+        /// The timeout of one `ctx.run` or `ctx.commit`.
         run: Duration = Duration::from_secs(MINUTE);
-        /// The most commits that a server runs at the same time. Another one is refused before its effect.
+        /// The most commits of a server in progress at the same time. Another one is refused before
+        /// its effect.
         commits: usize = 4096;
-        /// How long a sealed `requestState` can be answered: a person's time for one round.
+        /// How long a sealed `requestState` can be answered: the user's time for one round.
         round_ttl: Duration = Duration::from_secs(15 * MINUTE);
-        /// How long a flow may last in all.
+        /// The longest duration of a flow.
         flow_ttl: Duration = Duration::from_secs(24 * 60 * MINUTE);
         /// The longest `requestState`, in characters.
         state_bytes: usize = 64 << 10;
-        /// The size of a sealed state above which it goes to the store, in characters.
+        /// The size of a sealed state above which it is spilled to the store, in characters.
         spill_bytes: usize = 32 << 10;
-        /// The longest sealed state that goes to the store, in characters.
+        /// The longest sealed state that is spilled to the store, in characters.
         spilled_bytes: usize = 1 << 20;
-        /// The longest value of a `ctx.commit` that a store keeps, in bytes of JSON.
+        /// The longest value of a `ctx.commit` that a store accepts, in bytes of JSON.
         commit_bytes: usize = 64 << 10;
-        /// The most bytes a store keeps of claims, and again of spilled states, unless it was made with
-        /// another bound. A principal who is known may have a 32nd of what claims leave free, and an
-        /// eighth of all states.
+        /// The most bytes of claims in a store, and the most bytes of spilled states, unless the
+        /// store was made with another limit. A known principal may use a 32nd of the space that
+        /// claims leave free, and an eighth of the space for states.
         store_bytes: usize = 64 << 20;
-        /// The most rounds in which a sampled model may call tools before the loop is ended.
+        /// The most rounds in which a sampled model may call tools before the loop ends.
         tool_rounds: u32 = 10;
     }
 }
 
 limits! {
-    /// The bounds on tasks, of the server that keeps them and of the client that follows them.
+    /// The limits on tasks, for the server that runs them and the client that follows them.
     TaskLimits {
-        /// The most tasks a server keeps, those at work and those that have ended together. Of them a
-        /// principal who is known has its share ([`limits.server.owner_share`](ServerLimits::owner_share)).
+        /// The most tasks of a server, running and ended. A known principal has a share of them
+        /// ([`limits.server.owner_share`](ServerLimits::owner_share)).
         kept: usize = 16 << 10;
-        /// How long a task may take, and how long after its beginning what came of it is kept: the
-        /// `ttlMs` of a server's tasks.
+        /// How long a task may run, and how long its result is stored. Both count from its start.
+        /// This is the `ttlMs` of a server's tasks.
         ttl: Duration = Duration::from_secs(60 * MINUTE);
-        /// How often a client is told to ask after a task; and how often a client does where the
-        /// server does not say.
+        /// The polling interval that a server suggests, and that a client uses if the server
+        /// suggests none.
         poll: Duration = Duration::from_secs(1);
-        /// The shortest time after which a client asks again after a task, whatever the server says.
+        /// The shortest polling interval of a client, whatever the server suggests.
         poll_least: Duration = Duration::from_millis(100);
-        /// The longest such time.
+        /// The longest polling interval of a client, whatever the server suggests.
         poll_most: Duration = Duration::from_secs(MINUTE);
-        /// How long a client waits for a task in all, whatever the server says.
+        /// How long a client waits for a task, whatever the server says.
         in_all: Duration = Duration::from_secs(24 * 60 * MINUTE);
     }
 }
 
 limits! {
-    /// The bounds on what a server keeps and does for its clients, on every transport.
+    /// The limits on what a server stores and does for its clients, on every transport.
     ServerLimits {
-        /// The most bytes a server keeps for all its clients together: sessions, what their streams
-        /// keep, tasks, calls that wait for a person, bodies on their way in and out, and open
-        /// subscriptions.
+        /// The most bytes that a server stores for all its clients: sessions, stream buffers,
+        /// tasks, calls that wait for a user, request and response bodies, and open subscriptions.
         kept_bytes: usize = 256 << 20;
-        /// One in how many of [`kept_bytes`](Self::kept_bytes),
+        /// A known principal may use one part in this many of [`kept_bytes`](Self::kept_bytes),
         /// [`limits.http.sessions`](HttpLimits::sessions) and
-        /// [`limits.tasks.kept`](TaskLimits::kept) a principal may have who is known. Where others
-        /// have much it may have less, but always a thousandth: a quarter of each is kept for that. Callers
-        /// who are not known share all but one such part. 1 sets nothing aside.
+        /// [`limits.tasks.kept`](TaskLimits::kept). If others use much, it may get less, but always
+        /// a thousandth: a quarter of each is reserved for that. Unknown callers share all but one
+        /// such part. 1 reserves nothing.
         owner_share: usize = 8;
-        /// The most bytes a server keeps of each of a client's name, title and version; of more, the
-        /// beginning is kept.
+        /// The most bytes stored of each of a client's name, title and version; longer ones are
+        /// cut.
         client_info_bytes: usize = 256;
-        /// The most bytes of memory a server keeps of a client's extensions, and again of its
-        /// experimental capabilities; of more, none is kept but that the client takes tasks.
+        /// The most memory for a client's extensions, and for its experimental capabilities, in
+        /// bytes. Larger ones are dropped, except for the fact that the client supports tasks.
         client_extension_bytes: usize = 8 << 10;
-        /// The most subscriptions (`subscriptions/listen` or `resources/subscribe`) of one connection.
+        /// The most subscriptions (`subscriptions/listen` or `resources/subscribe`) on one
+        /// connection.
         subscriptions: usize = 64;
-        /// The longest URI of a resource that a client may watch, in bytes.
+        /// The longest URI of a watched resource, in bytes.
         watched_uri_bytes: usize = 4 << 10;
-        /// How often one principal may call one tool, or get one prompt, within
-        /// [`calls_window`](Self::calls_window), and as often read resources, and complete arguments.
-        /// Calls that were not made are saved up, but no more than these.
+        /// How often one principal may call one tool or get one prompt within
+        /// [`calls_window`](Self::calls_window). Reading resources and completing arguments have
+        /// the same limit each. Unused calls accumulate up to this number.
         calls: u32 = 60_000;
-        /// How often all callers who are not known may do so together.
+        /// The same limit for all unknown callers combined.
         unknown_calls: u32 = 10_000_000;
         /// The window of [`calls`](Self::calls) and [`unknown_calls`](Self::unknown_calls).
         calls_window: Duration = Duration::from_secs(MINUTE);
-        /// For how many pairs of a caller and what it calls the rate is counted at a time; for others it is
-        /// counted together.
+        /// The number of pairs of a caller and a target with their own rate. Further pairs share
+        /// one rate.
         call_rates: usize = 64 << 10;
-        /// The most bytes of lists that a server keeps as it has written them, until what it offers changes:
-        /// of those that are the same for every caller. The others, and more than these, are written for
-        /// each request.
+        /// The most bytes of serialized lists that a server caches until its offers change. Only
+        /// lists that are the same for every caller are cached; others, or those beyond the limit,
+        /// are serialized for each request.
         list_bytes: usize = 4 << 20;
-        /// How long changes gather that more than 64 clients watch over HTTP. Then each client is told of each
-        /// once, and those who are many in slices, after each of which calls are answered for 15 times as long
-        /// as it took.
+        /// How long changes are collected if more than 64 clients watch over HTTP. Each client is
+        /// then notified once per change. Many clients are notified in batches, and after each
+        /// batch calls are served for 15 times as long.
         change_delay: Duration = Duration::from_millis(50);
-        /// The most values in one completion (the specification's bound).
+        /// The most values in one completion (the limit of the specification).
         completion_values: usize = 100;
-        /// How long a server that stops lets its calls, and the questions in them, go on.
+        /// How long calls and their questions may go on when the server stops.
         shutdown: Duration = Duration::from_secs(30);
-        /// How long the calls of a stream, such as standard input and output, may go on when their client
-        /// has closed its side: a client may do so right after its last request.
+        /// How long the calls on a stream, such as standard input and output, may go on after the
+        /// client has closed its side. A client may close it right after its last request.
         drain: Duration = Duration::from_secs(1);
     }
 }
 
 limits! {
-    /// The bounds on what a client takes from a server, keeps of it, and does for it.
+    /// The limits on what a client accepts from a server, stores of it, and does for it.
     ClientLimits {
-        /// How long a client lets a server work on one call in all, whatever progress it reports.
+        /// The timeout of one call in total, whatever progress the server reports.
         request_in_all: Duration = Duration::from_secs(60 * MINUTE);
-        /// How long a client waits for the answer to its era probe before it takes the server for one
-        /// of a handshake revision.
+        /// How long a client waits for the answer to its probe before it tries a handshake.
         probe: Duration = Duration::from_secs(5);
-        /// How often a server may ask within [`asks_window`](Self::asks_window) before a client
-        /// refuses.
+        /// How many questions a server may ask within [`asks_window`](Self::asks_window) before the
+        /// client refuses.
         asks: u32 = 60;
         /// The window of [`asks`](Self::asks).
         asks_window: Duration = Duration::from_secs(MINUTE);
-        /// The most bytes a client keeps of one server's questions, those with the host and those behind.
+        /// The most bytes of one server's open questions, asked and waiting.
         question_bytes: usize = 16 << 20;
-        /// The most entries a client keeps in its cache of lists and reads.
+        /// The most entries in a client's cache of lists and reads.
         cache_entries: usize = 256;
-        /// The most bytes a client keeps in that cache.
+        /// The most bytes in that cache.
         cache_bytes: usize = 16 << 20;
-        /// The most pages of one list a client fetches before it takes the list for endless.
+        /// The most pages of one list. A longer list is considered endless.
         pages: usize = 256;
-        /// The most bytes of one list a client takes, all its pages together.
+        /// The most bytes of one list, in all its pages.
         list_bytes: usize = 16 << 20;
-        /// The most items of one list a client takes, all its pages together.
+        /// The most items of one list, in all its pages.
         list_items: usize = 64 << 10;
-        /// How long a client waits before it sends again a request whose result asked nothing; the
-        /// pause doubles from round to round.
+        /// How long a client waits before it repeats a request whose result asked nothing. The
+        /// pause doubles with each round.
         round_pause: Duration = Duration::from_millis(50);
         /// The longest such pause.
         round_pause_most: Duration = Duration::from_millis(250);
-        /// How often a client starts a crashed server again within
+        /// How often a client restarts a crashed server within
         /// [`restarts_window`](Self::restarts_window).
         restarts: u32 = 5;
         /// The window of [`restarts`](Self::restarts).
         restarts_window: Duration = Duration::from_secs(MINUTE);
-        /// How many unreadable messages, errors without an id and refused questions of one server a
-        /// client reports.
+        /// The most unreadable messages, errors without an id and refused questions of one server
+        /// that a client reports.
         malformed_reports: u32 = 16;
-        /// The most links of one session whose end a client waits to be told.
+        /// The most links of one session whose completion a client waits for.
         links: usize = 64;
-        /// How long a server's process may take to end once its input is closed, and again once it was
-        /// asked to terminate; then it is killed.
+        /// How long a server's process may take to exit after its input was closed, and again after
+        /// it was asked to terminate. Then it is killed.
         exit: Duration = Duration::from_secs(2);
-        /// The longest line of a server's standard error that is shown whole, in bytes.
+        /// The longest line of a server's standard error that is shown completely, in bytes.
         stderr_line_bytes: usize = 8 << 10;
     }
 }
 
 limits! {
-    /// The bounds on what a host shows of a server.
+    /// The limits on what a host shows from a server.
     HostLimits {
-        /// The most questions that wait behind the one a person is answering; a host cancels more.
+        /// The most questions that wait behind the current one. The host cancels any further ones.
         questions_waiting: usize = 16;
-        /// The most characters that a host shows at once of what a server says of one question, all
-        /// messages of a sampling request together; the rest is shown on demand. Where no person is
-        /// asked, fields and links count as well, and the rest is left out.
+        /// The most characters that a host shows at once of a server's text in one question,
+        /// counting all messages of a sampling request. The rest is shown on demand. If there is no
+        /// user, fields and links count too, and the rest is left out.
         message_shown: usize = 4 << 10;
-        /// The most questions that a host shows of those that were refused without asking the person: a
-        /// form that cannot be drawn, or a question that the client did not declare.
+        /// The most refused questions that a host shows: forms that cannot be drawn, and questions
+        /// that the client did not declare.
         refusals: usize = 16;
-        /// How long a link that came in an error (2025-11-25) waits for the server to say that its page is
-        /// done, where no person is asked; then the call is sent again all the same.
+        /// How long a link from an error (2025-11-25) waits for the server to report its completion
+        /// if there is no user. Then the call is sent again anyway.
         link: Duration = Duration::from_secs(10 * MINUTE);
-        /// How long a model may take to reply.
+        /// The timeout of a model's reply.
         model: Duration = Duration::from_secs(10 * MINUTE);
-        /// The longest reply of a model that is read, in bytes of JSON.
+        /// The longest reply of a model that is accepted, in bytes of JSON.
         model_bytes: usize = 4 << 20;
-        /// The most lines that a host shows of what a server says without being asked (log lines, its
-        /// standard error, changes, notes) within [`remarks_window`](Self::remarks_window); how many
-        /// more there were is told in one line.
+        /// The most unsolicited lines of a server (log lines, standard error, changes, notes) that
+        /// a host shows within [`remarks_window`](Self::remarks_window). One line reports how many
+        /// more there were.
         remarks: u32 = 64;
         /// The window of [`remarks`](Self::remarks).
         remarks_window: Duration = Duration::from_secs(10);
-        /// The most bytes that a host keeps of the messages of one session, to show them later; the
-        /// oldest go first.
+        /// The most bytes of one session's messages that a host stores for later display. The
+        /// oldest are dropped first.
         wire_bytes: usize = 16 << 20;
-        /// The most bytes that a host writes of the messages of one session to a file; then the file ends.
+        /// The most bytes of one session's messages that a host writes to a file. Then the file
+        /// ends.
         trace_bytes: usize = 1 << 30;
     }
 }
 
 limits! {
-    /// The bounds on connections, sessions and streams over HTTP, of servers and of clients.
+    /// The limits on HTTP connections, sessions and streams, for servers and clients.
     HttpLimits {
-        /// The most HTTP connections a server serves at a time. For more, those end that have waited for a
-        /// request for the longest; where all are at work, the next one waits.
+        /// The most HTTP connections of a server. Beyond it, the connections that have been idle
+        /// for the longest are closed; if none is idle, the next connection waits.
         connections: usize = 16 << 10;
         /// The most headers of an HTTP request.
         headers: usize = 100;
-        /// The most bytes of the headers of an HTTP request, its first line with them, and of those of
-        /// a response.
+        /// The most bytes of the headers of an HTTP request including its first line, and of the
+        /// headers of a response.
         header_bytes: usize = 64 << 10;
-        /// How long the headers of an HTTP request may take to come, counted from the answer to the
-        /// request before: for so long, too, a connection may be idle.
+        /// How long the headers of an HTTP request may take to arrive, counted from the previous
+        /// response. This is also how long a connection may be idle.
         header_read: Duration = Duration::from_secs(MINUTE);
-        /// How long the body of an HTTP request may take to come.
+        /// How long the body of an HTTP request may take to arrive.
         body_read: Duration = Duration::from_secs(30);
-        /// How long an HTTP client may leave what it is sent unread.
+        /// How long an HTTP client may stop reading before its connection is closed.
         write_stall: Duration = Duration::from_secs(30);
-        /// How long a response over HTTP stays undecided between one JSON object and a stream, while
-        /// its handler works and says nothing.
+        /// How long a silent handler may delay an HTTP response. Then the response becomes a stream
+        /// instead of one JSON object, if the client accepts streams.
         undecided: Duration = Duration::from_secs(1);
-        /// How long a stream over HTTP is quiet before it shows a sign of life.
+        /// How long an HTTP stream is silent before a keep-alive is sent.
         keep_alive: Duration = Duration::from_secs(15);
-        /// The most sessions a server keeps over HTTP, of which a principal who is known has its share
-        /// ([`limits.server.owner_share`](ServerLimits::owner_share)). Beyond, sessions of whoever has the most are ended: those idle for
-        /// the longest first, then those in use, but of whoever wants one more only idle ones.
+        /// The most HTTP sessions of a server. A known principal has a share of them
+        /// ([`limits.server.owner_share`](ServerLimits::owner_share)). Beyond it, sessions of the
+        /// principal with the most sessions are ended: idle ones first, longest idle before others,
+        /// then sessions in use. A principal's own new session ends only its idle ones.
         sessions: usize = 32 << 10;
-        /// How long a session over HTTP may be idle.
+        /// How long an HTTP session may be idle.
         session_idle: Duration = Duration::from_secs(120 * MINUTE);
-        /// The most events of a stream that are kept for a client that comes back for them.
+        /// The most events of a stream that are stored for a client to resume it.
         resume_events: usize = 256;
-        /// The most bytes of a stream's events that are kept, and that may wait to be read before what
-        /// tells only of the way is left out.
+        /// The most bytes of stored events in a stream, and of events that wait for a slow client
+        /// before progress and log messages are dropped.
         resume_bytes: usize = 256 << 10;
-        /// The most streams of a session that are kept after their end.
+        /// The most ended streams of a session that are stored.
         resume_streams: usize = 16;
-        /// How long a client may stay away from a stream that has ended before it is forgotten.
+        /// How long an ended stream is stored for a client to return.
         resume: Duration = Duration::from_secs(2 * MINUTE);
-        /// After how long a client is told to come back for a stream the server let go of, or for what
-        /// there was no room for.
+        /// The delay after which a client is told to return if the server closed its stream or has
+        /// no capacity.
         retry: Duration = Duration::from_secs(1);
-        /// How long a client waits before it connects again to a stream that broke off, where the
-        /// server did not say (HTTP); the pause doubles while nothing comes.
+        /// How long a client waits before it reconnects to a broken stream if the server did not
+        /// say (HTTP). The pause doubles while nothing arrives.
         stream_retry: Duration = Duration::from_secs(1);
-        /// The longest such pause, also of those a server asks for.
+        /// The longest such pause, even if the server asks for more.
         stream_retry_most: Duration = Duration::from_secs(30);
-        /// How often in a row a client takes up the answer to a request that broke off, or sends the request again, while
-        /// nothing comes (HTTP).
+        /// How often in a row a client resumes a broken response, or sends its request again, while
+        /// nothing arrives (HTTP).
         stream_resumptions: u32 = 5;
-        /// How long a client goes on taking up an answer that broke off while nothing listens at the
-        /// server's address (HTTP): long enough for a server that is started again.
+        /// How long a client tries to resume a broken response while nothing listens at the
+        /// server's address (HTTP): enough for a server to restart.
         stream_unreachable: Duration = Duration::from_secs(5);
-        /// How many redirections of one request a client follows (HTTP).
+        /// The most redirects of one request that a client follows (HTTP).
         redirects: u32 = 5;
-        /// How long opening a connection may take (HTTP).
+        /// The timeout for opening a connection (HTTP).
         connect: Duration = Duration::from_secs(10);
     }
 }
 
 limits! {
-    /// The bounds on signing in to a server with OAuth.
+    /// The limits on signing in to a server with OAuth.
     SignInLimits {
-        /// The longest document, registration or token a client fetches for authorization, in bytes.
+        /// The longest document, registration or token that a client fetches for authorization, in
+        /// bytes.
         document_bytes: usize = 256 << 10;
-        /// How long fetching one may take, redirections and all.
+        /// The timeout for fetching one, including redirects.
         document_fetch: Duration = Duration::from_secs(10);
-        /// How long a client waits while another process renews or forgets the same credentials.
+        /// How long a client waits while another process changes the same credentials.
         credential_lock: Duration = Duration::from_secs(30);
-        /// How long a person may take to sign in.
+        /// How long the user may take to sign in.
         person: Duration = Duration::from_secs(10 * MINUTE);
     }
 }

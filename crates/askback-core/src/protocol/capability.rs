@@ -7,41 +7,41 @@ use serde_json::{Map, Value};
 
 use super::{MetaKeyError, lenient, messages::messages, meta_key::check_extension};
 
-/// A JSON object nobody here looks into.
+/// A JSON object without a known structure.
 pub type JsonObject = Map<String, Value>;
 
-/// The name under which both sides declare the extension among their capabilities.
+/// The name of the tasks extension among the capabilities.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 messages! {
     /// The capabilities of a client.
     #[derive(Default, Deserialize)]
     struct ClientCapabilities {
-        /// It answers questions put to a person (from 2025-06-18 on).
+        /// The client can ask its user (from 2025-06-18 on).
         elicitation?: ElicitationCapability;
-        /// It asks its model for others.
+        /// The client lets servers use its model.
         sampling?: SamplingCapability;
-        /// It says where a server may work.
+        /// The client lists the folders in which a server may work.
         roots?: RootsCapability;
-        /// Its answers may be tasks (2025-11-25).
+        /// Requests to the client may become tasks (2025-11-25).
         tasks?: ClientTasksCapability;
-        /// Extensions it speaks, by name (from 2026-07-28 on).
+        /// The supported extensions by name (from 2026-07-28 on).
         extensions?: JsonObject;
-        /// Capabilities that no specification names.
+        /// Experimental capabilities, outside of any specification.
         experimental?: JsonObject;
     }
 
-    /// How a client lets a person be asked. An empty object means forms only (2025-11-25 and
-    /// 2026-07-28, client/elicitation, Capabilities).
+    /// How a client can ask its user. An empty object means forms only (2025-11-25 and 2026-07-28,
+    /// client/elicitation, Capabilities).
     #[derive(Default, Deserialize)]
     struct ElicitationCapability {
-        /// By forms.
+        /// It supports forms.
         form?: JsonObject;
-        /// By links.
+        /// It supports links.
         url?: JsonObject;
     }
 
-    /// How a client asks its model for others.
+    /// How a client lets servers use its model.
     #[derive(Default, Deserialize)]
     struct SamplingCapability {
         /// It can include its own context.
@@ -50,14 +50,14 @@ messages! {
         tools?: JsonObject;
     }
 
-    /// How a client says where a server may work.
+    /// How a client lists its roots.
     #[derive(Eq, Default, Deserialize)]
     struct RootsCapability {
-        /// It tells when that changes (handshake revisions).
+        /// It notifies of changes (handshake revisions).
         list_changed?: bool;
     }
 
-    /// Which answers of a client may be tasks (2025-11-25).
+    /// The support of a client for tasks (2025-11-25).
     #[derive(Default, Deserialize)]
     struct ClientTasksCapability {
         /// It lists its tasks.
@@ -71,20 +71,20 @@ messages! {
     /// The requests to a client that may be tasks.
     #[derive(Default, Deserialize)]
     struct ClientTaskRequests {
-        /// Those of sampling.
+        /// Sampling requests.
         sampling?: SamplingTaskRequests;
-        /// Those of elicitation.
+        /// Elicitation requests.
         elicitation?: ElicitationTaskRequests;
     }
 
-    /// The requests of sampling that may be tasks.
+    /// The sampling requests that may be tasks.
     #[derive(Default, Deserialize)]
     struct SamplingTaskRequests {
         /// `sampling/createMessage`.
         create_message?: JsonObject;
     }
 
-    /// The requests of elicitation that may be tasks.
+    /// The elicitation requests that may be tasks.
     #[derive(Default, Deserialize)]
     struct ElicitationTaskRequests {
         /// `elicitation/create`.
@@ -94,48 +94,48 @@ messages! {
     /// The capabilities of a server.
     #[derive(Default, Deserialize)]
     struct ServerCapabilities {
-        /// It has tools.
+        /// The server has tools.
         tools?: ToolsCapability = "lenient::capability";
-        /// It has prompts.
+        /// The server has prompts.
         prompts?: PromptsCapability = "lenient::capability";
-        /// It has resources.
+        /// The server has resources.
         resources?: ResourcesCapability = "lenient::capability";
-        /// It completes arguments (from 2025-03-26 on).
+        /// The server completes arguments (from 2025-03-26 on).
         completions?: JsonObject = "lenient::capability";
-        /// It logs to its client.
+        /// The server sends log messages.
         logging?: JsonObject = "lenient::capability";
-        /// Its work may be tasks (2025-11-25).
+        /// Requests to the server may become tasks (2025-11-25).
         tasks?: ServerTasksCapability = "lenient::member";
-        /// Extensions it speaks, by name (from 2026-07-28 on).
+        /// The supported extensions by name (from 2026-07-28 on).
         extensions?: JsonObject = "lenient::member";
-        /// Capabilities that no specification names.
+        /// Experimental capabilities, outside of any specification.
         experimental?: JsonObject = "lenient::member";
     }
 
-    /// That a server has tools.
+    /// How a server supports tools.
     #[derive(Eq, Default, Deserialize)]
     struct ToolsCapability {
-        /// It tells when the list changes.
+        /// It notifies of changes to the list.
         list_changed?: bool = "lenient::scalar";
     }
 
-    /// That a server has prompts.
+    /// How a server supports prompts.
     #[derive(Eq, Default, Deserialize)]
     struct PromptsCapability {
-        /// It tells when the list changes.
+        /// It notifies of changes to the list.
         list_changed?: bool = "lenient::scalar";
     }
 
-    /// That a server has resources.
+    /// How a server supports resources.
     #[derive(Eq, Default, Deserialize)]
     struct ResourcesCapability {
-        /// It tells when a resource changes that is watched.
+        /// It notifies of changes to a watched resource.
         subscribe?: bool = "lenient::scalar";
-        /// It tells when the list changes.
+        /// It notifies of changes to the list.
         list_changed?: bool = "lenient::scalar";
     }
 
-    /// Which work of a server may be tasks (2025-11-25).
+    /// The support of a server for tasks (2025-11-25).
     #[derive(Default, Deserialize)]
     struct ServerTasksCapability {
         /// It lists its tasks.
@@ -149,11 +149,11 @@ messages! {
     /// The requests to a server that may be tasks.
     #[derive(Default, Deserialize)]
     struct ServerTaskRequests {
-        /// Those of tools.
+        /// Tool requests.
         tools?: ToolTaskRequests;
     }
 
-    /// The requests of tools that may be tasks.
+    /// The tool requests that may be tasks.
     #[derive(Default, Deserialize)]
     struct ToolTaskRequests {
         /// `tools/call`.
@@ -162,47 +162,47 @@ messages! {
 }
 
 impl ClientCapabilities {
-    /// Whether a person can be asked to fill in a form.
+    /// Whether the user can be asked to fill in a form.
     pub fn elicits_form(&self) -> bool {
         self.elicitation
             .as_ref()
             .is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
     }
 
-    /// Whether a person can be asked to open a link.
+    /// Whether the user can be asked to open a link.
     pub fn elicits_url(&self) -> bool {
         self.elicitation
             .as_ref()
             .is_some_and(|modes| modes.url.is_some())
     }
 
-    /// Whether the model can be asked.
+    /// Whether servers may use the model.
     pub fn samples(&self) -> bool {
         self.sampling.is_some()
     }
 
-    /// Whether the model can be offered tools.
+    /// Whether servers may offer tools to the model.
     pub fn samples_with_tools(&self) -> bool {
         self.sampling
             .as_ref()
             .is_some_and(|sampling| sampling.tools.is_some())
     }
 
-    /// Whether the client's own context can be included when the model is asked.
+    /// Whether servers may include the client's context for the model.
     pub fn samples_with_context(&self) -> bool {
         self.sampling
             .as_ref()
             .is_some_and(|sampling| sampling.context.is_some())
     }
 
-    /// Whether the client says where a server may work.
+    /// Whether the client lists its roots.
     pub fn roots(&self) -> bool {
         self.roots.is_some()
     }
 }
 
 impl ServerCapabilities {
-    /// Whether calls of tools may be tasks of the core protocol (2025-11-25).
+    /// Whether tool calls may be tasks of the core protocol (2025-11-25).
     pub fn calls_as_tasks(&self) -> bool {
         let requests = self
             .tasks
@@ -213,7 +213,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Implements the extensions of what a party declares.
+/// Implements access to the extensions of a client or server.
 macro_rules! extensions {
     ($($type:ident of $party:literal: $tasks:literal;)*) => {$(
         impl $type {
@@ -235,11 +235,11 @@ macro_rules! extensions {
                 self.extensions.as_ref()?.get(name)?.as_object()
             }
 
-            /// Declares an extension, with its settings.
+            /// Declares an extension with its settings.
             ///
             /// # Errors
             ///
-            /// [`MetaKeyError`] for a name that is not written as those of extensions are.
+            /// [`MetaKeyError`] if the name is not a valid extension name.
             pub fn declare_extension(
                 &mut self,
                 name: &str,

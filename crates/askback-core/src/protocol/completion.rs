@@ -1,4 +1,4 @@
-//! Completing an argument while it is typed.
+//! Completion of arguments.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{lenient, messages::messages, meta};
 
-/// Whose argument is completed.
+/// The prompt or resource template whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Reference {
-    /// A prompt's.
+    /// A prompt.
     #[serde(rename = "ref/prompt")]
     Prompt(PromptReference),
-    /// A resource template's.
+    /// A resource template.
     #[serde(rename = "ref/resource")]
     Resource(ResourceTemplateReference),
 }
 
 impl Reference {
-    /// Refers to the prompt of this name.
+    /// Refers to the prompt with this name.
     pub fn prompt(name: impl Into<String>) -> Self {
         Self::Prompt(PromptReference {
             name: name.into(),
@@ -27,7 +27,7 @@ impl Reference {
         })
     }
 
-    /// Refers to the resource template of this URI template.
+    /// Refers to this resource template.
     pub fn resource(uri: impl Into<String>) -> Self {
         Self::Resource(ResourceTemplateReference { uri: uri.into() })
     }
@@ -37,9 +37,9 @@ messages! {
     /// Names a prompt.
     #[derive(Eq, Default, Deserialize)]
     struct PromptReference {
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String;
     }
 
@@ -53,12 +53,12 @@ messages! {
     /// The parameters of `completion/complete`.
     #[derive(Deserialize)]
     struct CompleteParams {
-        /// Whose argument it is.
+        /// The prompt or resource template.
         #[serde(rename = "ref")]
         reference: Reference;
-        /// The argument and what is typed of it.
+        /// The argument to complete.
         argument: CompleteArgument;
-        /// The arguments that are already known (from 2025-06-18 on).
+        /// The arguments with known values (from 2025-06-18 on).
         context?: CompleteContext;
         meta;
     }
@@ -66,16 +66,16 @@ messages! {
     /// The argument to complete.
     #[derive(Eq, Default, Deserialize)]
     struct CompleteArgument {
-        /// Its name.
+        /// The name of the argument.
         name: String;
         /// The text typed so far.
         value: String;
     }
 
-    /// The arguments that are already known when another is completed.
+    /// The values of other arguments.
     #[derive(Eq, Default, Deserialize)]
     struct CompleteContext {
-        /// The other arguments, as far as they are given.
+        /// The other arguments that have a value.
         arguments?: BTreeMap<String, String>;
     }
 
@@ -90,12 +90,12 @@ messages! {
     /// Suggestions for an argument.
     #[derive(Eq, Default, Deserialize)]
     struct Completion {
-        /// The suggestions, best first; at most a hundred.
+        /// The suggestions, best first, at most a hundred.
         #[serde(deserialize_with = "lenient::required_scalars")]
         values: Vec<String>;
-        /// How many there are in all.
+        /// The total number of suggestions.
         total?: u64 = "lenient::scalar";
-        /// Whether there are more than were sent.
+        /// Whether there are more suggestions than were sent.
         has_more?: bool = "lenient::scalar";
     }
 }

@@ -1,4 +1,4 @@
-//! Content: what tools, prompts and models say.
+//! Content of tools, prompts and models.
 
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 use core::fmt;
@@ -21,55 +21,55 @@ use super::{
 };
 use crate::quote::QuotedName;
 
-/// The speaker.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
 messages! {
-    /// For whom something is meant, and how much it matters.
+    /// Hints about the audience and importance of content.
     #[derive(Default, Deserialize)]
     struct Annotations {
-        /// For whom it is meant.
+        /// The intended audience.
         audience?: Vec<Role> = "lenient::scalars";
-        /// How much it matters, from 0 (can be left out) to 1 (is needed).
+        /// The importance, from 0 (optional) to 1 (required).
         #[serde(serialize_with = "number::serialize_some")]
         priority?: f64 = "lenient::scalar";
-        /// When it last changed, as ISO 8601 (from 2025-06-18 on).
+        /// When the content last changed, in ISO 8601 (from 2025-06-18 on).
         last_modified?: String = "lenient::scalar";
     }
 }
 
-/// One piece of what a tool or prompt says.
+/// One block of content from a tool or prompt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// Sound (from 2025-03-26 on).
+    /// Audio (from 2025-03-26 on).
     Audio(AudioContent),
-    /// A resource that can be read (from 2025-06-18 on).
+    /// A link to a resource (from 2025-06-18 on).
     ResourceLink(ResourceLink),
-    /// A resource with what it holds.
+    /// A resource with its content.
     Resource(EmbeddedResource),
 }
 
-/// One piece of what is said to or by a model that is sampled.
+/// One block of content in a sampling message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SamplingBlock {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// Sound (from 2025-03-26 on).
+    /// Audio (from 2025-03-26 on).
     Audio(AudioContent),
     /// The model calls a tool (from 2025-11-25 on).
     ToolUse(ToolUseContent),
@@ -83,62 +83,62 @@ messages! {
     struct TextContent {
         /// The text.
         text: String;
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations;
         meta;
     }
 
-    /// A picture.
+    /// An image.
     #[derive(Default)]
     struct ImageContent {
-        /// The picture in base64.
+        /// The image in base64.
         data: String;
-        /// Its media type, such as `image/png`.
+        /// The media type, such as `image/png`.
         mime_type: String;
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations;
         meta;
     }
 
-    /// Sound.
+    /// Audio.
     #[derive(Default)]
     struct AudioContent {
-        /// The sound in base64.
+        /// The audio in base64.
         data: String;
-        /// Its media type, such as `audio/wav`.
+        /// The media type, such as `audio/wav`.
         mime_type: String;
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations;
         meta;
     }
 
-    /// A resource that can be read, not necessarily one that is listed.
+    /// A link to a resource, which need not be in the resource list.
     #[derive(Default)]
     struct ResourceLink {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String;
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people.
+        /// The display name.
         title?: String;
-        /// The description, for a person or a model.
+        /// The description, for users or models.
         description?: String;
-        /// Its media type.
+        /// The media type.
         mime_type?: String;
-        /// Its size in bytes, before any encoding.
+        /// The size in bytes, before any encoding.
         size?: u64;
-        /// Pictures for it (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon>;
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations;
         meta;
     }
 
-    /// A resource with what it holds.
+    /// A resource with its content.
     struct EmbeddedResource {
         /// The content.
         resource: ResourceContents;
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations;
         meta;
     }
@@ -150,39 +150,39 @@ messages! {
 pub enum ResourceContents {
     /// Text.
     Text(TextResourceContents),
-    /// Bytes.
+    /// Binary data.
     Blob(BlobResourceContents),
 }
 
 messages! {
-    /// A resource that is text.
+    /// The content of a text resource.
     #[derive(Default)]
     struct TextResourceContents {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String;
-        /// Its media type.
+        /// The media type.
         mime_type?: String;
         /// The text.
         text: String;
         meta;
     }
 
-    /// A resource that is bytes.
+    /// The content of a binary resource.
     #[derive(Default)]
     struct BlobResourceContents {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String;
-        /// Its media type.
+        /// The media type.
         mime_type?: String;
-        /// The bytes in base64.
+        /// The data in base64.
         blob: String;
         meta;
     }
 
-    /// A model calls a tool.
+    /// A tool call by a model.
     #[derive(Default)]
     struct ToolUseContent {
-        /// The id that the result repeats.
+        /// The id, which the result repeats.
         id: String;
         /// The name of the tool.
         name: String;
@@ -194,11 +194,11 @@ messages! {
     /// The result of a tool that a model called.
     #[derive(Default)]
     struct ToolResultContent {
-        /// The [`ToolUseContent::id`] it answers.
+        /// The [`ToolUseContent::id`] of the call.
         tool_use_id: String;
-        /// The result.
+        /// The content of the result.
         content: Vec<ContentBlock>;
-        /// The same for programs.
+        /// The result as JSON.
         structured_content?: RawJson;
         /// Whether the tool failed.
         is_error?: bool;
@@ -207,12 +207,12 @@ messages! {
 }
 
 impl ContentBlock {
-    /// A piece of text.
+    /// Makes a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// A picture in base64.
+    /// Makes an image block from base64.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent {
             data: data.into(),
@@ -221,12 +221,12 @@ impl ContentBlock {
         })
     }
 
-    /// A picture from its bytes.
+    /// Makes an image block from bytes.
     pub fn image_bytes(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::image(STANDARD.encode(bytes), mime_type)
     }
 
-    /// Sound in base64.
+    /// Makes an audio block from base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent {
             data: data.into(),
@@ -235,12 +235,12 @@ impl ContentBlock {
         })
     }
 
-    /// Sound from its bytes.
+    /// Makes an audio block from bytes.
     pub fn audio_bytes(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::audio(STANDARD.encode(bytes), mime_type)
     }
 
-    /// A resource that can be read.
+    /// Makes a link to a resource.
     pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink(ResourceLink {
             uri: uri.into(),
@@ -249,7 +249,7 @@ impl ContentBlock {
         })
     }
 
-    /// A resource with what it holds.
+    /// Makes a block with an embedded resource.
     pub fn resource(resource: ResourceContents) -> Self {
         Self::Resource(EmbeddedResource {
             resource,
@@ -265,7 +265,7 @@ has_meta! {
 }
 
 impl ContentBlock {
-    /// Returns the text, if it is one.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.text),
@@ -274,7 +274,6 @@ impl ContentBlock {
     }
 }
 
-/// Texts as one, one a line.
 pub(super) fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -292,14 +291,14 @@ impl From<String> for ContentBlock {
 }
 
 impl SamplingBlock {
-    /// A piece of text.
+    /// Makes a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 }
 
 impl TextContent {
-    /// Text for everyone.
+    /// Makes text content without annotations.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -309,7 +308,7 @@ impl TextContent {
 }
 
 impl ResourceContents {
-    /// A resource that is text.
+    /// Makes the content of a text resource.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text(TextResourceContents {
             uri: uri.into(),
@@ -318,7 +317,7 @@ impl ResourceContents {
         })
     }
 
-    /// A resource that is bytes, in base64.
+    /// Makes the content of a binary resource from base64.
     pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self::Blob(BlobResourceContents {
             uri: uri.into(),
@@ -327,12 +326,12 @@ impl ResourceContents {
         })
     }
 
-    /// A resource from its bytes.
+    /// Makes the content of a binary resource from bytes.
     pub fn bytes(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self::blob(uri, STANDARD.encode(bytes))
     }
 
-    /// Returns the text, if the resource is one.
+    /// Returns the text of a text resource.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.text),
@@ -340,7 +339,7 @@ impl ResourceContents {
         }
     }
 
-    /// Where the resource is.
+    /// Returns the URI of the resource.
     pub fn uri(&self) -> &str {
         match self {
             Self::Text(text) => &text.uri,
@@ -385,7 +384,7 @@ impl<'de> Deserialize<'de> for SamplingBlock {
     }
 }
 
-/// The content of a result: each block is read by itself.
+/// The content blocks of a result. An invalid block does not affect the others.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     pub(super) content: Vec<ContentBlock>,
@@ -400,7 +399,7 @@ impl Blocks {
         }
     }
 
-    /// Puts a text in the place of a block that cannot be read.
+    /// Inserts a text in place of an invalid block.
     fn leave_out(&mut self, why: String) {
         let place = self.content.len() + 1;
         let text = format!("[block {place} cannot be shown: {why}]");
@@ -409,7 +408,7 @@ impl Blocks {
     }
 }
 
-/// The same for content that has a block with a member that cannot be read at all.
+/// Like [`Blocks`], but also survives a block with unparsable members.
 #[derive(Default)]
 pub(super) struct LenientBlocks(pub(super) Blocks);
 
@@ -439,7 +438,7 @@ impl<'de> Visitor<'de> for BlocksVisitor {
         f.write_str("an array of content")
     }
 
-    /// `null` is an empty list: it is how Go writes one.
+    /// Go programs write an empty list as `null`.
     fn visit_unit<E: de::Error>(self) -> Result<Blocks, E> {
         Ok(Blocks::default())
     }
@@ -459,7 +458,7 @@ impl<'de> Visitor<'de> for BlocksVisitor {
     }
 }
 
-/// Reads the next block into the others. A block is large, and each step out of the parser would move it.
+/// Appends the next block. Blocks are large, so they are not moved out of the parser first.
 struct NextBlock<'a>(&'a mut Blocks);
 
 impl<'de> DeserializeSeed<'de> for NextBlock<'_> {
@@ -476,7 +475,7 @@ impl<'de> DeserializeSeed<'de> for NextBlock<'_> {
 
 const NO_OBJECT: &str = "expected an object";
 
-/// A block, or the reason why it cannot be used.
+/// A block, or why it is invalid.
 struct BlockResult(Result<ContentBlock, String>);
 
 impl<'de> Deserialize<'de> for BlockResult {
@@ -494,9 +493,9 @@ impl<'de> Deserialize<'de> for ResourceContents {
     }
 }
 
-/// The members of every type of content. `type` may stand anywhere, and large data should be read
-/// only once, so all members are read and the type decides afterwards which are needed. None fails: what is wrong with
-/// one matters only if it is needed.
+/// The members of every type of block. `type` may come last, and large data should be parsed only
+/// once, so all members are read before the type is known. No member causes an error by itself,
+/// because it may not be needed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Block<'a> {
@@ -528,7 +527,7 @@ struct Block<'a> {
     input: Option<RawObject>,
     #[serde(default, deserialize_with = "lenient::scalar")]
     tool_use_id: Option<String>,
-    /// Read only if the type has blocks within it, so that blocks cannot nest without end.
+    /// Parsed only if the type has nested blocks, so that blocks cannot nest without limit.
     content: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "raw::present")]
     structured_content: Option<RawJson>,
@@ -541,7 +540,6 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The type of the block.
     fn kind<E: de::Error>(&mut self) -> Result<Cow<'a, str>, E> {
         match core::mem::take(&mut self.kind) {
             Scalar::Text(kind) => Ok(kind),
@@ -638,7 +636,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The members of the contents of a resource. As in a block, none fails.
+/// The members of all resource contents. As in a block, no member causes an error by itself.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Contents {

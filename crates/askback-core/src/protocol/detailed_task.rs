@@ -1,4 +1,4 @@
-//! Tasks of the extension `io.modelcontextprotocol/tasks`: a call whose result is fetched later
+//! Tasks of the extension `io.modelcontextprotocol/tasks`: calls whose result is fetched later
 //! (SEP-2663).
 
 use alloc::string::String;
@@ -9,34 +9,34 @@ use super::{InputRequests, InputResponses, RawJson, TaskStatus, lenient, message
 use crate::jsonrpc::ErrorObject;
 
 messages! {
-    /// A task of the extension, with what its status brings along.
+    /// A task of the extension, with the data of its status.
     ///
-    /// It is what a call answers that became a task (there, only how it stands), the result of
-    /// `tasks/get`, and what `notifications/tasks` says. It is not the [`Task`](super::Task) of the core
-    /// protocol of 2025-11-25.
+    /// It is the result of a call that became a task (then only with its status), the result of
+    /// `tasks/get`, and the content of `notifications/tasks`. It differs from the
+    /// [`Task`](super::Task) of the core protocol of 2025-11-25.
     #[derive(Deserialize)]
     struct DetailedTask {
-        /// Its name.
+        /// The id.
         task_id: String;
-        /// How it stands.
+        /// The status.
         status: TaskStatus;
-        /// How it stands, in words.
+        /// The status, as text.
         status_message?: String;
-        /// When it began, as ISO 8601.
+        /// When the task was created, in ISO 8601.
         created_at: String;
-        /// When it last changed, as ISO 8601.
+        /// When the task last changed, in ISO 8601.
         last_updated_at: String;
-        /// For how long after it began it is kept, in milliseconds; none, which is written as `null`,
-        /// means without end. It may change.
+        /// How long after its creation the task is stored, in milliseconds. `None`, written as
+        /// `null`, means no limit. It may change.
         #[serde(default, deserialize_with = "lenient::optional_integer")]
         ttl_ms: Option<u64>;
-        /// How often to ask, in milliseconds. It may change.
+        /// The polling interval in milliseconds. It may change.
         poll_interval_ms?: u64 = "lenient::optional_integer";
-        /// The questions that wait for an answer, where it waits for input.
+        /// The open questions, if it needs input.
         input_requests?: InputRequests;
-        /// The result of the request, where it is completed.
+        /// The result of the request, if it is completed.
         result?: RawJson = "raw::present";
-        /// The error of the request, where it failed.
+        /// The error of the request, if it failed.
         error?: ErrorObject;
         meta;
     }
@@ -44,16 +44,16 @@ messages! {
     /// The parameters of `tasks/update`: answers to questions of a task.
     #[derive(Default, Deserialize)]
     struct UpdateTaskParams {
-        /// The name of the task.
+        /// The id of the task.
         task_id: String;
-        /// The answers, by the keys of their questions; not all need be there.
+        /// The answers by key. Some may be missing.
         input_responses: InputResponses;
         meta;
     }
 }
 
 impl TaskStatus {
-    /// Whether the task has ended: from here on nothing changes.
+    /// Whether the task has ended. Its status will not change any more.
     pub const fn is_terminal(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Cancelled => true,

@@ -1,4 +1,4 @@
-//! Elicitation: a server asks a person.
+//! Elicitation: a server asks the user.
 
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 
@@ -12,40 +12,40 @@ use crate::forms::{Content, Form, FormSchema, SharedForm};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ElicitParams {
-    /// Fill in a form.
+    /// Asks to fill in a form.
     Form(ElicitFormParams),
-    /// Open a link (from 2025-11-25 on).
+    /// Asks to open a link (from 2025-11-25 on).
     Url(ElicitUrlParams),
 }
 
 messages! {
-    /// Fill in a form.
+    /// The parameters to ask for a form.
     #[derive(Default)]
     struct ElicitFormParams {
-        /// Whether the mode is named: it need not be, and before 2025-11-25 it has no name.
+        /// The mode, which may be absent and does not exist before 2025-11-25.
         mode?: FormMode;
-        /// Why the answer is needed, in words.
+        /// The reason for the question, for the user.
         message: String;
         /// The form.
         requested_schema: SharedForm;
-        /// The question shall be a task (2025-11-25).
+        /// Asks for the question to become a task (2025-11-25).
         task?: TaskMetadata;
         meta;
     }
 }
 
-/// Open a link.
+/// The parameters to ask to open a link.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(tag = "mode", rename = "url", rename_all = "camelCase")]
 pub struct ElicitUrlParams {
-    /// Why it should be opened, in words.
+    /// The reason for opening it, for the user.
     pub message: String,
     /// The link.
     pub url: String,
     /// The id that the completion notification repeats (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
-    /// The question shall be a task (2025-11-25).
+    /// Asks for the question to become a task (2025-11-25).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskMetadata>,
     /// The `_meta`.
@@ -65,29 +65,29 @@ messages! {
     /// The answer to `elicitation/create`.
     #[derive(Deserialize)]
     struct ElicitResult {
-        /// The person's action.
+        /// The user's action.
         action: ElicitAction;
-        /// The form as it was filled in; only on accepting a form.
+        /// The values of the form, if it was accepted.
         content?: Content;
         meta;
     }
 }
 
-/// A person's action on a question.
+/// The user's action on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// Answered it. For a link: agreed to open it, which does not say that anything came of it.
+    /// Accepted it. For a link: agreed to open it, which does not mean that it was used.
     Accept,
-    /// Said no. Some peers say `reject`, as drafts of 2025-06-18 did.
+    /// Declined it. Some peers write `reject`, as in drafts of 2025-06-18.
     #[serde(alias = "reject")]
     Decline,
-    /// Went away without choosing.
+    /// Dismissed it without choosing.
     Cancel,
 }
 
 messages! {
-    /// The parameters of `notifications/elicitation/complete`: the task behind the link is done
+    /// The parameters of `notifications/elicitation/complete`: the user has finished at a link
     /// (2025-11-25).
     #[derive(Default, Deserialize)]
     struct ElicitationCompleteParams {
@@ -97,15 +97,15 @@ messages! {
     }
 }
 
-/// The data of [`URL_ELICITATION_REQUIRED`](super::codes::URL_ELICITATION_REQUIRED): open these
-/// links, then send the request again (2025-11-25). There is at least one.
+/// The data of [`URL_ELICITATION_REQUIRED`](super::codes::URL_ELICITATION_REQUIRED): the client
+/// must open these links and send the request again (2025-11-25). There is at least one link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Links")]
 pub struct UrlElicitationRequired {
     elicitations: Vec<ElicitUrlParams>,
 }
 
-/// The links as they are read.
+/// The links before the check.
 #[derive(Deserialize)]
 struct Links {
     elicitations: Vec<ElicitUrlParams>,
@@ -115,25 +115,25 @@ has_meta! { ElicitUrlParams }
 has_meta! { ElicitParams: Form | Url; }
 
 impl UrlElicitationRequired {
-    /// These links must be opened first.
+    /// Requires these links to be opened first.
     pub fn new(link: ElicitUrlParams, others: impl IntoIterator<Item = ElicitUrlParams>) -> Self {
         Self {
             elicitations: core::iter::once(link).chain(others).collect(),
         }
     }
 
-    /// The links.
+    /// Returns the links.
     #[must_use]
     pub fn links(&self) -> &[ElicitUrlParams] {
         &self.elicitations
     }
 
-    /// The links, to be changed one by one.
+    /// Returns the links for changes.
     pub fn links_mut(&mut self) -> &mut [ElicitUrlParams] {
         &mut self.elicitations
     }
 
-    /// The links.
+    /// Returns the links.
     #[must_use]
     pub fn into_links(self) -> Vec<ElicitUrlParams> {
         self.elicitations
@@ -152,7 +152,7 @@ impl TryFrom<Links> for UrlElicitationRequired {
 }
 
 impl ElicitParams {
-    /// A question that is a form.
+    /// Makes a question with a form.
     pub fn form(message: impl Into<String>, requested_schema: impl Into<SharedForm>) -> Self {
         Self::Form(ElicitFormParams {
             mode: Some(FormMode::Form),
@@ -162,7 +162,7 @@ impl ElicitParams {
         })
     }
 
-    /// A question to open a link.
+    /// Makes a question to open a link.
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self::Url(ElicitUrlParams {
             message: message.into(),
@@ -171,7 +171,7 @@ impl ElicitParams {
         })
     }
 
-    /// Why the answer is needed, in words.
+    /// Returns the reason for the question.
     pub fn message(&self) -> &str {
         match self {
             Self::Form(form) => &form.message,
@@ -181,12 +181,12 @@ impl ElicitParams {
 }
 
 impl ElicitResult {
-    /// The form, filled in with a value of its type.
+    /// Accepts a form with a value of its type.
     pub fn form(form: &impl Form) -> Self {
         Self::accept(form.write())
     }
 
-    /// The form, filled in with the values of its fields by their names.
+    /// Accepts a form with values by field name.
     ///
     /// ```
     /// use askback_core::protocol::ElicitResult;
@@ -210,22 +210,22 @@ impl ElicitResult {
         }
     }
 
-    /// Yes, the link will be opened.
+    /// Agrees to open a link.
     pub fn agree() -> Self {
         Self::from(ElicitAction::Accept)
     }
 
-    /// No.
+    /// Declines the question.
     pub fn decline() -> Self {
         Self::from(ElicitAction::Decline)
     }
 
-    /// Neither yes nor no.
+    /// Dismisses the question.
     pub fn cancel() -> Self {
         Self::from(ElicitAction::Cancel)
     }
 
-    /// The same, saying who turned the question down.
+    /// Records who refused the question.
     #[must_use]
     pub fn answered_by(mut self, by: AnswerSource) -> Self {
         self.meta.get_or_insert_default().set_answered_by(by);
@@ -266,7 +266,7 @@ impl<'de> Deserialize<'de> for ElicitUrlParams {
     }
 }
 
-/// The members of both modes; the mode may stand anywhere, so it decides afterwards.
+/// The members of both modes. The mode may come last, so all members are read first.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Question<'a> {

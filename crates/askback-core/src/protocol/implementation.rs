@@ -1,4 +1,4 @@
-//! Programs, by their names and icons.
+//! Names and icons of programs.
 
 use alloc::{string::String, vec::Vec};
 
@@ -7,50 +7,50 @@ use serde::{Deserialize, Serialize};
 use super::{lenient, messages::messages};
 
 messages! {
-    /// A program that speaks the protocol.
+    /// A program that implements the protocol.
     #[derive(Eq, Default, Deserialize)]
     struct Implementation {
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
-        /// Its version.
+        /// The version.
         #[serde(default, deserialize_with = "lenient::or_default")]
         version: String;
         /// The description (from 2025-11-25 on).
         description?: String = "lenient::scalar";
-        /// Pictures for it (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon> = "lenient::list";
-        /// Its web site (from 2025-11-25 on).
+        /// The website (from 2025-11-25 on).
         website_url?: String = "lenient::scalar";
     }
 
-    /// A picture that stands for something.
+    /// An icon for display.
     #[derive(Eq, Default, Deserialize)]
     struct Icon {
-        /// Where it is: an `https:` or `data:` URI.
+        /// The `https:` or `data:` URI of the image.
         src: String;
-        /// Its media type.
+        /// The media type.
         mime_type?: String = "lenient::scalar";
-        /// The sizes it is good for, such as `48x48`, or `any`.
+        /// The sizes it suits, such as `48x48`, or `any`.
         sizes?: Vec<String> = "lenient::scalars";
-        /// The background it is made for.
+        /// The background it suits.
         theme?: IconTheme = "lenient::scalar";
     }
 }
 
-/// The background an icon is made for.
+/// The background an icon suits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IconTheme {
-    /// A light one.
+    /// A light background.
     Light,
-    /// A dark one.
+    /// A dark background.
     Dark,
 }
 
 impl Implementation {
-    /// A program of which only what is needed is said.
+    /// Makes an implementation with only a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -59,14 +59,14 @@ impl Implementation {
         }
     }
 
-    /// The name a person should read.
+    /// Returns the name to display.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl Icon {
-    /// A picture of which only the place is said.
+    /// Makes an icon with only its URI.
     pub fn new(src: impl Into<String>) -> Self {
         Self {
             src: src.into(),

@@ -1,4 +1,4 @@
-//! Questions of a server, and the answers to them.
+//! Questions of a server and their answers.
 
 use alloc::{boxed::Box, string::String};
 
@@ -11,54 +11,54 @@ use super::{
 };
 use crate::jsonrpc::ErrorObject;
 
-/// The questions of a round, by the key their answers will have, in the order they were put.
+/// The questions of a round by key, in the order in which they were asked.
 pub type InputRequests = OrderedMap<InputRequest>;
 
-/// A question a server puts to a client.
+/// A question of a server to a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InputRequest {
-    /// `elicitation/create`: ask a person.
+    /// `elicitation/create`: asks the user.
     Elicit(ElicitParams),
-    /// `sampling/createMessage`: ask the model.
+    /// `sampling/createMessage`: asks the model.
     Sample(Box<CreateMessageParams>),
-    /// `roots/list`: say where the server may work.
+    /// `roots/list`: asks where the server may work.
     Roots(RequestParams),
 }
 
-/// An answer that was matched with its question.
+/// An answer to a known question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum InputResponse {
-    /// To [`InputRequest::Elicit`].
+    /// The answer to [`InputRequest::Elicit`].
     Elicit(ElicitResult),
-    /// To [`InputRequest::Sample`].
+    /// The answer to [`InputRequest::Sample`].
     Sample(Box<CreateMessageResult>),
-    /// To [`InputRequest::Roots`].
+    /// The answer to [`InputRequest::Roots`].
     Roots(ListRootsResult),
 }
 
 messages! {
-    /// A result that asks: answer these questions and send the request again (2026-07-28,
-    /// basic/patterns/mrtr).
+    /// A result that asks the client to answer these questions and send the request again
+    /// (2026-07-28, basic/patterns/mrtr).
     ///
-    /// At least one of the two fields is there.
+    /// It has at least one of the two fields.
     #[derive(Default, Deserialize)]
     struct InputRequiredResult {
-        /// The questions; none means only to send the request again.
+        /// The questions. If absent, the client only sends the request again.
         input_requests?: InputRequests;
-        /// The state to send back, unread and unchanged.
+        /// The state, which the client sends back unchanged.
         request_state?: String;
         meta;
     }
 }
 
 impl InputRequest {
-    /// Whether a method asks a question.
+    /// Whether a method is a question.
     pub fn has(method: &str) -> bool {
         matches!(method, ELICIT | SAMPLE | ROOTS)
     }
 
-    /// The name of the method.
+    /// Returns the name of the method.
     pub const fn method(&self) -> &'static str {
         match self {
             Self::Elicit(_) => ELICIT,
@@ -67,12 +67,12 @@ impl InputRequest {
         }
     }
 
-    /// Reads a question.
+    /// Parses a question.
     ///
     /// # Errors
     ///
-    /// Method not found for another method, invalid params with the reason for parameters that do
-    /// not fit.
+    /// Method not found for any other method, invalid params with the reason for invalid
+    /// parameters.
     #[inline] // As those of methods.
     pub fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         match method {
@@ -83,11 +83,11 @@ impl InputRequest {
         }
     }
 
-    /// Reads the answer to this question.
+    /// Parses the answer to this question.
     ///
     /// # Errors
     ///
-    /// If it is no answer to a question of this kind.
+    /// Fails if it is not an answer to this kind of question.
     pub fn read_response(&self, answer: &RawJson) -> Result<InputResponse, serde_json::Error> {
         match self {
             Self::Elicit(_) => answer.decode().map(InputResponse::Elicit),

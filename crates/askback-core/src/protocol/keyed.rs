@@ -1,4 +1,4 @@
-//! A map that keeps the order it was written in.
+//! A map that keeps the order of its keys.
 
 use alloc::{string::String, vec::Vec};
 use core::{fmt, marker::PhantomData};
@@ -10,40 +10,40 @@ use serde::{
 
 use super::RawJson;
 
-/// Values by key, in the order they were given, each key once.
+/// Values by unique key, in insertion order.
 ///
-/// The order of questions is the order in which a person meets them.
+/// The order of questions is the order in which the user sees them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderedMap<V>(Vec<(String, V)>);
 
-/// The answers of a round, by the key of their question. What an answer is only its question
-/// tells, so it is kept as it came; [`InputRequest::read_response`](super::InputRequest::read_response) reads it.
+/// The answers of a round by key. The type of an answer depends on its question, so it is stored as
+/// JSON until [`InputRequest::read_response`](super::InputRequest::read_response).
 pub type InputResponses = OrderedMap<RawJson>;
 
 impl<V> OrderedMap<V> {
-    /// An empty map.
+    /// Makes an empty map.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no values.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&V> {
         self.iter()
             .find_map(|(known, value)| (known == key).then_some(value))
     }
 
-    /// Puts a value under a key: at the end if the key is new, else in place of the value that was
-    /// there, which is given back.
+    /// Inserts a value at the end, or replaces the value of an existing key and returns the old
+    /// value.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.0.iter_mut().find(|(known, _)| *known == key) {
@@ -55,18 +55,18 @@ impl<V> OrderedMap<V> {
         }
     }
 
-    /// Takes the value of a key out.
+    /// Removes a key and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<V> {
         let index = self.0.iter().position(|(known, _)| known == key)?;
         Some(self.0.remove(index).1)
     }
 
-    /// Keys and values in order.
+    /// Iterates over keys and values in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &V)> + ExactSizeIterator {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The values in order, to be changed.
+    /// Iterates over the values in order, for changes.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
@@ -88,7 +88,7 @@ impl<V> IntoIterator for OrderedMap<V> {
 }
 
 impl<K: Into<String>, V> FromIterator<(K, V)> for OrderedMap<V> {
-    /// Of several values of one key the last is kept.
+    /// The last value of a duplicate key wins.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut keyed = Self::new();
         for (key, value) in entries {
@@ -124,8 +124,8 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
         while let Some(entry) = map.next_entry()? {
             entries.push(entry);
         }
-        // Sorting the keys once finds a repeated one without comparing each with every other,
-        // which a peer could make slow.
+        // Sorting finds duplicates without comparing every pair of keys, which a peer could make
+        // slow.
         let mut keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -1,7 +1,8 @@
-//! Reading of members and entries that a peer may write in a wrong way.
+//! Lenient parsing of members and entries that peers often write incorrectly.
 //!
-//! What only describes (titles, hints, icons, `_meta`) is dropped if it cannot be read. An entry of a list is read by
-//! itself: one that cannot be used is left out and named. What a peer must say stays required.
+//! Descriptive members (titles, hints, icons, `_meta`) are dropped if they are invalid. List
+//! entries are parsed one by one, and an invalid entry is dropped and reported. Required members
+//! stay required.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -29,21 +30,21 @@ use crate::{
     quote::{QuotedName, clipped},
 };
 
-/// A part of a list or result that cannot be used, and the reason.
+/// An invalid part of a list or result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutEntry {
-    /// The kind and place: `tool 2`, `block 1`, or the name of a member such as `isError`.
+    /// The kind and position: `tool 2`, `block 1`, or the name of a member such as `isError`.
     pub place: String,
-    /// The name of the entry, if it has one; clipped.
+    /// The name of the entry, if it has one; shortened.
     pub name: Option<String>,
-    /// The fault.
+    /// The reason.
     pub why: String,
-    /// Whether this is a hint of an entry, which is used without it.
+    /// Whether only a hint is invalid, and the entry is used without it.
     pub is_hint: bool,
 }
 
 impl LeftOutEntry {
-    /// The longest name that is kept, in bytes.
+    /// The longest name that is stored, in bytes.
     pub const NAME_BYTES: usize = 128;
 
     pub(super) fn member(name: &str, why: &str) -> Self {
@@ -77,7 +78,7 @@ impl fmt::Display for LeftOutEntry {
     }
 }
 
-/// A text, a flag or a number; the inside of anything else is skipped.
+/// A string, boolean or number. Other values are skipped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Scalar<'a> {
     #[default]
@@ -90,7 +91,6 @@ pub(super) enum Scalar<'a> {
     Tree,
 }
 
-/// A type that a [`Scalar`] may hold.
 pub(super) trait FromScalar: Sized {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self>;
 }
@@ -117,7 +117,7 @@ impl FromScalar for f64 {
     fn from_scalar(scalar: Scalar<'_>) -> Option<Self> {
         match scalar {
             Scalar::Float(number) => Some(number),
-            // Every number that is read here was an `f64` to its writer, or near enough.
+            // JSON numbers are usually doubles in the program that wrote them.
             #[allow(clippy::cast_precision_loss)]
             Scalar::Integer(number) => Some(number as Self),
             _ => None,
@@ -125,7 +125,7 @@ impl FromScalar for f64 {
     }
 }
 
-/// Implements [`FromScalar`] for types whose values are names.
+/// Implements [`FromScalar`] for string enums.
 macro_rules! names {
     ($($name:ident)*) => {
         $(
@@ -164,7 +164,6 @@ macro_rules! integers {
 
 integers! { i64 u64 }
 
-/// Reads an integer that must be there.
 pub(super) fn integer<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -172,7 +171,7 @@ pub(super) fn integer<'de, D: Deserializer<'de>, T: FromScalar>(
         .ok_or_else(|| de::Error::custom("expected an integer"))
 }
 
-/// Reads an integer that may be absent or `null`; any other value is an error.
+/// Reads an integer that may be absent or `null`. Any other value is an error.
 pub(super) fn optional_integer<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -184,15 +183,15 @@ pub(super) fn optional_integer<'de, D: Deserializer<'de>, T: FromScalar>(
     }
 }
 
-/// Reads a text, flag or number that only describes.
+/// Reads a descriptive string, boolean or number.
 pub(super) fn scalar<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Scalar::deserialize(deserializer).map(T::from_scalar)
 }
 
-/// Reads a member that only describes. A type must not hold itself behind it: each value is read by a parser of its own,
-/// which counts depth from zero.
+/// Reads a descriptive member. Its type must not be recursive, because each value gets its own
+/// parser, which counts the depth from zero.
 pub(super) fn member<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -200,14 +199,15 @@ pub(super) fn member<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
-/// Reads a member that has a value to go on with if it cannot be read.
+/// Reads a member, or its default if it is invalid.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     member(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a capability: `{}`, and what some servers write instead (`true`, `[]`), declare it. `null` and `false` do not.
+/// Reads a capability. `{}` declares it, and so do `true` and `[]`, which some servers write.
+/// `null` and `false` do not.
 pub(super) fn capability<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -218,14 +218,14 @@ pub(super) fn capability<'de, D: Deserializer<'de>, T: DeserializeOwned + Defaul
     }
 }
 
-/// Reads an object that only describes; its own members are read leniently too.
+/// Reads a descriptive object, whose members are read leniently too.
 pub(super) fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     object_with(deserializer, |object| object)
 }
 
-/// Reads an object and says what to make of it, before it is moved.
+/// Reads an object and converts it in place, before it is moved.
 pub(super) fn object_with<'de, D: Deserializer<'de>, T: Deserialize<'de>, R>(
     deserializer: D,
     make: impl FnOnce(T) -> R,
@@ -233,7 +233,7 @@ pub(super) fn object_with<'de, D: Deserializer<'de>, T: Deserialize<'de>, R>(
     deserializer.deserialize_any(ObjectVisitor(make, PhantomData))
 }
 
-/// Reads a list that only describes, without the entries that cannot be read.
+/// Reads a descriptive list without its invalid entries.
 pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
@@ -243,32 +243,30 @@ pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     Ok(entries.map(|entries| entries.into_iter().filter_map(readable).collect()))
 }
 
-/// Reads a list of texts, flags or numbers that only describes, without entries of another type.
+/// Reads a descriptive list of strings, booleans or numbers without entries of other types.
 pub(super) fn scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
     deserializer.deserialize_any(ScalarsVisitor(PhantomData))
 }
 
-/// The same for a list that must be there.
+/// Reads a required list in the same way.
 pub(super) fn required_scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     scalars(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A kind of entry that is listed.
 pub(super) trait ListEntry: DeserializeOwned {
-    /// The kind, in words.
     const KIND: &'static str;
 
-    /// The hints of the entry that are not true or false.
+    /// Returns the hints of the entry that are not boolean.
     fn wrong_hints(&self) -> &[&'static str] {
         &[]
     }
 }
 
-/// The members that only describe an entry or result, and are looked into when it is read.
+/// The descriptive members of an entry or result that are not read as raw JSON.
 const DESCRIBING: [&str; 9] = [
     "_meta",
     "annotations",
@@ -281,8 +279,8 @@ const DESCRIBING: [&str; 9] = [
     "cacheScope",
 ];
 
-/// Reads an object also if a describing member cannot be read at all, such as one that is nested too deep: it is left
-/// out. Of several members of a name, the last one counts.
+/// Reads an object without descriptive members that cannot be parsed at all, such as those nested
+/// too deeply. The last one of duplicate members wins.
 pub(super) fn forgiving<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let error = match serde_json::from_str(text) {
         Ok(read) => return Ok(read),
@@ -295,7 +293,7 @@ pub(super) fn forgiving<T: DeserializeOwned>(text: &str) -> Result<T, serde_json
         let Some(member) = members.get_mut(name) else {
             continue;
         };
-        // Its own members are once each in a tree.
+        // Parsing it as a tree removes duplicate members.
         let tree = serde_json::from_str::<Value>(member.get());
         match tree.and_then(|tree| serde_json::value::to_raw_value(&tree)) {
             Ok(tree) => *member = tree,
@@ -311,18 +309,20 @@ pub(super) fn forgiving<T: DeserializeOwned>(text: &str) -> Result<T, serde_json
 
 /// A result with entries.
 ///
-/// Nearly all are right, and reading each entry by itself takes half as long again. So `from_text` reads strictly first,
-/// and leniently after an error. It reads what `Deserialize` reads, and more: a result with a member that is given twice.
+/// Nearly all results are valid, and parsing entries one by one takes half as long again.
+/// `from_text` therefore parses strictly first, and leniently after an error. It also accepts
+/// duplicate members, which `Deserialize` does not.
 pub trait ResultWithEntries: DeserializeOwned {
-    /// Reads the text of a result.
+    /// Parses a result.
     ///
     /// # Errors
     ///
-    /// If the text is not such a result, however leniently it is read.
+    /// Fails if even lenient parsing fails.
     fn from_text(text: &str) -> Result<Self, serde_json::Error>;
 }
 
-/// Implements reading for a result by the type of its members, which is generic over the list of its entries.
+/// Implements parsing of a result with the type of its members, which is generic over the list of
+/// entries.
 macro_rules! with_entries {
     ($result:ident, $members:ident<$($lifetime:lifetime,)? _>, $item:ident, $kind:literal $(, $wrong_hints:item)?) => {
         impl $crate::protocol::lenient::ListEntry for $item {
@@ -349,13 +349,13 @@ macro_rules! with_entries {
 }
 pub(super) use with_entries;
 
-/// The entries of a list that can be used. `null` is an empty list: it is how Go writes one.
+/// The valid entries of a list. Go programs write an empty list as `null`.
 pub(super) struct Entries<T> {
     pub(super) items: Vec<T>,
     pub(super) left_out: Vec<LeftOutEntry>,
 }
 
-/// Entries without a fault; a fault is an error.
+/// Only valid entries; an invalid one is an error.
 pub(super) struct StrictEntries<T>(Vec<T>);
 
 impl<'de, T: ListEntry> Deserialize<'de> for StrictEntries<T> {
@@ -410,7 +410,7 @@ impl<'de, T: ListEntry> Deserialize<'de> for Entries<T> {
     }
 }
 
-/// The name or URI of an entry that cannot be used.
+/// Returns the name or URI of an invalid entry.
 fn name(entry: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -432,10 +432,10 @@ fn name(entry: &RawValue) -> Option<String> {
     Some(clipped(&name, LeftOutEntry::NAME_BYTES))
 }
 
-/// What is wrong with JSON that does not fit a type, without the words of the parser.
+/// Explains why JSON does not match a type.
 #[must_use]
 pub fn reason(error: &serde_json::Error) -> String {
-    /// The longest reason; it may quote what came.
+    /// Limits the reason, which may quote the input.
     const REASON_BYTES: usize = 256;
     clipped(&json::explain(error), REASON_BYTES)
 }
@@ -502,7 +502,7 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// Implements what a visitor makes of texts, flags, numbers and `null`: nothing.
+/// Implements visitor methods that ignore strings, booleans, numbers and `null`.
 macro_rules! nothing_of {
     ($($visit:ident($($value:ty)?))*) => {
         $(
@@ -559,14 +559,14 @@ impl<'de, T: FromScalar> Visitor<'de> for ScalarsVisitor<T> {
     }
 }
 
-/// Reads a member that must be there, also if its type can be read from nothing.
+/// Reads a required member, even if its type accepts an absent one.
 pub(super) fn required<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::deserialize(deserializer)
 }
 
-/// Defines a result that is a page of a list, and how it is read.
+/// Defines a result that is one page of a list, with its parsing.
 macro_rules! page {
     (
         $(#[$doc:meta])* $result:ident as $members:ident;
@@ -579,13 +579,13 @@ macro_rules! page {
             struct $result {
                 $(#[$field_doc])*
                 $field: Vec<$item>;
-                /// Where the next page begins.
+                /// The cursor of the next page.
                 next_cursor?: String;
-                /// For how long the list may be kept, in milliseconds (from 2026-07-28 on).
+                /// How long the list may be cached, in milliseconds (from 2026-07-28 on).
                 ttl_ms?: i64;
-                /// The caches that may keep it (from 2026-07-28 on).
+                /// The caches that may store it (from 2026-07-28 on).
                 cache_scope?: $crate::protocol::CacheScope;
-                /// The entries that cannot be used, and why.
+                /// The invalid entries.
                 #[serde(skip)]
                 left_out: Vec<$crate::protocol::LeftOutEntry>;
                 meta;
@@ -638,7 +638,7 @@ macro_rules! page {
 }
 pub(super) use page;
 
-/// The cursor of the next page. One that is no text cannot be sent back.
+/// Reads the cursor of the next page. A cursor that is not a string cannot be sent back.
 pub(super) fn cursor(cursor: Scalar<'_>, left_out: &mut Vec<LeftOutEntry>) -> Option<String> {
     match cursor {
         Scalar::Absent => None,

@@ -1,25 +1,25 @@
-//! How much a log line matters.
+//! The severity of log messages.
 
 use serde::{Deserialize, Serialize};
 
-/// How grave a log line is: the severities of syslog (RFC 5424), least first.
+/// The severity of a log message, as in syslog (RFC 5424), lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoggingLevel {
-    /// For finding faults.
+    /// Information for debugging.
     Debug,
     /// Normal operation.
     Info,
-    /// Normal, but worth notice.
+    /// A normal but significant event.
     Notice,
-    /// Something may go wrong.
+    /// A possible problem.
     Warning,
-    /// Something went wrong.
+    /// A failure.
     Error,
-    /// A part does not work any more.
+    /// A component has failed.
     Critical,
-    /// Someone has to act at once.
+    /// Action is needed immediately.
     Alert,
-    /// Nothing works any more.
+    /// The system is unusable.
     Emergency,
 }

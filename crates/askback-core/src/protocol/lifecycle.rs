@@ -1,4 +1,4 @@
-//! How two sides come to know each other.
+//! The messages that open a connection.
 
 use alloc::{string::String, vec::Vec};
 
@@ -15,7 +15,7 @@ messages! {
     /// The parameters of `initialize` (handshake revisions).
     #[derive(Default, Deserialize)]
     struct InitializeParams {
-        /// The newest revision the client speaks.
+        /// The newest revision that the client supports.
         protocol_version: String;
         /// The client's capabilities.
         capabilities: ClientCapabilities;
@@ -35,7 +35,7 @@ messages! {
         /// The server.
         #[serde(default, deserialize_with = "lenient::or_default")]
         server_info: Implementation;
-        /// How to use the server, for the model.
+        /// Instructions for a model.
         instructions?: String = "lenient::scalar";
         meta = "meta::lenient";
     }
@@ -43,16 +43,16 @@ messages! {
     /// The result of `server/discover` (from 2026-07-28 on).
     #[derive(Default, Deserialize)]
     struct DiscoverResult {
-        /// The revisions the server speaks without a handshake.
+        /// The supported revisions without a handshake.
         supported_versions: Vec<String>;
         /// The server's capabilities.
         #[serde(default, deserialize_with = "lenient::or_default")]
         capabilities: ServerCapabilities;
-        /// How to use the server, for the model.
+        /// Instructions for a model.
         instructions?: String = "lenient::scalar";
-        /// For how long this may be kept, in milliseconds.
+        /// How long this may be cached, in milliseconds.
         ttl_ms?: i64 = "lenient::scalar";
-        /// The caches that may keep it.
+        /// The caches that may store it.
         cache_scope?: CacheScope = "lenient::scalar";
         meta = "meta::lenient";
     }
@@ -60,22 +60,22 @@ messages! {
     /// The data of [`UNSUPPORTED_VERSION`](super::codes::UNSUPPORTED_VERSION).
     #[derive(Eq, Default, Deserialize)]
     struct UnsupportedVersion {
-        /// The revision the request spoke.
+        /// The revision of the request.
         requested: String;
-        /// The revisions the server speaks.
+        /// The revisions that the server supports.
         supported: Vec<String>;
     }
 
     /// The data of [`MISSING_CAPABILITY`](super::codes::MISSING_CAPABILITY).
     #[derive(Default, Deserialize)]
     struct MissingCapability {
-        /// The capabilities that the client would have to declare.
+        /// The capabilities that the client must declare.
         required_capabilities: ClientCapabilities;
     }
 }
 
 impl UnsupportedVersion {
-    /// The error of a request in a revision that is not spoken.
+    /// Makes the error for a request in an unsupported revision.
     #[must_use]
     pub fn into_error(self) -> ErrorObject {
         let why = "Unsupported protocol version";
@@ -84,7 +84,7 @@ impl UnsupportedVersion {
 }
 
 impl MissingCapability {
-    /// The error of a request that needs more of the client than it declared, with the reason.
+    /// Makes the error for a request that needs more capabilities than declared, with this reason.
     #[must_use]
     pub fn into_error(self, why: impl Into<String>) -> ErrorObject {
         ErrorObject::new(codes::MISSING_CAPABILITY, why).with_data(data(&self))
@@ -92,6 +92,6 @@ impl MissingCapability {
 }
 
 fn data<T: Serialize>(data: &T) -> Value {
-    // Writing fails only for maps whose keys are not strings, and neither has one.
+    // Serializing fails only for maps whose keys are not strings; there are none.
     serde_json::to_value(data).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Log lines a server sends to its client.
+//! Log messages from a server to its client.
 
 use alloc::string::String;
 
@@ -10,7 +10,7 @@ messages! {
     /// The parameters of `logging/setLevel` (handshake revisions).
     #[derive(Deserialize)]
     struct SetLevelParams {
-        /// The least level to send from now on.
+        /// The minimum level from now on.
         level: LoggingLevel;
         meta;
     }
@@ -18,11 +18,11 @@ messages! {
     /// The parameters of `notifications/message`.
     #[derive(Deserialize)]
     struct LoggingMessageParams {
-        /// How grave it is.
+        /// The severity.
         level: LoggingLevel;
-        /// Which part of the server says it.
+        /// The part of the server that logs.
         logger?: String;
-        /// The content: any JSON.
+        /// The content, as any JSON.
         data: RawJson;
         meta;
     }

@@ -1,4 +1,4 @@
-//! How the structs of messages are written.
+//! A macro for the structs of messages.
 
 /// Defines structs whose members have the names of the protocol, in `camelCase`.
 ///

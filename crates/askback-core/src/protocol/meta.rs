@@ -21,28 +21,28 @@ use super::{
 };
 use crate::jsonrpc::RequestId;
 
-/// The token that names the progress of a request; the requester chooses it.
+/// The token for the progress of a request. The sender of the request chooses it.
 pub type ProgressToken = RequestId;
 
-/// The `_meta` of any message or item: the keys the specification reserves as fields, everything
-/// else in [`Meta::extra`] (2026-07-28, basic, `_meta`).
+/// The `_meta` of any message or item: reserved keys as fields, all others in [`Meta::extra`]
+/// (2026-07-28, basic, `_meta`).
 ///
-/// A reserved key that stands twice, or whose value has another shape, is refused.
+/// A duplicate reserved key, or one with a value of the wrong type, is an error.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Meta {
-    /// `progressToken`: the requester wants to be told of progress, under this name.
+    /// `progressToken`: asks for progress notifications with this token.
     pub progress_token: Option<ProgressToken>,
-    /// The revision a request speaks.
+    /// The revision of a request.
     pub protocol_version: Option<String>,
     /// The client that sends a request.
     pub client_info: Option<Implementation>,
     /// The client's capabilities, for this request.
     pub client_capabilities: Option<ClientCapabilities>,
-    /// The least level the client wants to be logged to it during this request.
+    /// The minimum level of log messages during this request.
     pub log_level: Option<LoggingLevel>,
-    /// The subscription a notification belongs to: the id of its `subscriptions/listen`.
+    /// The id of the `subscriptions/listen` request that a notification belongs to.
     pub subscription_id: Option<RequestId>,
-    /// The server that gave a result.
+    /// The server that returned a result.
     pub server_info: Option<Implementation>,
     /// The task a message belongs to (2025-11-25).
     pub related_task: Option<RelatedTask>,
@@ -50,28 +50,28 @@ pub struct Meta {
     pub extra: Map<String, Value>,
 }
 
-/// Says to which task a message belongs.
+/// The task that a message belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedTask {
-    /// The name of the task.
+    /// The id of the task.
     pub task_id: String,
 }
 
-/// A message with a `_meta` of its own.
+/// A message with a `_meta`.
 pub trait HasMeta {
-    /// The `_meta`, if there is one.
+    /// Returns the `_meta`, if any.
     fn meta(&self) -> Option<&Meta>;
 
-    /// The place of the `_meta`.
+    /// Returns the field of the `_meta`.
     fn meta_slot(&mut self) -> &mut Option<Box<Meta>>;
 
-    /// The `_meta`, to be written to; created if absent.
+    /// Returns the `_meta` for changes. Creates it if absent.
     fn meta_mut(&mut self) -> &mut Meta {
         self.meta_slot().get_or_insert_default()
     }
 
-    /// Returns the value of a key of the `_meta` that no specification names.
+    /// Returns the value of a key that no specification defines.
     fn meta_value(&self, key: &str) -> Option<&Value> {
         self.meta()?.extra.get(key)
     }
@@ -80,7 +80,7 @@ pub trait HasMeta {
     ///
     /// # Errors
     ///
-    /// Those of [`Meta::set`].
+    /// As [`Meta::set`].
     fn with_meta(mut self, key: &str, value: impl Into<Value>) -> Result<Self, MetaKeyError>
     where
         Self: Sized,
@@ -117,13 +117,13 @@ macro_rules! has_meta {
 }
 pub(super) use has_meta;
 
-/// Who turned a question down. A client may say so in `_meta`; otherwise the server finds out by the
-/// time that it took.
+/// Who refused a question. A client may say so in `_meta`; otherwise the server infers it from the
+/// response time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnswerSource {
-    /// A person, or a rule that a person wrote.
+    /// The user, or a rule that the user wrote.
     Person,
-    /// The client itself: no person has seen the question.
+    /// The client itself; no person has seen the question.
     Client,
 }
 
@@ -137,29 +137,28 @@ impl AnswerSource {
 }
 
 impl Meta {
-    /// Sets the value of a key that no specification names.
+    /// Sets the value of a key that no specification defines.
     ///
     /// # Errors
     ///
-    /// [`MetaKeyError`] for a key that is not written as keys are, or that the protocol sets itself:
-    /// what a field of this type says cannot be said twice.
+    /// [`MetaKeyError`] if the key is invalid or reserved: reserved keys have fields in this type.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<(), MetaKeyError> {
         check_free(key)?;
         self.extra.insert(key.to_owned(), value.into());
         Ok(())
     }
 
-    /// Checks the keys that no specification names.
+    /// Checks the keys that no specification defines.
     ///
     /// # Errors
     ///
-    /// Those of [`Meta::set`], for the first that could not be set.
+    /// As [`Meta::set`], for the first invalid key.
     pub fn check(&self) -> Result<(), MetaKeyError> {
         self.extra.keys().try_for_each(|key| check_free(key))
     }
 
-    /// The key of the question this `_meta` belongs to, if our server asks on a session:
-    /// what `inputRequests` says by itself, a handshake revision says here.
+    /// The key of a question that an askback server asks on a session. Handshake revisions have no
+    /// `inputRequests` to hold it.
     pub fn ask_key(&self) -> Option<&str> {
         self.extra.get(key::ASK_KEY).and_then(Value::as_str)
     }
@@ -170,7 +169,7 @@ impl Meta {
             .insert(key::ASK_KEY.into(), Value::String(value.into()));
     }
 
-    /// A person's own words for declining, if our client sends them with the answer.
+    /// Returns the user's reason to decline, if an askback client sent it.
     pub fn reason(&self) -> Option<&str> {
         self.extra.get(key::REASON).and_then(Value::as_str)
     }
@@ -181,8 +180,8 @@ impl Meta {
             .insert(key::REASON.into(), Value::String(value.into()));
     }
 
-    /// The part that belongs to an answer, and to no message: a person's own words, and who turned
-    /// the question down.
+    /// Returns the part that belongs to an answer, not to a message: the user's reason, and who
+    /// refused the question.
     #[must_use]
     pub fn of_answer(&self) -> Self {
         let mut kept = Self::default();
@@ -195,7 +194,7 @@ impl Meta {
         kept
     }
 
-    /// Who turned a question down, if the client says so or it was found out.
+    /// Returns who refused a question, if the client said so or the server inferred it.
     pub fn answered_by(&self) -> Option<AnswerSource> {
         let said = self.extra.get(key::ANSWERED_BY)?.as_str()?;
         let known = [AnswerSource::Person, AnswerSource::Client].into_iter();
@@ -208,12 +207,12 @@ impl Meta {
         self.extra.insert(key::ANSWERED_BY.into(), value);
     }
 
-    /// Whether nothing is said.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// This `_meta` as a member of a message, absent if it is empty.
+    /// Boxes the `_meta` for a message; `None` if it is empty.
     pub fn boxed(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }
@@ -251,21 +250,21 @@ impl Meta {
     }
 }
 
-/// The signature of a server's results: its name and version, written once for all of them
-/// (2026-07-28, basic/index, `_meta`).
+/// The name and version of a server in its results, serialized once (2026-07-28, basic/index,
+/// `_meta`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Signature {
     server: RawJson,
-    /// The `_meta` of a result that says nothing else there, as a member.
+    /// The `_meta` member of a result without other `_meta`.
     member: String,
 }
 
 impl Signature {
-    /// The signature of a server.
+    /// Serializes the name and version of a server.
     ///
     /// # Panics
     ///
-    /// Never: what a server calls itself can always be written.
+    /// Never, because an [`Implementation`] can always be written as JSON.
     #[must_use]
     pub fn new(server: &Implementation) -> Self {
         let server = RawJson::new(server).expect("a struct of texts and lists of texts");
@@ -273,7 +272,6 @@ impl Signature {
         Self { server, member }
     }
 
-    /// The `_meta` of a result, as a member.
     pub(crate) fn sign(&self, meta: Option<&Meta>) -> Cow<'_, str> {
         let Some(meta) = meta else {
             return Cow::Borrowed(&self.member);
@@ -287,7 +285,6 @@ impl Signature {
     }
 }
 
-/// The `_meta` of a result with the server that gives it.
 struct SignedMeta<'a> {
     meta: &'a Meta,
     server: &'a RawJson,
@@ -311,7 +308,7 @@ impl<'de> Deserialize<'de> for Meta {
     }
 }
 
-/// The `_meta` of what only has to be shown: a reserved key whose value has another shape is left out.
+/// A `_meta` that is only displayed: invalid reserved keys are dropped.
 pub(super) struct LenientMeta(Box<Meta>);
 
 impl<'de> Deserialize<'de> for LenientMeta {
@@ -321,7 +318,7 @@ impl<'de> Deserialize<'de> for LenientMeta {
     }
 }
 
-/// Reads the `_meta` of what a server describes or returns.
+/// Reads the `_meta` of a description or result leniently.
 pub(super) fn lenient<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Box<Meta>>, D::Error> {
@@ -329,13 +326,13 @@ pub(super) fn lenient<'de, D: Deserializer<'de>>(
     Ok(meta.map(|LenientMeta(meta)| meta))
 }
 
-/// A key, borrowed from the text if possible: the reserved keys are long and read often.
+/// A key, borrowed if possible: the reserved keys are long and frequent.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct MetaVisitor {
-    /// A reserved key whose value cannot be read is left out. Otherwise it is an error, and so is one that is given twice.
+    /// Drops invalid reserved keys. If false, an invalid or duplicate reserved key is an error.
     is_lenient: bool,
 }
 

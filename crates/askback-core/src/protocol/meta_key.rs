@@ -1,19 +1,19 @@
-//! The keys of `_meta`, and the names of extensions, which are written alike.
+//! The keys of `_meta` and the names of extensions, which have the same syntax.
 
 use alloc::{borrow::ToOwned, string::String};
 
-/// The reason why something cannot be a key of `_meta`, or the name of an extension (2026-07-28,
-/// basic/index, `_meta`; basic/versioning, Extension Negotiation).
+/// Why a text is not a valid key of `_meta` or extension name (2026-07-28, basic/index, `_meta`;
+/// basic/versioning, Extension Negotiation).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetaKeyError {
-    /// It is not written as such keys are.
+    /// The syntax is wrong.
     #[error(
         "`{0}` cannot be a key of `_meta`: write a name of letters, digits, `-`, `_` and `.`, after a \
          prefix of your own such as `com.example/`"
     )]
     Malformed(String),
-    /// The protocol, or this library, sets it.
+    /// The protocol or this library sets the key.
     #[error("the key `{0}` of `_meta` is set by the protocol itself; choose another")]
     Reserved(String),
     /// The name of an extension has no prefix.
@@ -40,7 +40,7 @@ pub(super) mod key {
     pub(in crate::protocol) const DECLINED: &str = "dev.askback/declined";
     pub(in crate::protocol) const ANSWERED_BY: &str = "dev.askback/answered-by";
 
-    /// Those that have a field, or are written beside an answer.
+    /// The keys that have a field or belong to answers.
     pub(in crate::protocol) const RESERVED: [&str; 12] = [
         PROGRESS_TOKEN,
         PROTOCOL_VERSION,
@@ -57,7 +57,7 @@ pub(super) mod key {
     ];
 }
 
-/// Checks the form of a key: an optional prefix of labels, and a name. Returns whether there is a
+/// Checks the syntax of a key: an optional prefix of labels, and a name. Returns whether it has a
 /// prefix.
 fn check_key(key: &str) -> Result<bool, MetaKeyError> {
     let malformed = || MetaKeyError::Malformed(key.to_owned());
@@ -84,7 +84,7 @@ fn check_key(key: &str) -> Result<bool, MetaKeyError> {
     }
 }
 
-/// Checks a key that is to be set beside those of the protocol.
+/// Checks a key that is not reserved.
 pub(super) fn check_free(key: &str) -> Result<(), MetaKeyError> {
     match key::RESERVED.contains(&key) {
         true => Err(MetaKeyError::Reserved(key.to_owned())),
@@ -92,7 +92,7 @@ pub(super) fn check_free(key: &str) -> Result<(), MetaKeyError> {
     }
 }
 
-/// Checks the name of an extension: as a key of `_meta`, with a prefix.
+/// Checks the name of an extension: a key with a prefix.
 pub(super) fn check_extension(name: &str) -> Result<(), MetaKeyError> {
     match check_key(name)? {
         true => Ok(()),

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
-/// Makes an enum of methods. `omitted if` names the test after which a method's parameters are
-/// left out when they say nothing. `else` is a variant for requests that are passed on as they came.
+/// Defines an enum of methods. Parameters are left out if the function behind `omitted if` returns
+/// true. `else` defines a variant for forwarded requests.
 macro_rules! methods {
     (
         $(#[$doc:meta])*
@@ -39,10 +39,10 @@ macro_rules! methods {
         }
 
         impl $name {
-            /// The names of all methods here, in whatever revision they exist.
+            /// The names of all methods of this kind, in any revision.
             pub const METHODS: &'static [&'static str] = &[$($method),*];
 
-            /// The name of the method.
+            /// Returns the name of the method.
             pub fn method(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $method,)*
@@ -50,12 +50,12 @@ macro_rules! methods {
                 }
             }
 
-            /// Reads the parameters of a method.
+            /// Parses the parameters of a method.
             ///
             /// # Errors
             ///
-            /// Method not found for a method that is none of these, invalid params with the reason
-            /// for parameters that do not fit.
+            /// Method not found for an unknown method, invalid params with the reason for invalid
+            /// parameters.
             #[inline] // Built where it is called: a side reads only the methods of the other.
             pub fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
                 match method {
@@ -64,7 +64,7 @@ macro_rules! methods {
                 }
             }
 
-            /// The parameters, to be written; none where they would say nothing.
+            /// Returns the parameters for serializing, or `None` if they are left out.
             pub fn params(&self) -> Option<Params<'_, Self>> {
                 let omitted = match self {
                     $(Self::$variant(_params) => false $(|| _params.$empty())?,)*
@@ -99,7 +99,7 @@ macro_rules! methods {
     };
 }
 
-/// The parameters of a request or notification, to be written.
+/// The parameters of a request or notification, for serializing.
 #[derive(Debug, Clone, Copy)]
 pub struct Params<'a, M>(&'a M);
 
@@ -110,50 +110,51 @@ methods! {
         Initialize(Box<InitializeParams>) = "initialize";
         /// Asks for the server's revisions and capabilities (from 2026-07-28 on).
         Discover(RequestParams) = "server/discover", omitted if is_empty;
-        /// Are you there (handshake revisions)?
+        /// Checks that the server is alive (handshake revisions).
         Ping(RequestParams) = "ping", omitted if is_empty;
-        /// Which tools are there?
+        /// Lists the tools.
         ListTools(PaginatedParams) = "tools/list", omitted if is_empty;
-        /// Call a tool.
+        /// Calls a tool.
         CallTool(CallToolParams) = "tools/call";
-        /// Which prompts are there?
+        /// Lists the prompts.
         ListPrompts(PaginatedParams) = "prompts/list", omitted if is_empty;
-        /// The messages of a prompt.
+        /// Gets the messages of a prompt.
         GetPrompt(GetPromptParams) = "prompts/get";
-        /// Which resources are there?
+        /// Lists the resources.
         ListResources(PaginatedParams) = "resources/list", omitted if is_empty;
-        /// Which families of resources are there?
+        /// Lists the resource templates.
         ListResourceTemplates(PaginatedParams) = "resources/templates/list", omitted if is_empty;
-        /// Read a resource.
+        /// Reads a resource.
         ReadResource(ReadResourceParams) = "resources/read";
-        /// Watch a resource (handshake revisions).
+        /// Watches a resource (handshake revisions).
         Subscribe(SubscribeParams) = "resources/subscribe";
-        /// No longer watch a resource (handshake revisions).
+        /// Stops watching a resource (handshake revisions).
         Unsubscribe(SubscribeParams) = "resources/unsubscribe";
-        /// Tell me of changes (from 2026-07-28 on).
+        /// Subscribes to changes (from 2026-07-28 on).
         Listen(SubscriptionsListenParams) = "subscriptions/listen";
-        /// Complete an argument.
+        /// Completes an argument.
         Complete(CompleteParams) = "completion/complete";
-        /// Log from this level on (handshake revisions).
+        /// Sets the minimum log level (handshake revisions).
         SetLevel(SetLevelParams) = "logging/setLevel";
-        /// How does a task stand (2025-11-25, then the tasks extension)?
+        /// Gets the status of a task (2025-11-25, then the tasks extension).
         GetTask(TaskParams) = "tasks/get";
         /// Asks for the result of a task (2025-11-25).
         GetTaskPayload(TaskParams) = "tasks/result";
-        /// Answers to the questions of a task (the tasks extension).
+        /// Answers the questions of a task (the tasks extension).
         UpdateTask(UpdateTaskParams) = "tasks/update";
-        /// Cancel a task (2025-11-25, then the tasks extension).
+        /// Cancels a task (2025-11-25, then the tasks extension).
         CancelTask(TaskParams) = "tasks/cancel";
-        /// Which tasks are there (2025-11-25)?
+        /// Lists the tasks (2025-11-25).
         ListTasks(PaginatedParams) = "tasks/list", omitted if is_empty;
     } else {
-        /// A request that is passed on as it came, of any method. It is never read from a message.
+        /// A forwarded request of any method. It is never parsed from a message.
         Other(OtherRequest)
     }
 }
 
 impl ClientRequest {
-    /// The name of the method if a revision has it, else `other`. Metrics need a small number of labels.
+    /// Returns the name of the method if it is in the specification, else `other`: metrics need a
+    /// small number of labels.
     #[must_use]
     pub fn known_method(&self) -> &'static str {
         match self {
@@ -168,8 +169,8 @@ impl ClientRequest {
         }
     }
 
-    /// Returns the target: the name of a tool or prompt, the URI of a resource, or a task.
-    /// `Mcp-Name` repeats it (2026-07-28, basic/transports/streamable-http, Standard Request
+    /// Returns the target: the name of a tool or prompt, the URI of a resource, or the id of a
+    /// task. `Mcp-Name` repeats it (2026-07-28, basic/transports/streamable-http, Standard Request
     /// Headers).
     #[must_use]
     pub fn target(&self) -> Option<&str> {
@@ -201,21 +202,21 @@ impl ClientRequest {
 methods! {
     /// A request of a server on a session (handshake revisions).
     ServerRequest {
-        /// Are you there?
+        /// Checks that the client is alive.
         Ping(RequestParams) = "ping", omitted if is_empty;
-        /// Ask a person (from 2025-06-18 on).
+        /// Asks the user (from 2025-06-18 on).
         Elicit(ElicitParams) = "elicitation/create";
-        /// Ask the model.
+        /// Asks the model.
         Sample(Box<CreateMessageParams>) = "sampling/createMessage";
-        /// Where may I work?
+        /// Lists the folders in which the server may work.
         Roots(RequestParams) = "roots/list", omitted if is_empty;
-        /// How does a task stand (2025-11-25)?
+        /// Gets the status of a task (2025-11-25).
         GetTask(TaskParams) = "tasks/get";
         /// Asks for the result of a task (2025-11-25).
         GetTaskPayload(TaskParams) = "tasks/result";
-        /// Cancel a task (2025-11-25).
+        /// Cancels a task (2025-11-25).
         CancelTask(TaskParams) = "tasks/cancel";
-        /// Which tasks are there (2025-11-25)?
+        /// Lists the tasks (2025-11-25).
         ListTasks(PaginatedParams) = "tasks/list", omitted if is_empty;
     }
 }
@@ -227,12 +228,12 @@ methods! {
         Initialized(NotificationParams) = "notifications/initialized", omitted if is_empty;
         /// A request is no longer wanted.
         Cancelled(CancelledParams) = "notifications/cancelled";
-        /// How far a request has come (handshake revisions).
+        /// Progress of a request (handshake revisions).
         Progress(ProgressParams) = "notifications/progress";
         /// The roots changed (handshake revisions).
         RootsListChanged(NotificationParams) = "notifications/roots/list_changed",
             omitted if is_empty;
-        /// A task stands differently (2025-11-25).
+        /// The status of a task changed (2025-11-25).
         TaskStatus(TaskState) = "notifications/tasks/status";
     }
 }
@@ -242,9 +243,9 @@ methods! {
     ServerNotification {
         /// A request is no longer wanted, or a subscription has ended.
         Cancelled(CancelledParams) = "notifications/cancelled";
-        /// How far a request has come.
+        /// Progress of a request.
         Progress(ProgressParams) = "notifications/progress";
-        /// A log line.
+        /// A log message.
         Message(LoggingMessageParams) = "notifications/message";
         /// The list of tools changed.
         ToolsListChanged(NotificationParams) = "notifications/tools/list_changed",
@@ -255,27 +256,27 @@ methods! {
         /// The list of resources changed.
         ResourcesListChanged(NotificationParams) = "notifications/resources/list_changed",
             omitted if is_empty;
-        /// A resource changed that is watched.
+        /// A watched resource changed.
         ResourceUpdated(ResourceUpdatedParams) = "notifications/resources/updated";
         /// A subscription began (from 2026-07-28 on).
         SubscriptionsAcknowledged(SubscriptionsAcknowledgedParams)
             = "notifications/subscriptions/acknowledged";
-        /// The task behind a link is done (2025-11-25).
+        /// The user has finished at a link (2025-11-25).
         ElicitationComplete(ElicitationCompleteParams) = "notifications/elicitation/complete";
-        /// A task stands differently (2025-11-25).
+        /// The status of a task changed (2025-11-25).
         TaskStatus(TaskState) = "notifications/tasks/status";
-        /// A task of the extension stands differently (from 2026-07-28 on).
+        /// The status of a task of the extension changed (from 2026-07-28 on).
         Task(DetailedTask) = "notifications/tasks";
     }
 }
 
 impl ClientRequest {
-    /// The request as JSON, without a newline.
+    /// Serializes the request as JSON, without a newline.
     pub fn to_vec(&self, id: &RequestId) -> Vec<u8> {
         jsonrpc::write_request(id, self.method(), self.params().as_ref())
     }
 
-    /// The same of a request without a `_meta`, with these members in its place, as text.
+    /// Serializes a request without `_meta`, and adds a `_meta` with these JSON members.
     #[cfg(feature = "client")]
     pub(crate) fn to_vec_with_meta(&self, id: &RequestId, members: &str) -> Vec<u8> {
         jsonrpc::write_request_of(id, self.method(), self.params().as_ref(), members)
@@ -283,21 +284,21 @@ impl ClientRequest {
 }
 
 impl ServerRequest {
-    /// The request as JSON, without a newline.
+    /// Serializes the request as JSON, without a newline.
     pub fn to_vec(&self, id: &RequestId) -> Vec<u8> {
         jsonrpc::write_request(id, self.method(), self.params().as_ref())
     }
 }
 
 impl ClientNotification {
-    /// The notification as JSON, without a newline.
+    /// Serializes the notification as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         jsonrpc::write_notification(self.method(), self.params().as_ref())
     }
 }
 
 impl ServerNotification {
-    /// The notification as JSON, without a newline.
+    /// Serializes the notification as JSON, without a newline.
     pub fn to_vec(&self) -> Vec<u8> {
         jsonrpc::write_notification(self.method(), self.params().as_ref())
     }

@@ -1,10 +1,10 @@
-//! The one vocabulary: every message of every revision as a type, in the shape of the newest.
+//! The types of every message of every revision, in the shape of the newest revision.
 //!
-//! The types are a superset. A field that exists only in some revisions is an `Option`, and says
-//! in which; [`wire`](crate::wire) leaves out what the revision in use does not have. Reading is
-//! lenient where revisions differ and strict where a shape is simply wrong.
+//! The types are a superset. A field that exists only in some revisions is an `Option` and its
+//! documentation names them; [`wire`](crate::wire) leaves out fields that the current revision
+//! lacks. Parsing is lenient where revisions differ and strict for other errors.
 //!
-//! `resultType` is not a field: whether a result is complete or asks is what [`Outcome`] says.
+//! `resultType` is not a field; [`Outcome`] tells complete results from results that ask.
 
 pub mod codes;
 

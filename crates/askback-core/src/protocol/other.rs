@@ -1,4 +1,4 @@
-//! A request that is passed on and not read.
+//! A request that is forwarded without parsing its parameters.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -20,10 +20,11 @@ use serde_json::value::RawValue;
 use super::{ClientRequest, HasMeta, InputResponses, Meta, RawJson, RawObject, meta::has_meta};
 use crate::jsonrpc::ErrorObject;
 
-/// A request of any method, with its parameters as they came. A proxy passes it on, also if the method
-/// or a parameter is in no revision.
+/// A request of any method with unparsed parameters. A proxy forwards it, even if no revision has
+/// the method or a parameter.
 ///
-/// Only its `_meta` is read. No parameter may stand twice: the two sides could read another one of them.
+/// Only its `_meta` is parsed. Duplicate parameters are an error, because proxy and server could
+/// use different ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherRequest {
     pub(super) method: String,
@@ -38,12 +39,12 @@ pub struct OtherRequest {
 has_meta! { OtherRequest }
 
 impl OtherRequest {
-    /// Takes a request as it came.
+    /// Makes a request from its JSON.
     ///
     /// # Errors
     ///
-    /// -32602 if the parameters are not an object, one of them stands twice, or the `_meta` cannot be
-    /// read.
+    /// -32602 if the parameters are not an object, a parameter is duplicate, or the `_meta` is
+    /// invalid.
     pub fn new(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let mut members = read_members(params)?;
         let mut meta = None;
@@ -63,13 +64,14 @@ impl OtherRequest {
         })
     }
 
-    /// The name of the method.
+    /// Returns the name of the method.
     #[must_use]
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The name of the method if a revision has it, else `other`. Metrics need a small number of labels.
+    /// Returns the name of the method if it is in the specification, else `other`: metrics need a
+    /// small number of labels.
     #[must_use]
     pub fn known_method(&self) -> &'static str {
         let mut known = ClientRequest::METHODS.iter();
@@ -78,24 +80,24 @@ impl OtherRequest {
             .unwrap_or(&"other")
     }
 
-    /// Returns the target, as [`ClientRequest::target`].
+    /// Returns the target; see [`ClientRequest::target`].
     #[must_use]
     pub fn target(&self) -> Option<&str> {
         self.target.as_deref()
     }
 
-    /// The parameters without the `_meta`; none if the request came without.
+    /// Returns the parameters without the `_meta`, if there are any.
     #[must_use]
     pub fn params(&self) -> Option<&RawObject> {
         self.params.as_ref()
     }
 
-    /// Sets the answers and the state that the next round of the call carries (2026-07-28, basic/patterns/mrtr). Those of
-    /// the round before are dropped.
+    /// Sets the answers and the state for the next round of the call (2026-07-28,
+    /// basic/patterns/mrtr), in place of the last round's.
     ///
     /// # Errors
     ///
-    /// If they cannot be written as JSON.
+    /// Fails if they cannot be written as JSON.
     pub fn set_round(
         &mut self,
         responses: Option<&InputResponses>,
@@ -114,11 +116,11 @@ impl OtherRequest {
         Ok(())
     }
 
-    /// Reads the request in the vocabulary, which drops what no revision has.
+    /// Parses the request as a known method. Unknown members are dropped.
     ///
     /// # Errors
     ///
-    /// Those of [`ClientRequest::parse`].
+    /// As [`ClientRequest::parse`].
     pub fn read(self) -> Result<ClientRequest, ErrorObject> {
         let params: Option<Box<RawValue>> = self.params.map(|params| params.into_json().into());
         let mut request = ClientRequest::parse(&self.method, params.as_deref())?;
@@ -137,7 +139,7 @@ impl From<OtherRequest> for ClientRequest {
     }
 }
 
-/// The parameters with the `_meta`.
+/// Writes the parameters including the `_meta`.
 impl Serialize for OtherRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let params = self.params.clone().unwrap_or_default();
@@ -151,7 +153,7 @@ impl Serialize for OtherRequest {
     }
 }
 
-/// The member of the parameters that names the target.
+/// Returns the parameter that is the target.
 fn target_member(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -161,7 +163,7 @@ fn target_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The members of an object, in their order.
+/// The members of an object, in order.
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 #[derive(Deserialize)]
@@ -209,14 +211,14 @@ fn invalid(why: &serde_json::Error) -> ErrorObject {
     ErrorObject::invalid_params(format!("invalid params: {why}"))
 }
 
-/// An object of these members, whose values are JSON.
+/// Makes an object of members with JSON values.
 fn write_members<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> RawObject {
     let mut text = String::from("{");
     for (name, value) in members {
         if text.len() > 1 {
             text.push(',');
         }
-        // A name is a text, which can always be written.
+        // A string can always be written as JSON.
         text.push_str(&serde_json::Value::from(name).to_string());
         text.push(':');
         text.push_str(value);

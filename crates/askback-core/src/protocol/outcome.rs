@@ -1,4 +1,4 @@
-//! Results that are complete, and results that ask.
+//! Results that are complete, and results that ask for input.
 
 use alloc::{borrow::Cow, boxed::Box};
 
@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 use super::{CreateTaskResult, DetailedTask, InputRequiredResult};
 use crate::jsonrpc::Walk;
 
-/// The outcome of a request: a result cannot both be complete and ask.
+/// The outcome of a request. A result is either complete or asks for input.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome<T> {
     /// The request is done.
     Done(T),
-    /// The server needs to know more (from 2026-07-28 on).
+    /// The server needs input (from 2026-07-28 on).
     NeedInput(InputRequiredResult),
     /// The request became a task of the extension (from 2026-07-28 on).
     Task(Box<DetailedTask>),
@@ -24,15 +24,15 @@ pub enum Outcome<T> {
     CoreTask(CreateTaskResult),
 }
 
-/// The `resultType` of a result that is complete; where none stands, this is meant.
+/// The `resultType` of a complete result. It is the default.
 pub const COMPLETE: &str = "complete";
-/// The `resultType` of a result that asks.
+/// The `resultType` of a result that asks for input.
 pub const INPUT_REQUIRED: &str = "input_required";
-/// The `resultType` of a result that is a task of the extension.
+/// The `resultType` of a task of the extension.
 pub const TASK: &str = "task";
 
 impl<T> Outcome<T> {
-    /// The result, if the request is done.
+    /// Returns the result if the request is done.
     pub fn done(self) -> Option<T> {
         match self {
             Self::Done(result) => Some(result),
@@ -42,11 +42,11 @@ impl<T> Outcome<T> {
 }
 
 impl<T: DeserializeOwned> Outcome<T> {
-    /// Reads the result of a request that may also ask or become a task.
+    /// Parses the result of a request that may also ask for input or become a task.
     ///
     /// # Errors
     ///
-    /// If it fits none of these, or has a `resultType` unknown here.
+    /// Fails if it is none of these, or has an unknown `resultType`.
     pub fn parse(result: &RawValue) -> Result<Self, serde_json::Error> {
         Self::parse_with(result, |text| serde_json::from_str(text))
     }
@@ -54,29 +54,29 @@ impl<T: DeserializeOwned> Outcome<T> {
 
 #[cfg(feature = "client")]
 impl Outcome<()> {
-    /// Reads a result that asks or has become a task; one that is complete is left to others.
+    /// Parses a result that asks for input or is a task. A complete result is not parsed.
     ///
     /// # Errors
     ///
-    /// As [`Outcome::parse`], but for a complete result, which is not looked into.
+    /// As [`Outcome::parse`], except that a complete result is not checked.
     pub(crate) fn peek(result: &RawValue) -> Result<Self, serde_json::Error> {
         Self::parse_with(result, |_| Ok(()))
     }
 }
 
 impl Outcome<super::CallToolResult> {
-    /// The same as [`Outcome::parse`], with the result read as leniently as may be.
+    /// Like [`Outcome::parse`], but parses the result as leniently as possible.
     ///
     /// # Errors
     ///
-    /// Those of [`Outcome::parse`].
+    /// As [`Outcome::parse`].
     pub fn parse_call(result: &RawValue) -> Result<Self, serde_json::Error> {
         Self::parse_with(result, super::CallToolResult::from_text)
     }
 }
 
 impl<T> Outcome<T> {
-    /// Reads a result; `done` reads one that is complete.
+    /// Parses a result. `done` parses a complete one.
     fn parse_with(
         result: &RawValue,
         done: impl FnOnce(&str) -> Result<T, serde_json::Error>,
@@ -113,7 +113,7 @@ impl<T> From<T> for Outcome<T> {
     }
 }
 
-/// The member that tells the kinds of results apart.
+/// The members that distinguish the kinds of results.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct KindMembers<'a> {
@@ -124,8 +124,8 @@ struct KindMembers<'a> {
 }
 
 impl<'a> KindMembers<'a> {
-    /// Reads it where the type is a plain text, and no task is there, as in nearly all results. It is then
-    /// what serde reads; `None` says nothing about the result.
+    /// Reads the members in a fast way if the type is an unescaped string and there is no task, as
+    /// in nearly all results. The result is the same as serde's. `None` means that serde is needed.
     fn of_plain(result: &'a RawValue) -> Option<Self> {
         let mut result_type = None;
         let mut walk = Walk::new(result.get());

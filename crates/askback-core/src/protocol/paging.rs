@@ -1,4 +1,4 @@
-//! Parameters without a feature of their own, lists in pages, and how long a result may be kept.
+//! Common parameters, lists in pages, and cache hints.
 
 use alloc::string::String;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::messages::messages;
 
 messages! {
-    /// The parameters of a request that asks for nothing in particular (`ping`, `roots/list`,
+    /// The parameters of a request without specific parameters (`ping`, `roots/list`,
     /// `server/discover`).
     #[derive(Default, Deserialize)]
     struct RequestParams {
         meta;
     }
 
-    /// The parameters of a notification that says everything by its name.
+    /// The parameters of a notification without specific parameters.
     #[derive(Default, Deserialize)]
     struct NotificationParams {
         meta;
@@ -23,44 +23,44 @@ messages! {
     /// The parameters of a request for a list.
     #[derive(Default, Deserialize)]
     struct PaginatedParams {
-        /// Where the page before ended, as its `nextCursor` said; absent for the first page.
+        /// The `nextCursor` of the previous page; absent for the first page.
         cursor?: String;
         meta;
     }
 
-    /// A result that only says the request succeeded.
+    /// The result of a request that returns nothing.
     #[derive(Default, Deserialize)]
     struct EmptyResult {
         meta;
     }
 }
 
-/// The caches that may keep a result (2026-07-28, server/utilities/caching).
+/// The caches that may store a result (2026-07-28, server/utilities/caching).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Anyone on the way, for anyone.
+    /// Any intermediary, for any client.
     Public,
-    /// Only the client, for the principal it asked for.
+    /// Only the client, for the same principal.
     Private,
 }
 
 impl RequestParams {
-    /// Whether nothing is said, so that the parameters may be left out.
+    /// Whether the parameters are empty and may be left out.
     pub fn is_empty(&self) -> bool {
         self.meta.is_none()
     }
 }
 
 impl NotificationParams {
-    /// Whether nothing is said, so that the parameters may be left out.
+    /// Whether the parameters are empty and may be left out.
     pub fn is_empty(&self) -> bool {
         self.meta.is_none()
     }
 }
 
 impl PaginatedParams {
-    /// Whether nothing is said, so that the parameters may be left out.
+    /// Whether the parameters are empty and may be left out.
     pub fn is_empty(&self) -> bool {
         self.cursor.is_none() && self.meta.is_none()
     }

@@ -11,15 +11,15 @@ messages! {
     /// The parameters of `notifications/progress`.
     #[derive(Deserialize)]
     struct ProgressParams {
-        /// The token the requester chose.
+        /// The token that the sender of the request chose.
         progress_token: ProgressToken;
-        /// How far the work has come; it only grows.
+        /// The progress so far. It only grows.
         #[serde(serialize_with = "number::serialize")]
         progress: f64;
-        /// How far it has to come, where that is known.
+        /// The final value of `progress`, if known.
         #[serde(serialize_with = "number::serialize_some")]
         total?: f64;
-        /// The current step, in words (from 2025-03-26 on).
+        /// The current step, as text (from 2025-03-26 on).
         message?: String;
         meta;
     }
@@ -27,17 +27,16 @@ messages! {
     /// The parameters of `notifications/cancelled`.
     #[derive(Default, Deserialize)]
     struct CancelledParams {
-        /// The request that is no longer wanted; 2025-11-25 lets it be absent where a task is meant.
+        /// The request to cancel. In 2025-11-25 it may be absent if a task is meant.
         request_id?: RequestId;
-        /// Why, for a log or a person.
+        /// The reason, for a log or a person.
         reason?: String;
         meta;
     }
 }
 
 impl CancelledParams {
-    /// The reason as it may stand in a log: of at most 200 characters, with everything escaped that
-    /// is not printed as itself.
+    /// Returns the reason escaped for a log, at most 200 characters.
     #[must_use]
     pub fn logged_reason(&self) -> Option<String> {
         self.reason.as_deref().map(excerpt)

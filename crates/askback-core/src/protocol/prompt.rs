@@ -1,4 +1,4 @@
-//! Prompts: messages a person chooses.
+//! Prompts: message templates that the user chooses.
 
 use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
 
@@ -16,36 +16,36 @@ messages! {
     /// A prompt.
     #[derive(Default, Deserialize)]
     struct Prompt {
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
         /// The description.
         description?: String = "lenient::scalar";
         /// The arguments.
         arguments?: Vec<PromptArgument> = "lenient::list";
-        /// Pictures for it (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon> = "lenient::list";
         meta = "meta::lenient";
     }
 
-    /// An argument of a prompt; its value is always text.
+    /// An argument of a prompt. Its value is always a string.
     #[derive(Eq, Default, Deserialize)]
     struct PromptArgument {
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
         /// The description.
         description?: String = "lenient::scalar";
-        /// Whether it must be given.
+        /// Whether it is required.
         required?: bool = "lenient::scalar";
     }
 
     /// One message of a prompt.
     #[derive(Deserialize)]
     struct PromptMessage {
-        /// The speaker.
+        /// The author of the message.
         role: Role;
         /// The content.
         content: ContentBlock;
@@ -67,9 +67,9 @@ messages! {
         name: String;
         /// The arguments.
         arguments?: BTreeMap<String, String>;
-        /// Answers to the questions of the round before (from 2026-07-28 on).
+        /// The answers to the questions of the previous round (from 2026-07-28 on).
         input_responses?: InputResponses;
-        /// The state of the round before (from 2026-07-28 on).
+        /// The state from the previous round (from 2026-07-28 on).
         request_state?: String;
         meta;
     }
@@ -81,7 +81,7 @@ messages! {
         description?: String;
         /// The messages.
         messages: Vec<PromptMessage>;
-        /// The messages that cannot be used, and why.
+        /// The invalid messages.
         #[serde(skip)]
         left_out: Vec<LeftOutEntry>;
         meta;
@@ -112,7 +112,7 @@ impl<L: Into<Entries<PromptMessage>>> From<PromptMembers<L>> for GetPromptResult
 lenient::with_entries!(GetPromptResult, PromptMembers<_>, PromptMessage, "message");
 
 impl Prompt {
-    /// A prompt of which only the name is said.
+    /// Makes a prompt with only a name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -120,14 +120,14 @@ impl Prompt {
         }
     }
 
-    /// The name a person should read.
+    /// Returns the name to display.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl GetPromptResult {
-    /// The result of a prompt with these messages.
+    /// Makes a result with these messages.
     pub fn new(messages: impl Into<Vec<PromptMessage>>) -> Self {
         Self {
             messages: messages.into(),
@@ -135,8 +135,7 @@ impl GetPromptResult {
         }
     }
 
-    /// Returns the text of all messages, one block a line, whoever speaks. Pictures and other content
-    /// are left out.
+    /// Returns the text of all messages, one block per line. Images and other content are left out.
     pub fn text(&self) -> String {
         let blocks = self.messages.iter().map(|message| &message.content);
         joined(blocks.filter_map(ContentBlock::as_text))
@@ -144,7 +143,7 @@ impl GetPromptResult {
 }
 
 impl PromptMessage {
-    /// Creates a message of the user.
+    /// Makes a message of the user.
     pub fn user(content: impl Into<ContentBlock>) -> Self {
         Self {
             role: Role::User,
@@ -152,7 +151,7 @@ impl PromptMessage {
         }
     }
 
-    /// Creates a message of the assistant.
+    /// Makes a message of the assistant.
     pub fn assistant(content: impl Into<ContentBlock>) -> Self {
         Self {
             role: Role::Assistant,

@@ -1,9 +1,8 @@
-//! JSON that is carried and not looked into.
+//! Raw JSON values.
 //!
-//! Arguments, structured results and schemas belong to the author of a tool. They are kept as the
-//! text they came as: nothing is lost on the way (`3` does not become `3.0`, members keep their
-//! order) and nothing is built that nobody reads. Two of them are equal if they are the same
-//! value, however they are spelled.
+//! Arguments, structured results and schemas are defined by the author of a tool. They are stored
+//! as text, so nothing is lost (`3` does not become `3.0`, members keep their order) and nothing is
+//! parsed needlessly. Two of them are equal if their values are equal, however they are written.
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
 use core::fmt;
@@ -23,13 +22,13 @@ pub struct RawJson(Box<RawValue>);
 #[serde(transparent)]
 pub struct RawObject(RawJson);
 
-/// A JSON Schema of a tool, as text: an object.
+/// The JSON Schema of a tool, as text: an object.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Schema(RawObject);
 
 impl Schema {
-    /// Keywords whose members are schemas, by names of the author's.
+    /// Keywords whose members are schemas with names that the author chooses.
     pub const NAMED: [&str; 6] = [
         "$defs",
         "definitions",
@@ -41,20 +40,20 @@ impl Schema {
 }
 
 impl RawJson {
-    /// Writes a value as JSON.
+    /// Serializes a value as JSON.
     ///
     /// # Errors
     ///
-    /// Fails where the `Serialize` of the value does, and for maps whose keys are not strings.
+    /// Fails if the value's `Serialize` fails, or a map has keys that are not strings.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self)
     }
 
-    /// Takes text that is JSON.
+    /// Wraps JSON text.
     ///
     /// # Errors
     ///
-    /// If the text is not one JSON value.
+    /// Fails if the text is not one JSON value.
     pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text).map(Self)
     }
@@ -69,34 +68,34 @@ impl RawJson {
 }
 
 impl RawObject {
-    /// Writes a value as JSON.
+    /// Serializes a value as a JSON object.
     ///
     /// # Errors
     ///
-    /// If the value cannot be written, or is no object.
+    /// Fails if the value cannot be serialized or is not an object.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         RawJson::new(value).and_then(Self::checked)
     }
 
-    /// Takes text that is a JSON object.
+    /// Wraps the text of a JSON object.
     ///
     /// # Errors
     ///
-    /// If the text is not one JSON object.
+    /// Fails if the text is not one JSON object.
     pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
         RawJson::from_text(text).and_then(Self::checked)
     }
 
-    /// Takes a value that is an object.
+    /// Converts a JSON value.
     ///
     /// # Errors
     ///
-    /// If it is no object.
+    /// Fails if it is not an object.
     pub fn from_json(json: RawJson) -> Result<Self, serde_json::Error> {
         Self::checked(json)
     }
 
-    /// The object as any JSON.
+    /// Converts the object to any JSON.
     pub fn into_json(self) -> RawJson {
         self.0
     }
@@ -111,26 +110,26 @@ impl RawObject {
 }
 
 impl Schema {
-    /// Writes a schema as JSON.
+    /// Serializes a schema as JSON.
     ///
     /// # Errors
     ///
-    /// If the value cannot be written, or is no object.
+    /// Fails if the value cannot be serialized or is not an object.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         RawObject::new(value).map(Self)
     }
 
-    /// Takes text that is a JSON object.
+    /// Wraps the text of a JSON object.
     ///
     /// # Errors
     ///
-    /// If the text is not one JSON object.
+    /// Fails if the text is not one JSON object.
     pub fn from_text(text: String) -> Result<Self, serde_json::Error> {
         RawObject::from_text(text).map(Self)
     }
 }
 
-/// Implements what the three types have in common.
+/// Implements the common parts of the three types.
 macro_rules! texts {
     ($($name:ident of $inner:ident, $what:literal;)*) => {
         $(
@@ -144,7 +143,7 @@ macro_rules! texts {
                 ///
                 /// # Errors
                 ///
-                /// If it does not fit the type.
+                /// Fails if it does not match the type.
                 pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
                     serde_json::from_str(self.as_str())
                 }
@@ -180,7 +179,7 @@ impl Default for RawObject {
 }
 
 impl Default for Schema {
-    /// The schema of an object of which nothing else is said.
+    /// The schema of any object.
     fn default() -> Self {
         Self(RawObject(RawJson(constant(r#"{"type":"object"}"#))))
     }
@@ -243,7 +242,7 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// Reads an object that only describes.
+/// Reads a descriptive object.
 pub(super) fn object<'de, D: Deserializer<'de>, T: From<RawObject>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -251,7 +250,7 @@ pub(super) fn object<'de, D: Deserializer<'de>, T: From<RawObject>>(
     Ok(json.is_object().then(|| RawObject(json).into()))
 }
 
-/// Reads parameters; absent ones are read as an object without members.
+/// Reads parameters. Absent ones are read as an empty object.
 pub(super) fn decode_params<'a, T: Deserialize<'a>>(
     params: Option<&'a RawValue>,
 ) -> Result<T, ErrorObject> {
@@ -259,8 +258,8 @@ pub(super) fn decode_params<'a, T: Deserialize<'a>>(
         .map_err(|why| ErrorObject::invalid_params(format!("invalid params: {why}")))
 }
 
-/// Text that stands in this file and is JSON.
+/// Makes raw JSON from a constant.
 fn constant(text: &'static str) -> Box<RawValue> {
-    // The texts stand in this file, next to their uses, and are JSON.
+    // The constants are in this file and are valid JSON.
     RawValue::from_string(text.into()).expect("a constant of this file is JSON")
 }

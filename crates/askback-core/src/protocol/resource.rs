@@ -1,4 +1,4 @@
-//! Resources: what a server lets be read.
+//! Resources: data that clients can read.
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
@@ -16,41 +16,41 @@ messages! {
     /// A resource.
     #[derive(Default, Deserialize)]
     struct Resource {
-        /// Where it is.
+        /// The URI.
         uri: String;
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
-        /// The description, for a person or a model.
+        /// The description, for users or models.
         description?: String = "lenient::scalar";
-        /// Its media type.
+        /// The media type.
         mime_type?: String = "lenient::scalar";
-        /// Its size in bytes, before any encoding.
+        /// The size in bytes, before any encoding.
         size?: u64 = "lenient::scalar";
-        /// Pictures for it (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon> = "lenient::list";
-        /// For whom it is meant.
+        /// Hints for the client.
         annotations?: Annotations = "lenient::object";
         meta = "meta::lenient";
     }
 
-    /// A family of resources.
+    /// A template for the URIs of resources.
     #[derive(Default, Deserialize)]
     struct ResourceTemplate {
-        /// Where they are: a URI template (RFC 6570).
+        /// The URI template (RFC 6570).
         uri_template: String;
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
-        /// The description, for a person or a model.
+        /// The description, for users or models.
         description?: String = "lenient::scalar";
-        /// Their media type, where all have the same.
+        /// The media type, if all its resources have the same.
         mime_type?: String = "lenient::scalar";
-        /// Pictures for them (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon> = "lenient::list";
-        /// For whom they are meant.
+        /// Hints for the client.
         annotations?: Annotations = "lenient::object";
         meta = "meta::lenient";
     }
@@ -74,11 +74,11 @@ messages! {
     /// The parameters of `resources/read`.
     #[derive(Default, Deserialize)]
     struct ReadResourceParams {
-        /// Where the resource is.
+        /// The URI of the resource.
         uri: String;
-        /// Answers to the questions of the round before (from 2026-07-28 on).
+        /// The answers to the questions of the previous round (from 2026-07-28 on).
         input_responses?: InputResponses;
-        /// The state of the round before (from 2026-07-28 on).
+        /// The state from the previous round (from 2026-07-28 on).
         request_state?: String;
         meta;
     }
@@ -86,13 +86,13 @@ messages! {
     /// The result of `resources/read`.
     #[derive(Default)]
     struct ReadResourceResult {
-        /// The contents: one entry, or several for a resource made of others.
+        /// The contents: one entry, or several for a composite resource.
         contents: Vec<ResourceContents>;
-        /// For how long it may be kept, in milliseconds (from 2026-07-28 on).
+        /// How long it may be cached, in milliseconds (from 2026-07-28 on).
         ttl_ms?: i64;
-        /// The caches that may keep it (from 2026-07-28 on).
+        /// The caches that may store it (from 2026-07-28 on).
         cache_scope?: CacheScope;
-        /// The contents that cannot be used, and why.
+        /// The invalid contents.
         #[serde(skip)]
         left_out: Vec<LeftOutEntry>;
         meta;
@@ -132,7 +132,7 @@ lenient::with_entries!(
 );
 
 impl Resource {
-    /// A resource of which only what is needed is said.
+    /// Makes a resource with only a URI and a name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -141,21 +141,21 @@ impl Resource {
         }
     }
 
-    /// The name a person should read.
+    /// Returns the name to display.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl ReadResourceResult {
-    /// Returns the text of all contents, one a line. Contents that are bytes are left out.
+    /// Returns the text of all contents, one per line. Binary contents are left out.
     pub fn text(&self) -> String {
         joined(self.contents.iter().filter_map(ResourceContents::as_text))
     }
 }
 
 impl ResourceTemplate {
-    /// A template of which only what is needed is said.
+    /// Makes a template with only a URI template and a name.
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             uri_template: uri_template.into(),
@@ -164,7 +164,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// The name a person should read.
+    /// Returns the name to display.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }

@@ -1,4 +1,4 @@
-//! Roots: where a client lets a server work.
+//! Roots: the folders in which a client lets a server work.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -8,12 +8,12 @@ use super::messages::messages;
 use crate::quote::QuotedName;
 
 messages! {
-    /// A place a server may work in.
+    /// A folder or file in which a server may work.
     #[derive(Default, Deserialize)]
     struct Root {
-        /// Where it is: a `file://` URI.
+        /// The `file://` URI.
         uri: String;
-        /// Its name for people.
+        /// The display name.
         name?: String;
         meta;
     }
@@ -28,7 +28,7 @@ messages! {
 }
 
 impl Root {
-    /// A root without a name.
+    /// Makes a root without a name.
     pub fn new(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -36,9 +36,9 @@ impl Root {
         }
     }
 
-    /// Checks that the URI is what it reads as: a `file://` URI of a plain path (2026-07-28,
-    /// client/roots, Root and Security Considerations). One with dot segments, or with separators
-    /// that only appear when it is decoded, leads elsewhere than where a person agreed to.
+    /// Checks that the URI is a `file://` URI of a plain path (2026-07-28, client/roots, Root and
+    /// Security Considerations). A path with dot segments or encoded separators leads elsewhere
+    /// than it seems to.
     pub(crate) fn check(&self) -> Result<(), String> {
         let uri = &self.uri;
         let Some(rest) = uri.strip_prefix("file://") else {

@@ -1,4 +1,4 @@
-//! Sampling: a server asks the client's model.
+//! Sampling: a server uses the client's model.
 
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
 use core::fmt;
@@ -27,23 +27,23 @@ messages! {
         max_tokens: u64;
         /// The system prompt.
         system_prompt?: String;
-        /// Which model would suit.
+        /// The preferred models.
         model_preferences?: ModelPreferences;
-        /// How freely to choose words.
+        /// The sampling temperature.
         #[serde(serialize_with = "number::serialize_some")]
         temperature?: f64;
         /// Texts at which to stop.
         stop_sequences?: Vec<String>;
-        /// The part of the client's context to include; anything but none needs the client's
+        /// How much of the client's context to include. Anything but none requires the client's
         /// `sampling.context`.
         include_context?: IncludeContext;
-        /// The tools the model may call (from 2025-11-25 on; needs the client's `sampling.tools`).
+        /// The tools for the model (from 2025-11-25 on; requires the client's `sampling.tools`).
         tools?: Vec<Tool>;
-        /// Whether it must call one (from 2025-11-25 on).
+        /// Whether the model must call a tool (from 2025-11-25 on).
         tool_choice?: ToolChoice;
-        /// For the provider of the model.
+        /// Metadata for the provider of the model.
         metadata?: JsonObject;
-        /// The sampling shall be a task (2025-11-25).
+        /// Asks for the sampling to become a task (2025-11-25).
         task?: TaskMetadata;
         meta;
     }
@@ -51,14 +51,14 @@ messages! {
     /// The answer to `sampling/createMessage`.
     #[derive(Deserialize)]
     struct CreateMessageResult {
-        /// The speaker: the assistant.
+        /// The author: the assistant.
         role: Role;
         /// The completion.
         content: SamplingContent;
-        /// Which model it was.
+        /// The name of the model.
         model: String;
-        /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the
-        /// provider's.
+        /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or the provider's own
+        /// reason.
         stop_reason?: String;
         meta;
     }
@@ -66,7 +66,7 @@ messages! {
     /// One message to or from a model.
     #[derive(Deserialize)]
     struct SamplingMessage {
-        /// The speaker.
+        /// The author of the message.
         role: Role;
         /// The content.
         content: SamplingContent;
@@ -74,33 +74,33 @@ messages! {
     }
 }
 
-/// The content of one message: a block or a list of blocks, which the wire tells apart.
+/// The content of one message: a block, or a list of blocks, as in the JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SamplingContent {
-    /// One block by itself: the only way before 2025-11-25.
+    /// One block: the only form before 2025-11-25.
     One(Box<SamplingBlock>),
     /// A list of blocks.
     Many(Vec<SamplingBlock>),
 }
 
 messages! {
-    /// Which model would suit. The client decides.
+    /// The preferred models. The client decides.
     #[derive(Default, Deserialize)]
     struct ModelPreferences {
         /// Names of models, best first.
         hints?: Vec<ModelHint>;
-        /// How much the price matters, from 0 to 1.
+        /// The importance of a low price, from 0 to 1.
         #[serde(serialize_with = "number::serialize_some")]
         cost_priority?: f64;
-        /// How much the speed matters, from 0 to 1.
+        /// The importance of speed, from 0 to 1.
         #[serde(serialize_with = "number::serialize_some")]
         speed_priority?: f64;
-        /// How much the wits matter, from 0 to 1.
+        /// The importance of intelligence, from 0 to 1.
         #[serde(serialize_with = "number::serialize_some")]
         intelligence_priority?: f64;
     }
 
-    /// A name of a model, or a part of one.
+    /// The name of a model, or a part of it.
     #[derive(Eq, Default, Deserialize)]
     struct ModelHint {
         /// The name.
@@ -108,7 +108,7 @@ messages! {
     }
 }
 
-/// The part of the client's context to include.
+/// How much of the client's context to include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IncludeContext {
@@ -133,16 +133,16 @@ messages! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoiceMode {
-    /// It may.
+    /// The model may call a tool.
     Auto,
-    /// It must.
+    /// The model must call a tool.
     Required,
-    /// It must not.
+    /// The model must not call a tool.
     None,
 }
 
 impl SamplingMessage {
-    /// Creates a message of the user.
+    /// Makes a message of the user.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::User,
@@ -151,7 +151,7 @@ impl SamplingMessage {
         }
     }
 
-    /// Creates a message of the assistant.
+    /// Makes a message of the assistant.
     pub fn assistant(content: impl Into<SamplingContent>) -> Self {
         Self {
             role: Role::Assistant,
@@ -162,7 +162,7 @@ impl SamplingMessage {
 }
 
 impl CreateMessageParams {
-    /// A request to answer one message of a person.
+    /// Makes a request with one message of the user.
     pub fn new(text: impl Into<String>, max_tokens: u64) -> Self {
         Self {
             messages: vec![SamplingMessage::user(SamplingBlock::text(text))],
@@ -173,7 +173,7 @@ impl CreateMessageParams {
 }
 
 impl CreateMessageResult {
-    /// A text of a model.
+    /// Makes a text reply of a model.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             role: Role::Assistant,
@@ -186,7 +186,7 @@ impl CreateMessageResult {
 }
 
 impl SamplingContent {
-    /// The blocks, however they were written.
+    /// Returns the blocks in either form.
     pub fn blocks(&self) -> &[SamplingBlock] {
         match self {
             Self::One(block) => core::slice::from_ref(block),
@@ -194,7 +194,7 @@ impl SamplingContent {
         }
     }
 
-    /// The blocks, however they were written.
+    /// Returns the blocks in either form.
     pub fn into_blocks(self) -> Vec<SamplingBlock> {
         match self {
             Self::One(block) => vec![*block],
@@ -202,7 +202,7 @@ impl SamplingContent {
         }
     }
 
-    /// All text among the blocks, one block a line.
+    /// Returns all text in the blocks, one block per line.
     pub fn text(&self) -> String {
         joined(self.blocks().iter().filter_map(|block| match block {
             SamplingBlock::Text(text) => Some(&*text.text),

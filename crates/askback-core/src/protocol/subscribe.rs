@@ -1,4 +1,4 @@
-//! Being told of changes.
+//! Subscriptions to changes.
 
 use alloc::{string::String, vec::Vec};
 
@@ -10,30 +10,30 @@ messages! {
     /// The parameters of `resources/subscribe` and `resources/unsubscribe` (handshake revisions).
     #[derive(Default, Deserialize)]
     struct SubscribeParams {
-        /// The resource to watch, or no longer to watch.
+        /// The URI of the resource.
         uri: String;
         meta;
     }
 
-    /// Of which changes to be told (2026-07-28, basic/patterns/subscriptions).
+    /// Selects changes (2026-07-28, basic/patterns/subscriptions).
     #[derive(Eq, Default, Deserialize)]
     struct SubscriptionFilter {
-        /// The list of tools.
+        /// Changes of the tool list.
         tools_list_changed?: bool;
-        /// The list of prompts.
+        /// Changes of the prompt list.
         prompts_list_changed?: bool;
-        /// The list of resources.
+        /// Changes of the resource list.
         resources_list_changed?: bool;
-        /// These resources.
+        /// Changes of these resources, by URI.
         resource_subscriptions?: Vec<String>;
-        /// These tasks of the extension.
+        /// Changes of these tasks of the extension, by id.
         task_ids?: Vec<String>;
     }
 
     /// The parameters of `subscriptions/listen` (from 2026-07-28 on).
     #[derive(Default, Deserialize)]
     struct SubscriptionsListenParams {
-        /// Of which changes to be told.
+        /// The requested changes.
         notifications: SubscriptionFilter;
         meta;
     }
@@ -45,11 +45,10 @@ messages! {
         meta;
     }
 
-    /// The parameters of `notifications/subscriptions/acknowledged`: the part of the wish that is
-    /// granted.
+    /// The parameters of `notifications/subscriptions/acknowledged`.
     #[derive(Default, Deserialize)]
     struct SubscriptionsAcknowledgedParams {
-        /// Of which changes the client will be told.
+        /// The part of the requested changes that the server will report.
         notifications: SubscriptionFilter;
         meta;
     }
@@ -57,7 +56,7 @@ messages! {
     /// The parameters of `notifications/resources/updated`.
     #[derive(Default, Deserialize)]
     struct ResourceUpdatedParams {
-        /// The resource that changed.
+        /// The URI of the resource.
         uri: String;
         meta;
     }

@@ -7,48 +7,48 @@ use serde::{Deserialize, Serialize};
 use super::{lenient, messages::messages};
 
 messages! {
-    /// Long work.
+    /// A task of the core protocol.
     #[derive(Eq, Deserialize)]
     struct Task {
-        /// Its name.
+        /// The id.
         task_id: String;
-        /// How it stands.
+        /// The status.
         status: TaskStatus;
-        /// How it stands, in words.
+        /// The status, as text.
         status_message?: String;
-        /// When it began, as ISO 8601.
+        /// When the task was created, in ISO 8601.
         created_at: String;
-        /// When its status last changed, as ISO 8601.
+        /// When the status last changed, in ISO 8601.
         last_updated_at: String;
-        /// For how long after it began it is kept, in milliseconds; none means without end.
+        /// How long after its creation the task is stored, in milliseconds. `None` means no limit.
         #[serde(default, deserialize_with = "lenient::optional_integer")]
         ttl: Option<u64>;
-        /// How often to ask, in milliseconds.
+        /// The polling interval in milliseconds.
         poll_interval?: u64 = "lenient::optional_integer";
     }
 }
 
-/// How a task stands.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// It is worked on.
+    /// The task is running.
     Working,
-    /// It waits for an answer.
+    /// The task waits for answers.
     InputRequired,
-    /// It is done.
+    /// The task has a result.
     Completed,
-    /// It failed.
+    /// The task failed.
     Failed,
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 
 messages! {
-    /// Says that a request shall be a task.
+    /// Asks for a request to become a task.
     #[derive(Eq, Default, Deserialize)]
     struct TaskMetadata {
-        /// For how long to keep it after it began, in milliseconds.
+        /// How long after its creation to store the task, in milliseconds.
         ttl?: u64 = "lenient::optional_integer";
     }
 
@@ -64,14 +64,14 @@ messages! {
     /// 2025-11-25.
     #[derive(Default, Deserialize)]
     struct TaskParams {
-        /// The name of the task.
+        /// The id of the task.
         task_id: String;
         meta;
     }
 
-    /// A task by itself: the result of `tasks/get` and `tasks/cancel`, and what
-    /// `notifications/tasks/status` says. The result of `tasks/result` is that of the request the task
-    /// stands for.
+    /// The result of `tasks/get` and `tasks/cancel`, and the parameters of
+    /// `notifications/tasks/status`. (The result of `tasks/result` is the result of the original
+    /// request.)
     #[derive(Deserialize)]
     struct TaskState {
         /// The task.
@@ -85,7 +85,7 @@ messages! {
     struct ListTasksResult {
         /// The tasks of this page.
         tasks: Vec<Task>;
-        /// Where the next page begins.
+        /// The cursor of the next page.
         next_cursor?: String;
         meta;
     }

@@ -1,4 +1,4 @@
-//! Tools: what a server can do for a model.
+//! Tools: functions of a server that a model can call.
 
 use alloc::{
     boxed::Box,
@@ -29,9 +29,9 @@ messages! {
     /// A tool.
     #[derive(Default, Deserialize)]
     struct Tool {
-        /// Its name for programs.
+        /// The name for programs.
         name: String;
-        /// Its name for people (from 2025-06-18 on).
+        /// The display name (from 2025-06-18 on).
         title?: String = "lenient::scalar";
         /// The description, for the model.
         description?: String = "lenient::scalar";
@@ -39,30 +39,30 @@ messages! {
         input_schema: Schema;
         /// The schema of the structured content, verbatim (from 2025-06-18 on).
         output_schema?: Schema = "raw::object";
-        /// Hints about what it does (from 2025-03-26 on).
+        /// Hints about its behavior (from 2025-03-26 on).
         annotations?: ToolAnnotations = "lenient::object";
         /// How it may be called (2025-11-25).
         execution?: ToolExecution = "lenient::object";
-        /// Pictures for it (from 2025-11-25 on).
+        /// Icons for display (from 2025-11-25 on).
         icons?: Vec<Icon> = "lenient::list";
         meta = "meta::lenient";
     }
 
-    /// Hints about what a tool does. They come from the server and are not to be trusted unless the
-    /// server is.
+    /// Hints about a tool's behavior. They come from the server; trust them only as far as the
+    /// server.
     #[derive(Eq, Default)]
     struct ToolAnnotations {
-        /// Its name for people, where [`Tool::title`] says none.
+        /// The display name, if there is no [`Tool::title`].
         title?: String;
-        /// It changes nothing.
+        /// The tool does not change anything.
         read_only_hint?: bool;
-        /// Its changes may destroy data.
+        /// The tool may delete or overwrite data.
         destructive_hint?: bool;
-        /// Calling it twice is the same as once.
+        /// Calling the tool twice has the same effect as once.
         idempotent_hint?: bool;
-        /// It deals with the world outside.
+        /// The tool interacts with the outside world.
         open_world_hint?: bool;
-        /// The names of hints that were read and are not true or false. They count as absent.
+        /// The names of hints that are not boolean. They count as absent.
         #[serde(skip)]
         wrong: Vec<&'static str>;
     }
@@ -109,7 +109,7 @@ messages! {
     /// How a tool may be called (2025-11-25).
     #[derive(Eq, Default, Deserialize)]
     struct ToolExecution {
-        /// Whether a call may be a task; absent means it may not.
+        /// Whether a call may be a task. If absent, it may not.
         task_support?: TaskSupport = "lenient::scalar";
     }
 }
@@ -118,11 +118,11 @@ messages! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSupport {
-    /// It must not be.
+    /// A call must not be a task.
     Forbidden,
-    /// It may be.
+    /// A call may be a task.
     Optional,
-    /// It must be.
+    /// A call must be a task.
     Required,
 }
 
@@ -143,13 +143,13 @@ messages! {
     struct CallToolParams {
         /// The name of the tool.
         name: String;
-        /// The arguments, as they came.
+        /// The arguments, as they arrived.
         arguments?: RawObject;
-        /// Answers to the questions of the round before (from 2026-07-28 on).
+        /// The answers to the questions of the previous round (from 2026-07-28 on).
         input_responses?: InputResponses;
-        /// The state of the round before (from 2026-07-28 on).
+        /// The state from the previous round (from 2026-07-28 on).
         request_state?: String;
-        /// The call shall be a task (2025-11-25).
+        /// Asks for the call to become a task (2025-11-25).
         task?: TaskMetadata;
         meta;
     }
@@ -159,12 +159,12 @@ messages! {
     struct CallToolResult {
         /// The content.
         content: Vec<ContentBlock>;
-        /// The same for programs (from 2025-06-18 on; there an object, from 2026-07-28 on any JSON).
+        /// The result as JSON (an object from 2025-06-18 on, any JSON from 2026-07-28 on).
         structured_content?: RawJson;
-        /// Whether the tool failed; absent means it did not.
+        /// Whether the tool failed. If absent, it did not.
         is_error?: bool;
-        /// What cannot be read of it, and why. In place of a block that cannot be read, [`content`](Self::content) has a
-        /// text that says so.
+        /// The invalid parts. An invalid block is replaced in [`content`](Self::content) by a text
+        /// that says so.
         #[serde(skip)]
         left_out: Vec<LeftOutEntry>;
         meta;
@@ -193,7 +193,7 @@ impl<'de> Deserialize<'de> for CallToolResult {
     }
 }
 
-/// The result of a tool in which a block, or a member that only describes, cannot be read at all.
+/// A result with a block or descriptive member that cannot be parsed at all.
 struct LenientResult(CallToolResult);
 
 impl<'de> Deserialize<'de> for LenientResult {
@@ -204,12 +204,12 @@ impl<'de> Deserialize<'de> for LenientResult {
 }
 
 impl CallToolResult {
-    /// Reads the text of a result. What of it can be read is read: a block with a fault that `Deserialize` does not get over,
-    /// such as a member that is given twice, is left out and named.
+    /// Parses a result as far as possible. A block that `Deserialize` cannot handle, such as one
+    /// with duplicate members, is replaced and reported.
     ///
     /// # Errors
     ///
-    /// If the text is not such a result, however leniently it is read.
+    /// Fails if even lenient parsing fails.
     pub fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).or_else(|_| {
             let LenientResult(result) = lenient::forgiving(text)?;
@@ -234,7 +234,7 @@ impl CallToolResult {
             Scalar::Flag(flag) => Some(flag),
             odd => {
                 left_out.push(LeftOutEntry::member("isError", "expected true or false"));
-                // In doubt a tool has failed: `"true"` and 1 mean it, and so may anything else.
+                // If in doubt, the tool has failed: `"true"` and 1 mean that, and other values may.
                 Some(!matches!(odd, Scalar::Text(text) if text == "false"))
             }
         };
@@ -248,21 +248,21 @@ impl CallToolResult {
     }
 }
 
-/// The reason why the result of a tool is not what was expected of it.
+/// Why a tool's result is not of the expected kind.
 ///
-/// It is not a [`ClientError`](crate::engine::client::ClientError), because nothing but the result is needed to get it:
-/// a program without a client can read one. `?` converts it into a `ClientError`.
+/// It is separate from [`ClientError`](crate::engine::client::ClientError), because a program
+/// without a client can also read results. `?` converts it to a `ClientError`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolResultError {
-    /// The tool itself failed (`isError`), with the text it gave for that.
+    /// The tool itself failed (`isError`), with this text.
     #[error("the tool failed{}", because(.0))]
     Failed(String),
     /// The tool returned no `structuredContent`. From 2025-06-18 on, a tool with an output schema
-    /// has to.
+    /// must return it.
     #[error("the tool returned no structured content; read its text instead")]
     NotStructured,
-    /// The `structuredContent` does not fit the type.
+    /// The `structuredContent` does not match the type.
     #[error("the structured content of the tool does not fit: {0}")]
     Unfit(String),
 }
@@ -275,7 +275,7 @@ fn because(text: &str) -> String {
 }
 
 impl Tool {
-    /// A tool of which only what is needed is said.
+    /// Makes a tool with only a name and an input schema.
     pub fn new(name: impl Into<String>, input_schema: Schema) -> Self {
         Self {
             name: name.into(),
@@ -284,12 +284,12 @@ impl Tool {
         }
     }
 
-    /// Whether a call of it has to be a task (2025-11-25).
+    /// Whether a call must be a task (2025-11-25).
     pub fn requires_task(&self) -> bool {
         self.task_support() == Some(TaskSupport::Required)
     }
 
-    /// Whether a call of it may be a task (2025-11-25).
+    /// Whether a call may be a task (2025-11-25).
     pub fn may_be_task(&self) -> bool {
         matches!(
             self.task_support(),
@@ -301,7 +301,7 @@ impl Tool {
         self.execution.as_ref()?.task_support
     }
 
-    /// The name a person should read.
+    /// Returns the name to display.
     pub fn display_name(&self) -> &str {
         let hinted = || self.annotations.as_ref().and_then(|a| a.title.as_deref());
         self.title.as_deref().or_else(hinted).unwrap_or(&self.name)
@@ -309,7 +309,7 @@ impl Tool {
 }
 
 impl CallToolParams {
-    /// A call without arguments.
+    /// Makes a call without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -319,7 +319,7 @@ impl CallToolParams {
 }
 
 impl CallToolResult {
-    /// A result that is one piece of content, such as a text.
+    /// Makes a result with one block of content, such as a text.
     pub fn new(content: impl Into<ContentBlock>) -> Self {
         Self {
             content: vec![content.into()],
@@ -327,7 +327,7 @@ impl CallToolResult {
         }
     }
 
-    /// A failure in words a model can act on.
+    /// Makes a failed result with a text for the model.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             is_error: Some(true),
@@ -335,13 +335,13 @@ impl CallToolResult {
         }
     }
 
-    /// Returns whether the tool failed.
+    /// Whether the tool failed.
     pub fn failed(&self) -> bool {
         self.is_error == Some(true)
     }
 
-    /// Marks a result that says that nothing was done because a person declined or cancelled. The mark is
-    /// `"dev.askback/declined": true` in `_meta`.
+    /// Marks the result as declined: nothing was done because the user declined or cancelled. The
+    /// mark is `"dev.askback/declined": true` in `_meta`.
     #[must_use]
     pub fn mark_declined(mut self) -> Self {
         let extra = &mut self.meta_mut().extra;
@@ -349,21 +349,20 @@ impl CallToolResult {
         self
     }
 
-    /// Returns whether nothing was done because a person declined or cancelled, as servers made with askback
-    /// mark it. In words such a result looks like a success.
+    /// Whether nothing was done because the user declined or cancelled. Only servers made with
+    /// askback mark their results, which otherwise look like a success.
     pub fn declined(&self) -> bool {
         self.meta_value(key::DECLINED) == Some(&Value::Bool(true))
     }
 
-    /// Returns the text among the content, one block a line. Pictures and other content are left
-    /// out.
+    /// Returns the text blocks, one per line. Images and other content are left out.
     ///
-    /// A failure cannot be taken for an answer: its text is in the error. A model that may try again
-    /// reads [`CallToolResult::content`], which says both.
+    /// The text of a failed result is in the error, so that it cannot be mistaken for an answer. To
+    /// show the model a failure, use [`CallToolResult::content`].
     ///
     /// # Errors
     ///
-    /// [`ToolResultError::Failed`] where the tool failed.
+    /// [`ToolResultError::Failed`] if the tool failed.
     pub fn text(&self) -> Result<String, ToolResultError> {
         self.check().map(|()| self.all_text())
     }
@@ -372,8 +371,8 @@ impl CallToolResult {
     ///
     /// # Errors
     ///
-    /// [`ToolResultError::Failed`] where the tool failed, [`ToolResultError::NotStructured`] where it
-    /// returned none, [`ToolResultError::Unfit`] where it is another type.
+    /// [`ToolResultError::Failed`] if the tool failed, [`ToolResultError::NotStructured`] if there
+    /// is no structured content, [`ToolResultError::Unfit`] if it does not match the type.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, ToolResultError> {
         self.check()?;
         let json = self.structured_content.as_ref();

@@ -1,4 +1,4 @@
-//! Where a request stands in a trace.
+//! Trace contexts.
 
 use alloc::string::{String, ToString};
 
@@ -10,27 +10,27 @@ const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 const BAGGAGE: &str = "baggage";
 
-/// Where a request stands in a trace, as its `_meta` says it in the formats of the W3C
-/// (2026-07-28, basic, `_meta`, OpenTelemetry trace context). Earlier revisions carry it, too.
+/// The trace context in the `_meta` of a request, in the formats of the W3C (2026-07-28, basic,
+/// `_meta`, OpenTelemetry trace context). Earlier revisions carry it, too.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TraceContext {
-    /// `traceparent`: the trace, the span in it that sent the request, and flags.
+    /// `traceparent`: the trace, the span that sent the request, and flags.
     pub traceparent: Option<String>,
-    /// `tracestate`: what tracing systems add, only beside a `traceparent`.
+    /// `tracestate`: data of tracing systems, only together with a `traceparent`.
     pub tracestate: Option<String>,
-    /// `baggage`: what travels along for the application. Anyone on the way may have written it.
+    /// `baggage`: data of the application. Anyone in between may have written it.
     pub baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// The longest `tracestate` that is read, in bytes (W3C Trace Context, 3.3.1.5).
+    /// The longest `tracestate` that is accepted, in bytes (W3C Trace Context, 3.3.1.5).
     pub const TRACESTATE_BYTES: usize = 512;
 
-    /// The longest `baggage` that is read, in bytes (W3C Baggage, Limits).
+    /// The longest `baggage` that is accepted, in bytes (W3C Baggage, Limits).
     pub const BAGGAGE_BYTES: usize = 8192;
 
-    /// Reads the trace context of a `_meta`. What is longer, or not in its format, is left out; `None`
-    /// where nothing is left.
+    /// Reads the trace context of a `_meta`. Values that are too long or malformed are dropped.
+    /// Returns `None` if nothing is left.
     #[must_use]
     pub fn of(meta: &Meta) -> Option<Self> {
         if meta.extra.is_empty() {
@@ -49,7 +49,7 @@ impl TraceContext {
         (context != Self::default()).then_some(context)
     }
 
-    /// Leaves out what is too long or not in its format.
+    /// Drops values that are too long or malformed.
     fn in_format(self) -> Self {
         let bounded = |text: &String, most| text.len() <= most && text.bytes().all(is_printable);
         let traceparent = self.traceparent.filter(|text| is_traceparent(text));
@@ -66,7 +66,7 @@ impl TraceContext {
         }
     }
 
-    /// Writes the trace context into a `_meta`; not what is too long or not in its format.
+    /// Writes the trace context into a `_meta`, without values that are too long or malformed.
     pub fn write_to(self, meta: &mut Meta) {
         let context = self.in_format();
         let values = [
@@ -86,8 +86,8 @@ fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
-/// Whether a text is a `traceparent` of version 00, or begins as one of a later version (W3C Trace
-/// Context, 3.2.2 and 4.3).
+/// Whether a text is a `traceparent` of version 00, or begins like one of a later version (W3C
+/// Trace Context, 3.2.2 and 4.3).
 fn is_traceparent(text: &str) -> bool {
     const LENGTH: usize = 55;
     let is_later = || text.get(..2) != Some("00") && text.as_bytes().get(LENGTH) == Some(&b'-');
@@ -123,7 +123,7 @@ mod tests {
     use super::TraceContext;
     use crate::protocol::Meta;
 
-    /// Checks the values that are read of these three.
+    /// Checks the values that are read from these three.
     #[track_caller]
     fn check(written: [&str; 3], read: [Option<&str>; 3]) {
         let [traceparent, tracestate, baggage] = written;
@@ -158,7 +158,7 @@ mod tests {
             &PARENT.replace("f7", "é"),
             &format!("{}-{}", PARENT.replacen("00", "01", 1), "x".repeat(1000)),
         ] {
-            // The state of a trace means nothing without it.
+            // A `tracestate` is meaningless without a `traceparent`.
             check([wrong, "a=1", "b=2"], [None, None, Some("b=2")]);
         }
     }

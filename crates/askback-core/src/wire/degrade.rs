@@ -1,4 +1,4 @@
-//! Saying in text what a revision has no other way to say.
+//! Expresses as text what a revision cannot express otherwise.
 
 use alloc::{format, string::String};
 
@@ -31,7 +31,6 @@ pub(super) fn link(link: &mut ResourceLink) -> TextContent {
     }
 }
 
-/// A note in place of a sound.
 pub(super) fn audio(audio: &mut AudioContent) -> TextContent {
     TextContent {
         text: format!("[sound left out: {}]", audio.mime_type),
@@ -40,7 +39,7 @@ pub(super) fn audio(audio: &mut AudioContent) -> TextContent {
     }
 }
 
-/// Takes the structured content out of a result. Where nothing else is said it becomes the text.
+/// Removes the structured content of a result. It becomes the text if there is no other content.
 pub(super) fn structured(result: &mut CallToolResult) {
     if let Some(structured) = result.structured_content.take()
         && result.content.is_empty()
@@ -49,12 +48,11 @@ pub(super) fn structured(result: &mut CallToolResult) {
     }
 }
 
-/// Whether a value can stand where structured content must be an object.
 pub(super) fn is_object(value: &RawJson) -> bool {
     value.as_str().starts_with('{')
 }
 
-/// A block to or from a model, where there are no tools.
+/// Replaces a tool block of a sampling message by text.
 pub(super) fn tool_block(block: &mut SamplingBlock) {
     let text = match block {
         SamplingBlock::ToolUse(call) => tool_use(call),
@@ -64,7 +62,7 @@ pub(super) fn tool_block(block: &mut SamplingBlock) {
     *block = SamplingBlock::text(text);
 }
 
-/// The blocks as one text: what a message can hold that takes a single block.
+/// Joins blocks into one text, for a message that holds a single block.
 pub(super) fn as_text(blocks: &[SamplingBlock]) -> String {
     let mut text = String::new();
     for block in blocks {

@@ -1,4 +1,4 @@
-//! The walk through a message that lets a step down see each thing in it.
+//! Visits the parts of a message to lower it by one revision.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -21,14 +21,13 @@ use crate::protocol::{
     ToolResultContent, ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
 };
 
-/// A message, or a part of one, that can be lowered to an older revision with
-/// `lower`.
+/// A message, or a part of one, that `lower` can convert to an older revision.
 pub trait Lower {
-    /// Lets a step see each thing in this message, the outer before the inner.
+    /// Applies a step to each part of this message, outer parts before inner ones.
     fn lower(&mut self, step: &dyn LowerStep);
 }
 
-/// Walks the `_meta` of a thing; one that says nothing any more is left out.
+/// Visits a `_meta` and removes it if it is empty afterwards.
 fn walk_meta(slot: &mut Option<Box<Meta>>, step: &dyn LowerStep) {
     let Some(meta) = slot else { return };
     meta.client_capabilities.lower(step);
@@ -47,8 +46,8 @@ fn walk_questions(questions: &mut Option<InputRequests>, step: &dyn LowerStep) {
     }
 }
 
-/// Implements [`Lower`] for structs: what is said here first, then the `_meta`, then the members. With `question`, for
-/// questions to a client and their answers.
+/// Implements [`Lower`] for structs: first the given expression, then the `_meta`, then the
+/// members. The variant `question` is for questions to a client and their answers.
 macro_rules! lower {
     ($($($name:ident)|+ => |$this:ident, $step:ident| $first:expr;)*) => {
         $(lower! { @each ($($name)+) |$this, $step| $first; {} })*
@@ -72,7 +71,7 @@ macro_rules! lower {
     };
 }
 
-/// Implements [`Lower`] for enums: by the method of the step, if one is named, and then by the variant.
+/// Implements [`Lower`] for enums: first the named method of the step, if any, then the variant.
 macro_rules! lower_variants {
     ($($name:ident $(by $first:ident)?: $($variant:ident)|+;)*) => {
         $(
@@ -230,7 +229,6 @@ impl Lower for ClientCapabilities {
     }
 }
 
-/// Implements [`Lower`] for structs without a `_meta`.
 macro_rules! lower_members {
     ($($name:ident)*) => {
         $(
@@ -243,7 +241,7 @@ macro_rules! lower_members {
     };
 }
 
-/// What is passed on is in the words of its revision, but for the `_meta`, which is read.
+/// A forwarded request is already in its revision, except for the parsed `_meta`.
 impl Lower for OtherRequest {
     fn lower(&mut self, step: &dyn LowerStep) {
         walk_meta(&mut self.meta, step);

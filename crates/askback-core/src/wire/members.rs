@@ -1,8 +1,8 @@
-//! The members that each revision has: the last step on the way down to any revision.
+//! The members of each revision: the last step of lowering.
 //!
-//! Every member of the vocabulary is listed here, with the revisions that have it where not all
-//! do. What a revision does not have is dropped, also where no step said anything of it. A member
-//! that is new in a type does not compile before it is listed.
+//! Every member of every type is listed here, with its revisions unless all have it. Members that a
+//! revision lacks are dropped, even if no step mentions them. A new member does not compile until
+//! it is listed.
 
 use alloc::boxed::Box;
 
@@ -31,7 +31,7 @@ use crate::{
     revision::Revision::{self, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28},
 };
 
-/// Leaves of each thing what a revision has, and adds what the revision requires.
+/// Drops the members that a revision lacks, and adds those that it requires.
 pub(super) struct MemberFilter(pub(super) Revision);
 
 /// The revisions that have a member.
@@ -48,7 +48,7 @@ const ONLY_2025_11_25: Span = Span {
     first: V2025_11_25,
     last: V2025_11_25,
 };
-/// Some clients of 2025-06-18 declare links, and read them as 2025-11-25 writes them.
+/// Some clients of 2025-06-18 declare links, and read them in the form of 2025-11-25.
 const LINKS_OF_SESSIONS: Span = Span {
     first: V2025_06_18,
     last: V2025_11_25,
@@ -76,9 +76,9 @@ impl LowerStep for MemberFilter {
         thing.keep(self.0);
     }
 
-    /// Where questions travel inside a result and answers inside a request, neither is a message of
-    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words, and who turned the
-    /// question down, go along all the same, for servers that look for them.
+    /// In 2026-07-28, questions are part of a result and answers part of a request, so they have no
+    /// `_meta` of their own. The user's reason and who refused the question are sent anyway, for
+    /// servers that read them.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
         if !self.0.facts().result_type {
             return;
@@ -86,8 +86,8 @@ impl LowerStep for MemberFilter {
         *meta = meta.take().and_then(|meta| meta.of_answer().boxed());
     }
 
-    /// Both must be said where they can be (2026-07-28, server/utilities/caching); an author who does
-    /// not say them wants nothing kept.
+    /// Both members are required in cacheable results (2026-07-28, server/utilities/caching). An
+    /// author who does not set them does not want caching.
     fn cache(&self, ttl_ms: &mut Option<i64>, scope: &mut Option<CacheScope>) {
         if self.0.facts().cache_hints {
             ttl_ms.get_or_insert(0);
@@ -100,7 +100,7 @@ impl LowerStep for MemberFilter {
     }
 }
 
-/// Lists the members of types. One without a span is in all revisions that have the type.
+/// Lists the members of types. A member without a span is in all revisions of its type.
 macro_rules! members {
     ($($name:ident { $($member:ident $(: $span:ident)?),* $(,)? })*) => {
         $(
@@ -135,7 +135,7 @@ members! {
         extra,
     }
 
-    // Who speaks.
+    // Implementations.
     Implementation {
         name,
         version,

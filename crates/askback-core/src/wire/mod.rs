@@ -1,14 +1,13 @@
-//! Reading and writing for a chosen revision.
+//! Reads and writes messages of a chosen revision.
 //!
-//! Inside, there is one vocabulary. At the edge a message is read into it with [`read`] and
-//! [`read_outcome`], which accept what any revision says, and lowered before it is written: what
-//! the revision does not have is left out, or said in another way where it can be (a link to a
-//! resource becomes text that names it). What only newer revisions have is added.
+//! Internally, all messages have the types of the newest revision. [`read`] and [`read_outcome`]
+//! convert any revision's messages to them. Before a message is written, it is lowered: parts that
+//! the revision lacks are dropped or expressed otherwise (a resource link becomes text that names
+//! it). Members that a newer revision requires are added.
 //!
-//! Each revision before the newest has a file that says how things are said that it has in another
-//! way than the next newer one; to speak an older revision, a message goes down one step after the
-//! other. The last step, for every revision, is a list of the members that it has (`members`): all
-//! others are dropped.
+//! Each revision except the newest has a file with its differences from the next newer one. A
+//! message is lowered step by step, from each revision to the one before. The last step, in every
+//! revision, is the list of its members (`members`): all others are dropped.
 
 mod degrade;
 mod lower;
@@ -41,12 +40,11 @@ use crate::{
     revision::{Kind, Revision},
 };
 
-/// A request or notification of one side.
 pub trait Method: Sized {
     /// The sender, and whether it is a request or a notification.
     const KIND: Kind;
 
-    /// Reads the parameters of a method of any revision.
+    /// Parses the parameters of a method of any revision.
     ///
     /// # Errors
     ///
@@ -54,12 +52,12 @@ pub trait Method: Sized {
     fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject>;
 }
 
-/// Reads a request or notification of a revision.
+/// Parses a request or notification of a revision.
 ///
 /// # Errors
 ///
-/// Method not found for a method the revision does not have, invalid params with the reason for
-/// parameters that do not fit.
+/// Method not found if the revision lacks the method, invalid params with the reason for invalid
+/// parameters.
 pub fn read<M: Method>(
     revision: Revision,
     method: &str,
@@ -71,12 +69,12 @@ pub fn read<M: Method>(
     M::parse(method, params)
 }
 
-/// Reads the result of a request that may be complete, ask, or have become a task, as far as the
-/// revision has these.
+/// Parses a result that is complete, asks for input, or is a task, if the revision has such
+/// results.
 ///
 /// # Errors
 ///
-/// If it is none of those the revision has.
+/// Fails if the revision has no such result.
 pub fn read_outcome<T: DeserializeOwned>(
     revision: Revision,
     result: &RawValue,
@@ -97,17 +95,17 @@ pub fn read_outcome<T: DeserializeOwned>(
     serde_json::from_str(result.get()).map(Outcome::Done)
 }
 
-/// Makes a message into one the revision can say.
+/// Lowers a message to a revision.
 ///
-/// A message that the revision does not have at all passes unchanged, and is the caller's concern:
-/// a method the revision lacks, a question to open a link before there were any.
+/// A message that the revision lacks altogether is returned unchanged: an unknown method, or a
+/// question to open a link in a revision without links. The caller must prevent that.
 #[must_use]
 pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
     lower_in_place(&mut message, revision);
     message
 }
 
-/// The same for a message that stays where it is.
+/// Like `lower`, in place.
 pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
     for step in steps(revision) {
         message.lower(*step);
@@ -115,10 +113,11 @@ pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
     message.lower(&MemberFilter(revision));
 }
 
-/// Returns the features of forms in a revision.
+/// Returns the form features of a revision.
 ///
-/// `lower` writes forms this way. Who asks one and needs the way back from its answer calls
-/// [`forms::lower`](crate::forms::lower) with this first; lowering the result again changes nothing.
+/// `lower` uses them for forms. To convert an answer back, call
+/// [`forms::lower`](crate::forms::lower) with them first; lowering the result again changes
+/// nothing.
 pub const fn dialect(revision: Revision) -> Dialect {
     let facts = &revision.facts().forms;
     Dialect {
@@ -131,14 +130,14 @@ pub const fn dialect(revision: Revision) -> Dialect {
     }
 }
 
-/// Returns the features of forms that a client can show, if it is known to show fewer than its
-/// [revision](dialect) has.
+/// Returns the form features of a client, if it is known to have fewer than its
+/// [revision](dialect).
 pub fn dialect_of_client(revision: Revision, client: Option<&Implementation>) -> Dialect {
     let all = dialect(revision);
     match client.map(|client| client.name.as_str()) {
-        // Codex 0.171.0 shows a form with a number or a list without any field, and accepts it empty. It
-        // selects the default of a choice, and leaves a text empty. It sorts the fields by name, and Enter
-        // does not send the form if the last one is an empty text.
+        // Codex 0.171.0 shows a form with a number or a list without any fields, and accepts it
+        // empty. It selects the default of a choice, but leaves a text empty. It sorts the fields
+        // by name, and Enter does not submit the form if the last field is an empty text.
         Some("codex-mcp-client") => Dialect {
             multi_choice: false,
             numbers: false,
@@ -150,8 +149,8 @@ pub fn dialect_of_client(revision: Revision, client: Option<&Implementation>) ->
     }
 }
 
-/// Writes the response to a request that is done, in the words of a revision. `signature` is
-/// that of the server, for results that say who they come from.
+/// Writes the response with a complete result. `signature` is the server's, for results that name
+/// their server.
 pub fn write_result<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
@@ -162,11 +161,10 @@ pub fn write_result<T: Lower + HasMeta + Serialize>(
     write_typed(revision, id, result, first, signature)
 }
 
-/// Writes the response to a request that may ask or have become a task, in the words of a
-/// revision; see [`write_result`].
+/// Writes the response with a result that may ask for input or be a task; see [`write_result`].
 ///
-/// An outcome that the revision cannot express (questions in a result before there were any) is an
-/// internal error on the wire: the engine has a fault.
+/// An outcome that the revision cannot express, such as questions in an older revision, is a fault
+/// of the engine and becomes an internal error.
 pub fn write_outcome<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
@@ -191,12 +189,13 @@ pub fn write_outcome<T: Lower + HasMeta + Serialize>(
     }
 }
 
-/// Writes the response to a request that another server answered in its revision. In another one the result is read in
-/// the vocabulary and lowered, which drops what the vocabulary does not have; a result of an unknown method passes as it is.
+/// Writes the response with a result that another server returned in its revision. For a different
+/// revision, the result is parsed and lowered, which drops unknown members. The result of an
+/// unknown method is forwarded unchanged.
 ///
 /// # Errors
 ///
-/// If the result is none of the method.
+/// Fails if the result is not valid for the method.
 pub fn write_forwarded(
     method: &str,
     id: &RequestId,
@@ -270,7 +269,7 @@ impl Method for ServerNotification {
     }
 }
 
-/// The steps that lead down to a revision: none to the newest, in whose shape the vocabulary is.
+/// The steps from the newest revision down to this one.
 fn steps(revision: Revision) -> &'static [&'static dyn LowerStep] {
     const CHAIN: &[&dyn LowerStep] = &[
         &v2025_11_25::RevisionStep,
@@ -287,11 +286,11 @@ fn steps(revision: Revision) -> &'static [&'static dyn LowerStep] {
     }
 }
 
-/// A result as it stands inside a task that is completed: what the request would have answered.
+/// Serializes a result for a completed task, as the request would have returned it.
 ///
 /// # Errors
 ///
-/// If the result cannot be written as JSON.
+/// Fails if the result cannot be written as JSON.
 pub fn result_json<T: Lower + Serialize>(
     revision: Revision,
     result: T,
@@ -310,12 +309,11 @@ struct TypedResult<'a, T> {
     result: &'a T,
 }
 
-/// The first members of a result that asks. Its state is long and, as servers seal it, a text without
-/// anything to be escaped: that is written as it is, and taken out of the members that are written after
-/// it.
+/// Returns the first members of a result that asks for input. The state is long and, if sealed by a
+/// server, needs no escaping. It is then copied directly and removed from the result.
 fn begin_asking(questions: &mut InputRequiredResult) -> Cow<'static, str> {
     let first = r#""resultType":"input_required""#;
-    // All bytes are looked at, which takes no branch for each.
+    // Examines all bytes, because a loop without early exit is branch-free.
     let is_plain = |text: &mut String| {
         let bytes = text.bytes();
         !bytes.fold(false, |any, byte| {
@@ -328,7 +326,7 @@ fn begin_asking(questions: &mut InputRequiredResult) -> Cow<'static, str> {
     }
 }
 
-/// Writes a result that begins with these members, which say of what type it is.
+/// Writes a result that begins with these members.
 fn write_typed<T: Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,
@@ -341,7 +339,7 @@ fn write_typed<T: Lower + HasMeta + Serialize>(
     if !facts.result_type {
         return jsonrpc::write_result(id, &result);
     }
-    // Written at its place by the signature, or with the rest of the result where nobody signs.
+    // With a signature, the signature writes the `_meta`; otherwise the result does.
     let signature = signature.filter(|_| facts.request_meta);
     let meta = signature.and_then(|_| result.meta_slot().take());
     let signed = signature.map(|signature| signature.sign(meta.as_deref()));

@@ -1,4 +1,4 @@
-//! 2024-11-05: no sound.
+//! 2024-11-05: no audio.
 
 use super::{degrade, step::LowerStep};
 use crate::protocol::{ContentBlock, SamplingBlock};

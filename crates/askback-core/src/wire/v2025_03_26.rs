@@ -1,4 +1,4 @@
-//! 2025-03-26: tools have no title of their own; results are not structured and do not link.
+//! 2025-03-26: tools have no title of their own; results have no structured content and no links.
 
 use super::{degrade, step::LowerStep};
 use crate::protocol::{CallToolResult, ContentBlock, Tool};
@@ -6,7 +6,7 @@ use crate::protocol::{CallToolResult, ContentBlock, Tool};
 pub(super) struct RevisionStep;
 
 impl LowerStep for RevisionStep {
-    /// The annotations of a tool had a title before tools themselves had one.
+    /// The annotations of a tool had a title before the tool itself.
     fn tool(&self, tool: &mut Tool) {
         if let Some(title) = tool.title.take() {
             let annotations = tool.annotations.get_or_insert_default();

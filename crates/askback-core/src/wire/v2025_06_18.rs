@@ -1,5 +1,4 @@
-//! 2025-06-18: to take elicitation is to take forms; a message to a model is one block and offers
-//! no tools.
+//! 2025-06-18: elicitation means forms; a sampling message is one block and has no tools.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -9,14 +8,14 @@ use crate::protocol::{ClientCapabilities, SamplingBlock, SamplingContent, Sampli
 pub(super) struct RevisionStep;
 
 impl LowerStep for RevisionStep {
-    /// A client that takes only links has nothing to declare.
+    /// A client that supports only links declares nothing.
     fn client_capabilities(&self, capabilities: &mut ClientCapabilities) {
         if !capabilities.elicits_form() {
             capabilities.elicitation = None;
         }
     }
 
-    /// Each block becomes a message of its own; what tools were asked and said is told as text.
+    /// Each block becomes its own message. Tool uses and results become text.
     fn sampling_messages(&self, messages: &mut Vec<SamplingMessage>) {
         let single = |message: &SamplingMessage| {
             matches!(message.content, SamplingContent::One(_)) && message.meta.is_none()
@@ -38,7 +37,7 @@ impl LowerStep for RevisionStep {
             .collect();
     }
 
-    /// An answer can be only one block: the one there is, or all of them as text.
+    /// A reply has one block. Several blocks are joined as text.
     fn sampling_result(&self, content: &mut SamplingContent) {
         if let SamplingContent::Many(blocks) = content {
             let block = match blocks.as_mut_slice() {

@@ -1,4 +1,4 @@
-//! 2025-11-25: structured content is an object.
+//! 2025-11-25: structured content must be an object.
 
 use alloc::string::String;
 
@@ -31,7 +31,7 @@ impl LowerStep for RevisionStep {
     }
 }
 
-/// Whether a schema says `"type": "object"` at its root, as output schemas here must.
+/// Whether a schema has `"type": "object"` at its root, as required of output schemas.
 fn describes_object(schema: &Schema) -> bool {
     #[derive(Deserialize)]
     struct Root {

@@ -1,4 +1,4 @@
-//! The canonical form of JSON: what is equal, what is not, what is refused.
+//! The canonical form of JSON: equal, different and invalid values.
 
 use askback_core::canonical::{CanonicalError, MAX_DEPTH, canonicalize, digest, digest_of};
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ fn numbers_are_written_by_value() {
         ("295147905179352830000", &["295147905179352825856"]),
         ("5e-324", &["5e-324", "4.94e-324"]),
         ("1.7976931348623157e+308", &["1.7976931348623157e308"]),
-        // 64-bit integers stay apart, whichever way they are spelled.
+        // 64-bit integers stay distinct in any notation.
         ("9007199254740991", &["9007199254740991"]),
         (
             "9007199254740992",
@@ -146,7 +146,7 @@ fn members_are_sorted_by_utf16() {
             r#"{"10":1,"9":2,"":3,"A":4,"a":5}"#,
             r#"{"":3,"10":1,"9":2,"A":4,"a":5}"#,
         ),
-        // A surrogate pair sorts before U+FB33, though its character is the higher one.
+        // A surrogate pair sorts before U+FB33, although its character is higher.
         (
             "{\"\u{fb33}\":1,\"\u{1f600}\":2}",
             "{\"\u{1f600}\":2,\"\u{fb33}\":1}",
@@ -239,7 +239,7 @@ fn digests_are_of_the_canonical_form() {
     ));
 }
 
-/// A JSON value that can be spelled in many ways.
+/// A JSON value that can be written in many ways.
 #[derive(Debug, Clone, PartialEq)]
 enum Json {
     Null,
@@ -251,7 +251,7 @@ enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// A source of small choices, the same for the same seed.
+/// A deterministic source of small choices.
 struct Choices(u64);
 
 impl Choices {
@@ -353,7 +353,7 @@ fn json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Changes the leaf number `at`, counted from 0; says whether there was one.
+/// Changes the leaf with this index, counted from 0. Returns whether it exists.
 fn change_leaf(value: &mut Json, at: &mut usize) -> bool {
     match value {
         Json::Array(items) if !items.is_empty() => {
@@ -399,7 +399,7 @@ proptest! {
         let [one, other] = seeds.map(|seed| Choices(seed).spell(&value));
         let canonical = canonicalize(&one).unwrap();
         prop_assert_eq!(&canonical, &canonicalize(&other).unwrap());
-        // The canonical form is a spelling itself, and means the same to serde_json.
+        // The canonical form is canonical itself, and means the same to serde_json.
         prop_assert_eq!(&canonical, &canonicalize(&canonical).unwrap());
         let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         prop_assert!(same(&read(&canonical), &read(&one)));
@@ -423,8 +423,8 @@ proptest! {
     }
 }
 
-/// Equality with numbers by value, nearly: serde_json tells 1 and 1.0 apart, and reads a decimal
-/// of many digits to within a few units of the last place.
+/// Nearly equality by numeric value: serde_json distinguishes 1 from 1.0, and reads a decimal of
+/// many digits to within a few units of the last place.
 fn same(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     use serde_json::Value::{Array, Number, Object};
     match (a, b) {

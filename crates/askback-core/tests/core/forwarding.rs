@@ -1,4 +1,4 @@
-//! A server whose requests another server answers: what its engine hands on as it came.
+//! A server that forwards requests: the engine passes them on unchanged.
 
 use std::sync::Arc;
 

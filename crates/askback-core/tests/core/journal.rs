@@ -1,4 +1,4 @@
-//! What a flow records of its answers.
+//! The record of answers in a flow.
 
 use std::{
     sync::Arc,
@@ -60,7 +60,7 @@ fn identity() -> Identity {
     }
 }
 
-/// A flow that has asked `request` and has its reply.
+/// A flow that has asked `request` and received this reply.
 fn answered(
     request: InputRequest,
     reply: Reply,
@@ -92,7 +92,7 @@ fn recorded(state: &FlowState) -> Option<Value> {
     }
 }
 
-/// Every kind of question with an answer to it, and what is read of that answer.
+/// Each kind of question, an answer to it, and what is read of the answer.
 fn answers() -> Vec<(InputRequest, Value, Value)> {
     let reason = json!({"dev.askback/reason": "too dear"});
     let text = json!({"type": "text", "text": "hello"});
@@ -147,7 +147,7 @@ fn what_is_read_of_an_answer_is_recorded_and_nothing_else() {
         let state = suspended(&flow);
         assert_eq!(recorded(&state), Some(read), "{request:?}");
 
-        // The same answer comes of the record.
+        // The record gives the same answer.
         let mut flow = Flow::resume(state, Default::default(), NOW, Arc::clone(&limits));
         let slot = flow.ask("question", request.clone(), None).unwrap();
         assert_eq!(flow.verdict(NOW), Verdict::Delivered);
@@ -167,9 +167,8 @@ fn a_persons_reason_is_recorded() {
     assert_eq!(recorded(&suspended(&flow)), Some(expected));
 }
 
-/// A handler may wait, unrecorded, before it comes to a question again: its answer is kept
-/// meanwhile, without what no question reads, unless it is larger than any answer that was looked
-/// at may be.
+/// A handler may wait before it asks a question again. Meanwhile its answer is stored without
+/// unknown members, unless it is larger than any valid answer may be.
 #[test]
 fn an_answer_that_is_not_asked_for_yet_is_kept_in_bounds() {
     let limits = Arc::new(Limits::default());
@@ -246,8 +245,8 @@ fn an_answer_is_bounded() {
     assert!(kept.ends_with("ü…") && kept.len() <= limits.asking.reason_bytes);
 }
 
-/// What comes of a question whose client takes it no longer, after this reply to it: the record may answer it, and it is
-/// not sent again.
+/// The outcome of a question, after this reply, whose client no longer supports it: the record may
+/// answer it, but it is not sent again.
 #[test]
 fn a_question_that_its_client_takes_no_longer_is_answered_by_the_record_alone() {
     #[track_caller]

@@ -1,4 +1,4 @@
-//! JSON that others wrote.
+//! JSON written by other programs.
 
 use askback_core::json::{self, document, explain, parse, reworded};
 use serde::Deserialize;
@@ -131,7 +131,7 @@ fn other_parsers_keep_the_place() {
             "cases[0]: missing field `name`",
             "cases[0]: `name` is missing",
         ),
-        // An error of our own.
+        // One of our own errors.
         (
             "a suite needs `cases` at line 1",
             "a suite needs `cases` at line 1",
@@ -149,7 +149,7 @@ fn a_document_is_read_as_messages_are() {
         assert_eq!(parse(written), expected.map_err(str::to_owned));
     }
     check(b"\xEF\xBB\xBF{}", Ok(json!({})));
-    // Texts that were cut within an emoji.
+    // Strings that were cut inside an emoji.
     check(
         br#"{"client_name": "cut \ud83d"}"#,
         Ok(json!({"client_name": "cut \u{fffd}"})),

@@ -1,4 +1,4 @@
-//! Envelopes: what is read, what is refused, and how it is answered.
+//! Envelopes: valid and invalid messages, and the responses to them.
 
 use askback_core::{
     jsonrpc::{
@@ -377,7 +377,7 @@ fn length_and_batches_are_bounded() {
 fn values_are_bounded() {
     let limits = Limits::default();
     let most = limits.wire.message_values;
-    // Beside these there are the message and its other members, and the parameters.
+    // In addition there are the message, its other members and the parameters.
     let others = 5;
     for (value, each, id) in [
         ("0,", 1, r#""id":7,"#),
@@ -408,7 +408,7 @@ fn values_are_bounded() {
             }
         }
     }
-    // A member within a text is none.
+    // Text that looks like a member does not count.
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"a":"{}"}}}}"#,
         r#"\",[{"#.repeat(most)
@@ -505,13 +505,13 @@ fn a_request_is_read_in_one_go_where_nothing_is_wrong_with_it() {
         assert_eq!(request.target(), Some("echo"), "{text}");
     }
     let step_by_step = [
-        // The parameters come before their method.
+        // The parameters precede the method.
         format!(r#"{{"jsonrpc":"2.0","id":7,"params":{{{name}}},"method":"tools/call"}}"#),
-        // There are none, or they are no object.
+        // There are no parameters, or they are not an object.
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":null}"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":["echo",null]}"#.to_owned(),
-        // Something is wrong, or it is no request.
+        // The message is invalid or not a request.
         format!(r#"{{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),
         format!(r#"{{"id":7,"method":"tools/call","params":{{{name}}}}}"#),
         format!(r#"{{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{{{name}}}}}"#),

@@ -1,4 +1,4 @@
-//! Keys and key rings: reading them, naming them, and never printing them.
+//! Keys and key rings: parsing, ids, and `Debug` without secrets.
 
 use askback_core::ask::keys::{Key, KeyRing, KeyRingError};
 

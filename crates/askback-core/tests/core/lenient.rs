@@ -1,4 +1,4 @@
-//! What peers write in a wrong way: the rest of it is read.
+//! Incorrect messages of peers: their valid parts are used.
 
 use askback_core::{
     jsonrpc::{self, Message, Payload, RequestId},
@@ -12,7 +12,7 @@ use askback_core::{
 };
 use serde_json::{Value, json};
 
-/// What is read of the entries of a list, and what is left out of it.
+/// Checks the valid entries of a list and the dropped ones.
 #[track_caller]
 fn check_entries(entries: Value, expected: &[&str], left_out: &[&str]) {
     let page = json!({"tools": entries, "nextCursor": null, "ttlMs": "soon", "cacheScope": 5, "_meta": []});
@@ -48,7 +48,7 @@ fn an_entry_that_cannot_be_used_is_left_out_alone() {
             "tool 6 (`listed`): expected an object",
         ],
     );
-    // A member that stands twice, which no `Value` has.
+    // A duplicate member, which a `Value` cannot have.
     let twice = r#"{"tools":[{"name":"good","inputSchema":{}},{"name":"bad","inputSchema":{},"annotations":{"title":"a","title":"b"}}]}"#;
     let list = ListToolsResult::from_text(twice).unwrap();
     assert_eq!((list.tools.len(), list.left_out.len()), (2, 0));
@@ -85,7 +85,7 @@ fn wrong_hints_of_a_tool_are_named() {
 
 #[test]
 fn what_only_describes_never_decides() {
-    // Each value in place of each member that describes.
+    // Puts each value into each descriptive member.
     for wrong in [
         json!(5),
         json!(true),
@@ -154,7 +154,7 @@ fn what_only_describes_never_decides() {
             assert_eq!(read.server_info.name, "s");
         }
     }
-    // One wrong hint says nothing of the others.
+    // One wrong hint does not affect the others.
     let page = r#"{"tools":[{"name":"a","inputSchema":{},"annotations":{"readOnlyHint":"true","destructiveHint":true}}]}"#;
     let list: ListToolsResult = serde_json::from_str(page).unwrap();
     let hints = list.tools[0].annotations.clone().unwrap();
@@ -313,7 +313,7 @@ fn a_half_of_a_pair_takes_nothing_away() {
     let list: ListToolsResult = serde_json::from_str(response.outcome.unwrap().get()).unwrap();
     assert_eq!(list.tools[0].description.as_deref(), Some("a \u{fffd}"));
     assert_eq!(list.tools[0].input_schema.as_str(), r#"{"x":"\ufffd"}"#);
-    // What a server reads in one go as well.
+    // Also on the fast path of a server.
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":"\ud83d"}}}"#;
     let Ok(Payload::Single(Message::Request(request))) = jsonrpc::parse(call, &limits) else {
         panic!("no request");
@@ -324,7 +324,7 @@ fn a_half_of_a_pair_takes_nothing_away() {
     );
 }
 
-/// Objects within lists within objects, behind a member of a block.
+/// Objects within lists within objects, in a member of a block.
 fn nested(member: &str, depth: usize) -> String {
     let open = format!(
         r#"{{"type":"tool_result","toolUseId":"a","uri":"a:b","name":"a","text":"a","inputSchema":{{}},"{member}":["#
@@ -349,7 +349,7 @@ fn depth_does_not_exhaust_the_stack() {
             "_meta",
         ] {
             let text = format!("{before}{}{after}", nested(member, 1 << 13));
-            // Read or refused, but neither a panic nor a long time.
+            // Accepted or rejected, but without a panic or a long delay.
             let _ = serde_json::from_str::<T>(&text);
         }
     }
@@ -405,7 +405,7 @@ fn a_member_that_no_parser_reads_takes_nothing_else_away() {
             );
         }
     }
-    // A block whose text cannot be read is named, and the others are shown.
+    // An unreadable block is reported, and the others are shown.
     let result = format!(
         r#"{{"content":[{{"type":"text","text":{deep}}},{{"type":"text","text":"good"}}]}}"#
     );

@@ -1,4 +1,4 @@
-//! Limits as a configuration file sets them.
+//! Limits in a configuration file.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ mod wire;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// The same cases in every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for others and more.
+/// The same cases in every run. Set `PROPTEST_RNG_SEED` or `PROPTEST_CASES` for others or more.
 fn proptest_config() -> Config {
     let mut config = Config {
         failure_persistence: None,

@@ -1,4 +1,5 @@
-//! Reading and writing where a slip has cost others something, and what the types promise.
+//! Reading and writing messages where other implementations have failed, and the guarantees of the
+//! types.
 
 use askback_core::{
     forms::FieldKind,
@@ -26,7 +27,7 @@ fn read<T: DeserializeOwned>(text: &str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The error for text that is not of a type.
+/// The error for text that does not match a type.
 fn refused<T: DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
     match serde_json::from_str::<T>(text) {
         Ok(value) => panic!("accepted {text} as {value:?}"),
@@ -111,7 +112,7 @@ fn a_link_is_never_read_as_an_empty_form() {
     let url = r#"{"mode":"url","message":"Pay.","url":"https://travel.example/pay"}"#;
     let params: ElicitParams = read(url);
     assert!(matches!(&params, ElicitParams::Url(link) if link.elicitation_id.is_none()));
-    // An id that was not there is not made up either.
+    // A missing id is not made up.
     same::<ElicitParams>(url);
     let with_form = url.replace(
         "Pay.\"",
@@ -166,8 +167,8 @@ fn a_no_is_a_no_in_both_words() {
 // Shows EL-08.
 #[test]
 fn elicitation_without_modes_means_forms_only() {
-    // What is declared, and whether forms, links, sampling, with tools, with context, and roots
-    // may be asked.
+    // What is declared, and whether forms, links, sampling, sampling with tools, sampling with
+    // context, and roots are supported.
     let cases = [
         ("{}", [false; 6]),
         (
@@ -231,7 +232,7 @@ fn methods_nobody_specified_are_refused() {
         let error = ServerNotification::parse(method, nothing).unwrap_err();
         assert_eq!(error.code, METHOD_NOT_FOUND, "{method}");
     }
-    // A question travels in a result or as a request, whichever the revision has.
+    // A question is part of a result or a request, depending on the revision.
     assert!(wire::read::<ClientRequest>(Revision::V2026_07_28, "ping", None).is_err());
     assert!(wire::read::<ClientRequest>(Revision::V2025_11_25, "ping", None).is_ok());
     assert!(wire::read::<ClientRequest>(Revision::V2025_11_25, "server/discover", None).is_err());
@@ -356,7 +357,7 @@ fn our_own_names_follow_the_rules_for_keys() {
     for key in ours.clone().chain(extensions) {
         assert!(is_key(key), "{key}");
     }
-    // A prefix of our own: a domain that is ours, turned around, and none of the protocol's.
+    // Our own prefix is our domain in reverse order, which the protocol does not use.
     for key in ours {
         assert!(key.starts_with("dev.askback/"), "{key}");
     }

@@ -1,4 +1,4 @@
-//! Which questions may be asked at all.
+//! Which questions may be asked.
 
 use askback_core::{
     ask::{Capability, Question},

@@ -1,5 +1,5 @@
-//! Messages as a server reads them: a call that is read at once, and a client that is known, come to
-//! what reading step by step comes to.
+//! Messages as a server reads them. The fast path for tool calls and the cache of known clients
+//! give the same results as full parsing.
 
 use std::sync::{Arc, LazyLock};
 
@@ -59,7 +59,7 @@ fn admitted(request: ReceivedRequest) -> Result<Call, ErrorObject> {
     admit(&PROFILE, None, ClientLocation::Elsewhere, request)
 }
 
-/// Everything that a server can see of a message.
+/// All that a server can see of a message.
 fn seen(received: Result<ReceivedMessage, MalformedMessage>) -> String {
     match received {
         Ok(ReceivedMessage::Request(request)) if request.version().is_some() => {
@@ -71,7 +71,7 @@ fn seen(received: Result<ReceivedMessage, MalformedMessage>) -> String {
     }
 }
 
-/// Reads a message at once and step by step.
+/// Parses a message on the fast path and in full.
 fn check(text: &str) {
     let limits = &PROFILE.limits.wire;
     let slowly = jsonrpc::parse(text.as_bytes(), limits).map(|payload| match payload {
@@ -87,7 +87,7 @@ fn piece(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     select(pieces).prop_map(str::to_owned)
 }
 
-/// An object of some of these members, in any order, with white space or without.
+/// An object with some of these members, in any order, with or without white space.
 fn object(
     members: impl Strategy<Value = String>,
     most: usize,
@@ -203,12 +203,12 @@ fn calls_as_they_are_nearly_always_written_are_read_at_once() {
         let Ok(ReceivedMessage::Request(request)) = read(&text, &KNOWN) else {
             panic!("{text}");
         };
-        // What is known is not read again.
+        // A known `_meta` is not parsed again.
         assert_eq!(request.request.target(), Some("echo"));
         let origins = [request.clone(), request].map(|request| admitted(request).unwrap().origin);
         assert!(Arc::ptr_eq(&origins[0], &origins[1]), "{text}");
     }
-    // Two that stand in a row are none that is known.
+    // Two known texts in a row are not a known `_meta`.
     check(&call(&format!("{META}{META}")));
     check(&call(&META[..META.len() - 1]));
     check(&call(&format!("{META}}}")));
@@ -223,7 +223,7 @@ fn only_what_a_client_says_with_every_request_is_kept() {
         (META, true),
         (&META.replace(':', " : "), true),
         (&with(r#""io.modelcontextprotocol/logLevel":"info""#), true),
-        // A progress token is of one request, and so is a place in a trace.
+        // A progress token belongs to one request, and so does a trace context.
         (&with(r#""progressToken":1"#), false),
         (&with(r#""traceparent":"00-1-1-00""#), false),
         (&with(r#""com.example/tenant":"north""#), false),
@@ -291,7 +291,7 @@ fn a_connection_reads_again_what_its_client_says_once_it_says_something_else() {
     let named = |origin: &Origin| origin.client.as_ref().unwrap().name.clone();
     assert!(named(&origin(&other)).starts_with("other"));
     assert!(named(&origin(META)).starts_with("load"));
-    // Rarely, something else is learned.
+    // Another client is learned only rarely.
     for _ in 0..KnownClient::RARELY {
         origin(&other);
     }

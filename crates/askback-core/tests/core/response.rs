@@ -1,4 +1,4 @@
-//! Responses as a client reads them: one that is read at once comes to what serde reads.
+//! Responses as a client reads them: the fast path gives the same results as serde.
 
 use askback_core::{
     jsonrpc,
@@ -15,7 +15,7 @@ use crate::proptest_config;
 const RESULT: &str =
     r#"{"resultType":"complete","content":[{"type":"text","text":"a } \"b\""}],"_meta":{}}"#;
 
-/// The object with one member more, which is nobody's: with it, nothing is read at once.
+/// The object with an unknown member, which disables the fast path.
 fn with_more(text: &str) -> Option<String> {
     let rest = text.trim_ascii_start().strip_prefix('{')?;
     let is_empty = rest.trim_ascii_start().starts_with('}');
@@ -23,12 +23,12 @@ fn with_more(text: &str) -> Option<String> {
     Some(format!(r#"{{"x":0{comma}{rest}"#))
 }
 
-/// Reads a message at once and step by step.
+/// Parses a message on the fast path and in full.
 fn check_message(text: &str) {
     let Some(more) = with_more(text) else { return };
     let read = |text: &str| match jsonrpc::parse(text.as_bytes(), &WireLimits::default()) {
         Ok(payload) => format!("{payload:?}"),
-        // Where it stands differs by the member.
+        // The position in the error differs.
         Err(bad) => format!(
             "{} {:?} {} {}",
             bad.error.code, bad.id, bad.response, bad.notification
@@ -37,7 +37,7 @@ fn check_message(text: &str) {
     assert_eq!(read(text), read(&more), "{text}");
 }
 
-/// Finds out at once and step by step what a result is.
+/// Determines the kind of a result on the fast path and in full.
 fn check_result(text: &str) {
     let (Some(more), Ok(_)) = (with_more(text), serde_json::from_str::<&RawValue>(text)) else {
         return;
@@ -45,7 +45,7 @@ fn check_result(text: &str) {
     let read = |text: &str| {
         let result = RawValue::from_string(text.to_owned()).unwrap();
         let outcome = wire::read_outcome::<CallToolResult>(Revision::LATEST, &result);
-        // A task says nothing of what it is not.
+        // Ignores the additional member.
         outcome.map(|outcome: Outcome<_>| format!("{outcome:?}").replace(r#""x": Number(0)"#, ""))
     };
     assert_eq!(read(text).ok(), read(&more).ok(), "{text}");

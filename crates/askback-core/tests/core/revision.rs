@@ -1,4 +1,4 @@
-//! The table of what exists when.
+//! The table of methods and features by revision.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn methods_come_and_go() {
     use Kind::{
         ClientNotification, ClientRequest, InputRequest, ServerNotification, ServerRequest,
     };
-    // The revisions a method exists in, as digits that index them.
+    // The revisions of a method, as digits of their index.
     let cases = [
         (ClientRequest, "initialize", "0123"),
         (ClientRequest, "server/discover", "4"),

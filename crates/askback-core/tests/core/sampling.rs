@@ -1,4 +1,4 @@
-//! Which conversations may be put before a model.
+//! Which conversations may be sent to a model.
 
 use askback_core::{
     ask::{AskError, Question},

@@ -1,4 +1,4 @@
-//! The seal under attack: whatever is wrong, the token does not open and the words are the same.
+//! The seal under attack: an invalid token never opens, and the error is always the same.
 
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_core::ask::seal::{
@@ -12,9 +12,9 @@ use proptest::prelude::*;
 const MAX: usize = 64 << 10;
 const STATE: &[u8] = br#"{"flow":"0123456789abcdef","answers":{"seat":"aisle"}}"#;
 
-/// Tokens that earlier versions of this crate have made, by format version. A line is only ever
-/// added: a server has to open what its predecessor has sealed. Each was also computed from the
-/// documented layout by another implementation (OpenSSL's), so the layout is what it says it is.
+/// Tokens from earlier versions of this crate, by format version. Lines are only added, because a
+/// server must open the tokens of its predecessor. OpenSSL also computed each token from the
+/// documented layout, so the documentation is correct.
 const GOLDEN: &[(u8, &str)] = &[(
     2,
     "AgHP34TZc1HWMsjHxsXEw8LBwL--vby7urm4t7a1tLOysbCvrq1USp1ui6dtUIaxtezFE327PETohOiPPHDQW3q3dwlQRlI2qpyN971wNlwzrGTVa4IwDe79JfJeQgPJ9QFQaj4P7BiKRpicMu_0WuTWQSDZzo9aherEVRWDS5zw6X3FD9jv6-6SXXaevbAkGCrpWGy0rEK4C3H8o4fH4MHygPzdpTIHStDBg5GgObssTRTFFSLc4BwKNcm44HmuAvMpqJW3OOPwt15Bu5VwoJKAccx1dXb7m0ZHJcnucx6Hmy-Qc6dTvPHUGmHnf2fMYyLmVjBsICr9LygFH3KJmiCKjHXgDl1VV65S1upIDozhZSe-v2CqMxmquTuA-WfVhYO53BzB448wdx4GgtB3i1NM-PB-WA",
@@ -137,7 +137,7 @@ fn fresh_entropy_gives_another_token() {
     tokens.sort();
     tokens.dedup();
     assert_eq!(tokens.len(), 29);
-    // Nothing of one ciphertext stands in another, the padding included.
+    // No part of one ciphertext occurs in another, including the padding.
     let tails: std::collections::HashSet<_> = tokens.iter().map(|token| &token[60..80]).collect();
     assert_eq!(tails.len(), 29);
 }
@@ -201,7 +201,7 @@ fn another_shape_is_refused() {
             check(&shape, &BINDING, &[1], SealCause::Malformed);
         }
     }
-    // Cut or lengthened by whole blocks, the shape is right and the seal is not.
+    // If whole blocks are cut off or added, the shape is valid but the seal is not.
     let long = seal(&ring(&[1]), &BINDING, &[7; 600], entropy(), MAX).unwrap();
     let long = URL_SAFE_NO_PAD.decode(long).unwrap();
     for shape in [
@@ -297,7 +297,7 @@ fn every_part_of_the_binding_counts() {
             revision: "2025-11-25",
             ..BINDING
         },
-        // The same characters, divided otherwise between neighbours.
+        // The same characters, divided differently between adjacent fields.
         Binding {
             method: "tools/callb",
             target: "ook_holiday",
@@ -321,7 +321,7 @@ fn every_part_of_the_binding_counts() {
     ];
     for other in others {
         check(&token(), &other, &[1], SealCause::NotAuthentic);
-        // And the other way about, so that each of them can be bound to at all.
+        // The other way round, to show that each of them can be used in a binding.
         let token = seal(&ring(&[1]), &other, STATE, entropy(), MAX).unwrap();
         assert_eq!(*open(&ring(&[1]), &other, &token, MAX).unwrap(), STATE);
         check(&token, &BINDING, &[1], SealCause::NotAuthentic);
@@ -334,7 +334,7 @@ fn keys_rotate_with_overlap() {
     let phases: [&[u8]; 4] = [&[old], &[old, new], &[new, old], &[new]];
     for (from, sealing) in phases.iter().enumerate() {
         let token = seal(&ring(sealing), &BINDING, STATE, entropy(), MAX).unwrap();
-        // Neighbouring phases serve at one time while a rotation is rolled out.
+        // Adjacent phases serve at the same time while a rotation is rolled out.
         for opening in &phases[from.saturating_sub(1)..(from + 2).min(phases.len())] {
             assert!(
                 open(&ring(opening), &BINDING, &token, MAX).is_ok(),
@@ -348,7 +348,7 @@ fn keys_rotate_with_overlap() {
 
 #[test]
 fn the_name_of_a_key_is_not_the_key() {
-    // A token under an unknown key must not open, even if it says that a known one made it.
+    // A token with an unknown key must not open, even if it names a known key.
     let mut bytes = URL_SAFE_NO_PAD.decode(token()).unwrap();
     bytes[2..10].copy_from_slice(&key(2).id().0);
     let renamed = URL_SAFE_NO_PAD.encode(bytes);

@@ -1,4 +1,4 @@
-//! The server's engine: what it answers itself, what it hands on, and what it sends.
+//! The server's engine: what it answers itself, passes on and sends.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use askback_core::{
 };
 use serde_json::{Value, json};
 
-/// One connection, and what came of the last message.
+/// One connection, and the outputs after the last message.
 struct Bench {
     engine: Connection,
 }
 
-/// The outputs of the engine, as far as a case looks at them.
+/// The parts of the engine's outputs that the tests examine.
 #[derive(Debug, PartialEq)]
 enum Seen {
     Sent(Value),
@@ -64,7 +64,7 @@ impl Bench {
         }
     }
 
-    /// A connection on which a session of this revision is open.
+    /// A connection with an open session of this revision.
     fn opened(revision: &str) -> Self {
         let mut bench = Self::new();
         let opened = bench.say(initialize(revision));
@@ -102,9 +102,9 @@ impl Bench {
                         Err(error) => Err(error.code),
                     }),
                     Output::RootsChanged(_) => Seen::RootsChanged,
-                    // Only a process of a fleet has a use for them.
+                    // Only a process of a fleet uses them.
                     Output::StrayAnswer(..) | Output::StrayCancel(_) => return None,
-                    // Only a server that hands requests on has a use for it.
+                    // Only a server that forwards requests uses it.
                     Output::Subscription(..) => return None,
                 })
             })
@@ -160,7 +160,7 @@ fn a_session_is_opened_in_the_revision_both_speak() {
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
         ("2025-11-25", "2025-11-25"),
-        // One that has no handshake, and some that do not exist.
+        // One revision without a handshake, and some that do not exist.
         ("2026-07-28", "2025-11-25"),
         ("1999-01-01", "2025-11-25"),
         ("", "2025-11-25"),
@@ -198,7 +198,7 @@ fn a_server_of_one_revision_says_so() {
         let refused = only(Revision::V2025_06_18).say(modern(1, method, json!({})));
         assert_eq!(code(&refused), -32602, "{method}");
     }
-    // Without `_meta`, a server of the stateless era alone misses that, not a handshake.
+    // A server of the stateless era alone reports the missing `_meta`, not a missing handshake.
     let refused = only(Revision::V2026_07_28).say(json!({"id": 1, "method": "tools/list"}));
     assert_eq!(code(&refused), -32602);
 }
@@ -437,7 +437,7 @@ fn a_subscription_tells_what_it_was_asked_to() {
     let acknowledged = bench.say(modern(5, "subscriptions/listen", wish.clone()));
     let params = &sent(&acknowledged)["params"];
     assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], 5);
-    // This server does not tell of its prompts.
+    // This server does not report changes of its prompts.
     assert_eq!(
         params["notifications"],
         json!({"toolsListChanged": true, "resourceSubscriptions": ["a://b"]})
@@ -561,7 +561,7 @@ fn checked(question: ElicitParams) -> CheckedRequest {
         .expect("a question")
 }
 
-/// Asks a question on behalf of a call that is in progress.
+/// Asks a question in a call that is in progress.
 fn ask(bench: &mut Bench, key: &str, question: ElicitParams) -> (Value, Vec<Seen>) {
     let ask = bench.engine.ask(&1.into(), key, checked(question));
     assert!(ask.is_some());
@@ -650,7 +650,7 @@ fn a_session_goes_on_on_another_connection() {
         ElicitParams::form("Sure?", FormSchema::default()),
     );
     assert_eq!(sent(&asked)["method"], "elicitation/create");
-    // What another process asked, and a request that it has.
+    // A question of another process, and a request that it handles.
     for (message, expected) in [
         (
             json!({"id": "a.0.b", "result": {"action": "cancel"}}),
@@ -686,7 +686,7 @@ fn nothing_is_asked_before_the_client_is_initialized() {
     let initialized = || json!({"method": "notifications/initialized"});
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut bench = Bench::new();
-        // Too early to mean anything.
+        // Too early to have an effect.
         bench.say(initialized());
         bench.say(initialize(revision));
         bench.say(json!({"id": 1, "method": "tools/call", "params": {"name": "book"}}));
@@ -699,7 +699,7 @@ fn nothing_is_asked_before_the_client_is_initialized() {
             let answer = json!({"id": guess, "result": {"action": "accept"}});
             assert_eq!(bench.say(answer), [], "{revision}");
         }
-        // The client has not heard of what is withdrawn now.
+        // The withdrawn question was not sent yet.
         bench.engine.withdraw(first.unwrap());
         assert_eq!(bench.drain(), [], "{revision}");
         let seen = bench.say(initialized());
@@ -846,7 +846,7 @@ fn what_cannot_be_read_is_answered_as_far_as_it_can() {
     assert!(jsonrpc::parse(long.as_bytes(), &WireLimits::default()).is_err());
 }
 
-/// A client's description of itself, at length and beyond the part that is read.
+/// A long description of a client, and the part of it that is stored.
 fn verbose(info: &str, icons: usize) -> (Value, Value) {
     let icon = json!({"src": "", "sizes": vec![""; 8]});
     let info = json!({
@@ -993,7 +993,7 @@ fn in_the_stateless_era_a_server_cancels_subscriptions_alone() {
     );
     let wish = json!({"notifications": {"toolsListChanged": true}});
     bench.say(modern(2, "subscriptions/listen", wish));
-    // A notification that names no request in progress is ignored.
+    // Ignores a notification that names no request in progress.
     for params in [
         json!({}),
         json!({"requestId": null}),

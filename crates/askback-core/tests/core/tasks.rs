@@ -1,4 +1,4 @@
-//! The tasks a server keeps.
+//! The tasks of a server.
 
 use std::{cell::Cell, collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::proptest_config;
 
 const TTL: u64 = 1000;
 
-/// Room for so many bytes, which the tasks of a test share.
+/// A memory limit in bytes that the tasks of a test share.
 #[derive(Debug, Clone)]
 struct Shelf {
     most: usize,
@@ -100,7 +100,7 @@ fn the_room_of_a_task_is_what_is_kept_of_it() {
             .is_err()
     );
     assert_eq!(shelf.used(), bare + 10 + key.len());
-    // A task that is over gives up its questions, so that its result may take their room.
+    // An ended task drops its questions, so that its result may use their memory.
     tasks.ask("t", "r", question(&"x".repeat(2000)), 0).unwrap();
     tasks.end("t", Ok(text(7000)), 0);
     assert_eq!(tasks.get("t", None).unwrap().status, TaskStatus::Completed);
@@ -243,7 +243,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(proptest_config())]
 
-    /// Nothing is kept beyond its bounds, and nothing for good.
+    /// Nothing exceeds its limit, and nothing is stored forever.
     #[test]
     fn no_sequence_of_acts_keeps_too_much(acts in vec(act(), 0..60)) {
         let shelf = Shelf::of(3000);

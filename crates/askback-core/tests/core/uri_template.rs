@@ -1,4 +1,4 @@
-//! URI templates: which URIs fit, and what is taken out of them.
+//! URI templates: matching URIs and their values.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn no_value_leads_out_of_its_place() {
         check("x://docs/{name}", &format!("x://docs/{hostile}"), None);
         check("x://docs/{+path}", &format!("x://docs/{hostile}"), None);
     }
-    // Joined to a folder, a path from the root would take its place.
+    // Joined to a folder, an absolute path would replace it.
     check("file:///{+path}", "file:////etc/passwd", None);
     check("x://{+path}", "x:///etc/passwd", None);
 }
@@ -88,7 +88,7 @@ fn a_value_is_decoded_once() {
 fn what_is_no_template_is_refused() {
     for template in [
         "{", "a}", "a}{b}", "{}", "{=a}", "{a:}", "{a b}", "{?}", "{a,,b}",
-        // A value could make an encoded character of it.
+        // A value could complete an escape.
         "%5{a}", "x%{+a}", "{a}%zz",
     ] {
         assert!(UriTemplate::parse(template).is_none(), "{template}");
@@ -198,9 +198,9 @@ fn text_that_is_no_template_is_refused() {
 proptest! {
     #[test]
     fn a_template_is_what_another_implementation_takes(text in "[-%{}ab19._:*+?#,/=]{1,12}") {
-        // It takes names with `..` and names that end in a dot, which RFC 6570 does not.
+        // It accepts names with `..` and names that end in a dot, unlike RFC 6570.
         prop_assume!(!["..", ".}", ".,", ".:", ".*"].iter().any(|dot| text.contains(dot)));
-        // It takes no hyphens in names.
+        // It does not accept hyphens in names.
         let encoded = text.replace('-', "%2D");
         let expected = iri_string::template::UriTemplateStr::new(&encoded).is_ok();
         prop_assert_eq!(UriTemplate::parse(&text).is_some(), expected);

@@ -1,4 +1,5 @@
-//! The machine behind a flow: what waits, what is recorded, what happens next.
+//! The state machine of a flow: what the handler waits for, what is recorded, and what happens
+//! next.
 
 mod release;
 mod settle;
@@ -33,26 +34,24 @@ use crate::{
 /// One call of a handler, from its first round to its result.
 ///
 /// The futures of a handler register what they wait for ([`Flow::ask`], [`Flow::begin_step`],
-/// [`Flow::begin_timer`]) and poll it; the driver asks [`Flow::verdict`] whenever the handler is
-/// quiescent. See the [module](super) for the rule both follow.
+/// [`Flow::begin_timer`]) and poll it. When the handler is quiescent, the driver calls
+/// [`Flow::verdict`]. See the [module](super) for the rule.
 #[derive(Debug)]
 pub struct Flow {
-    /// Absent until somebody asks who this is.
+    /// Drawn on first use.
     identity: Option<Identity>,
     started: Millis,
     limits: Arc<Limits>,
     round: u32,
-    /// How many of the rounds only asked for links again that were opened before.
     link_rounds: u32,
     journal: Vec<Record>,
-    /// How many entries were recorded before this execution began.
+    /// The number of entries recorded before this execution began.
     recorded: usize,
-    /// Everything before this entry is delivered.
+    /// The index of the first entry that may be undelivered.
     undelivered: usize,
-    /// The open slots, in the order of their first poll.
     slots: BTreeMap<SlotId, Slot>,
     next_slot: u64,
-    /// The names of each [`Kind`] in use, with the last ordinal behind each.
+    /// The names of each [`Kind`] in use, with the last ordinal of each.
     names: [BTreeMap<String, u32>; 3],
     carried: CarriedSlots,
     resumed: bool,
@@ -64,52 +63,47 @@ pub struct Flow {
     skewed: Vec<String>,
 }
 
-/// Something a handler waits for, as a handle of the [`Flow`] it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotId(u64);
 
-/// The next step of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// A settlement was delivered: poll the handler again.
     Delivered,
     /// Questions are open and nothing else can move: ask them.
     Ask,
-    /// Something outside the flow must happen first, at the latest at this time.
+    /// Something outside the flow must happen first, or the next timer run out at this time.
     Wait(Option<Millis>),
 }
 
-/// A question that is to be sent now.
 #[derive(Debug, Clone)]
 pub struct OpenQuestion {
     /// Its key, unique within the flow.
     pub key: String,
-    /// The request to send; its message says so where an earlier answer was not usable.
+    /// The request to send. If an earlier answer was unusable, its message says why.
     pub request: CheckedRequest,
-    /// Whether it is a link that was opened before, and what is behind it was not done yet.
+    /// Whether the user has opened this link before but not finished there.
     pub is_opened_link: bool,
 }
 
-/// The open slots that a sealed state carries.
 #[derive(Debug, Default)]
 struct CarriedSlots {
     open: Vec<OpenEntry>,
     timers: Vec<TimerEntry>,
 }
 
-/// Whether steps may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// They may: the record is delivered.
+    /// The record is delivered; steps may start.
     Going,
-    /// Not yet: the record is being delivered. A step it does not hold was dropped before it had
-    /// ended, and will be dropped again before it starts.
+    /// The record is being delivered; steps may not start yet. If a step is not recorded, the
+    /// handler dropped it before it had ended, and will drop it again.
     Replaying,
-    /// They may not, and timers do not run: the handler is only to be seen to come where it was.
+    /// Neither steps nor timers run: the run only checks how far the handler gets.
     Rehearsing,
 }
 
-/// The kinds of names that are counted separately.
+/// The kinds of names, each with its own ordinals.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Question,
@@ -118,7 +112,6 @@ enum Kind {
 }
 
 impl Flow {
-    /// A flow at the start of its first round.
     #[must_use]
     pub fn start(now: Millis, limits: Arc<Limits>) -> Self {
         Self {
@@ -144,9 +137,9 @@ impl Flow {
         }
     }
 
-    /// A flow that a retry continues: timers that ran out settle first, by their deadlines, then
-    /// the answers, in the order in which their questions were asked. Answers to questions that
-    /// were not asked are ignored.
+    /// Continues a flow with a client's retry. Expired timers settle first, in the order of their
+    /// deadlines, then the answers, in the order in which their questions were asked. Answers to
+    /// unknown questions are ignored.
     #[must_use]
     pub fn resume(
         state: FlowState,
@@ -177,11 +170,11 @@ impl Flow {
     }
 
     /// Returns the identity of the flow. Its random part is drawn on first use, because most calls
-    /// end before it is needed.
+    /// end before they need it.
     ///
     /// # Errors
     ///
-    /// That of the draw.
+    /// Fails if `draw` fails.
     pub fn identity<E>(
         &mut self,
         draw: impl FnOnce() -> Result<(FlowId, [u8; 32]), E>,
@@ -200,58 +193,57 @@ impl Flow {
         Ok(self.identity.insert(identity))
     }
 
-    /// How many rounds of questions it has asked.
     #[must_use]
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// The time as the handler sees it: that of the last settlement delivered, so that a replay
+    /// The time that the handler sees: the time of the last settlement delivered, so that a replay
     /// sees the same.
     #[must_use]
     pub fn now(&self) -> Millis {
         self.now
     }
 
-    /// The identity of the flow, if a sealed state leads to it, and perhaps not for the first time.
+    /// Returns the identity if the flow came from a sealed state, possibly more than once.
     #[must_use]
     pub fn resumed(&self) -> Option<&Identity> {
         self.identity.as_ref().filter(|_| self.resumed)
     }
 
-    /// Notes that a state of this flow was written down while its handler goes on: another process may come here again, so
-    /// its effects must be claimed as in a flow that was [resumed](Self::resumed).
+    /// Notes that a state of this flow was stored while its handler goes on. Another process may
+    /// resume from it, so effects must be claimed as in a [resumed](Self::resumed) flow.
     pub fn note_written_down(&mut self) {
         self.resumed = true;
     }
 
-    /// Whether the handler has passed everything an earlier execution had reached. Before that,
-    /// progress and log lines would be repeats.
+    /// Whether the handler has passed the point that an earlier execution reached. Before that,
+    /// progress and log lines would be repeated.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// The number of the next draw of random bytes in this course of the handler.
     pub fn next_draw(&mut self, course: u64) -> u64 {
         let draws = self.draws.entry(course).or_insert(0);
         *draws += 1;
         *draws
     }
 
-    /// The keys of questions whose recorded answers no longer fit because the question changed,
-    /// since the last call.
+    /// Takes the keys of questions whose recorded answers no longer match, because the question
+    /// changed.
     pub fn take_skewed(&mut self) -> Vec<String> {
         mem::take(&mut self.skewed)
     }
 
-    /// Registers a question under `key`, or `key-2`, `key-3`, … where that was used before. `missing` is what
-    /// the client would have to support for it, and does not: such a question is answered only from the record.
+    /// Registers a question under `key`, or under `key-2`, `key-3`, … if the key is taken.
+    /// `missing` is the capability that the question needs and the client lacks: such a question
+    /// can only be answered from the record.
     ///
     /// # Errors
     ///
-    /// [`AskError::TooManyQuestions`] where as many are open as one round may carry, what
-    /// [`Question::new`] finds wrong with the request, and [`AskError::Unsupported`] if something is missing.
+    /// [`AskError::TooManyQuestions`] if a round cannot carry more open questions, the errors of
+    /// [`Question::new`], and [`AskError::Unsupported`] if a capability is missing.
     pub fn ask(
         &mut self,
         key: &str,
@@ -299,14 +291,12 @@ impl Flow {
         }
     }
 
-    /// Whether what this waits for is recorded and not delivered yet.
     fn is_recorded(&self, slot: SlotId) -> bool {
         self.slots
             .get(&slot)
             .is_some_and(|slot| self.undelivered().any(|record| record.settles(slot)))
     }
 
-    /// The answer, once delivered.
     pub fn poll_question(
         &mut self,
         slot: SlotId,
@@ -318,27 +308,26 @@ impl Flow {
         })
     }
 
-    /// Whether a step of this name was begun in this execution.
     #[must_use]
     pub fn has_step(&self, name: &str) -> bool {
         self.names[Kind::Step as usize].contains_key(name)
     }
 
-    /// Registers a step. It is running only once it was [started](Flow::start_step).
+    /// Registers a step. It runs only after [`Flow::start_step`].
     pub fn begin_step(&mut self, name: &str) -> SlotId {
         let key = self.name(Kind::Step, name);
         self.wait_for(key, Wait::Step { running: false })
     }
 
-    /// The key of a step: its name, or `name-2`, … where the name was used before.
+    /// Returns the key of a step: its name, or `name-2`, … if the name is taken.
     #[must_use]
     pub fn step_key(&self, slot: SlotId) -> &str {
         self.slots.get(&slot).map_or("", |slot| &slot.key)
     }
 
-    /// Whether to run a step now: no if its value is recorded. If yes it counts as running, and
-    /// delays every question until it is finished or dropped. Pending while a recorded settlement
-    /// may still make its handler drop it.
+    /// Decides whether to run a step: not if its value is recorded. A step that runs delays all
+    /// questions until it is finished or dropped. Pending during a replay, because a recorded
+    /// settlement may still make the handler drop the step.
     pub fn start_step(&mut self, slot: SlotId, waker: &Waker) -> Poll<bool> {
         if self.is_recorded(slot) {
             return Poll::Ready(false);
@@ -362,7 +351,6 @@ impl Flow {
         Poll::Ready(true)
     }
 
-    /// Records the value of a running step.
     pub fn finish_step(&mut self, slot: SlotId, value: RawJson, now: Millis) {
         let Some(Slot {
             key,
@@ -379,7 +367,7 @@ impl Flow {
         self.record(key, now, Settlement::Done(value));
     }
 
-    /// The value of a step, once delivered.
+    /// Polls for the value of a step, which is ready once it is delivered.
     pub fn poll_step(&mut self, slot: SlotId, waker: &Waker) -> Poll<RawJson> {
         self.take(slot, waker, |wait| match wait {
             Wait::Done(value) => Ok(value),
@@ -387,7 +375,7 @@ impl Flow {
         })
     }
 
-    /// Registers a timer that runs out at `deadline`, or when a sealed state said it would.
+    /// Registers a timer with this deadline, or with its deadline in the sealed state.
     pub fn begin_timer(&mut self, name: &str, deadline: Millis) -> SlotId {
         let key = self.name(Kind::Timer, name);
         let carried = self.carried.timers.iter().find(|timer| timer.key == key);
@@ -395,7 +383,7 @@ impl Flow {
         self.wait_for(key, Wait::Timer { deadline })
     }
 
-    /// Ready once the timer has run out and that was delivered.
+    /// Polls a timer, which is ready once it has run out and its settlement is delivered.
     pub fn poll_timer(&mut self, slot: SlotId, waker: &Waker) -> Poll<()> {
         self.take(slot, waker, |wait| match wait {
             Wait::Fired => Ok(()),
@@ -403,8 +391,8 @@ impl Flow {
         })
     }
 
-    /// The handler no longer waits for this. Returns the key of a question that had been sent and
-    /// must be withdrawn.
+    /// Removes a slot that the handler no longer waits for. Returns the key of the question if it
+    /// was sent and must be withdrawn.
     pub fn drop_slot(&mut self, slot: SlotId) -> Option<String> {
         let slot = self.slots.remove(&slot)?;
         match slot.wait {
@@ -417,7 +405,8 @@ impl Flow {
         }
     }
 
-    /// The questions of this round, in the order in which they were asked. They count as sent.
+    /// Returns the questions of this round, in the order in which they were asked, and marks them
+    /// as sent.
     pub fn send_questions(&mut self) -> Vec<OpenQuestion> {
         self.round += 1;
         self.link_rounds += u32::from(self.only_opened_links());
@@ -436,7 +425,6 @@ impl Flow {
         questions
     }
 
-    /// Whether all that is to be asked now are links that were opened before.
     fn only_opened_links(&self) -> bool {
         let unsent = self.slots.values().filter_map(|slot| match &slot.wait {
             Wait::Question(asked) if !asked.sent => Some(asked.opened),
@@ -446,7 +434,6 @@ impl Flow {
         unsent.peek().is_some() && unsent.all(|opened| opened)
     }
 
-    /// The keys and digests of the open questions, in the order in which they were asked.
     pub fn open(&self) -> impl Iterator<Item = (&str, QuestionDigest)> {
         self.slots.values().filter_map(|slot| match &slot.wait {
             Wait::Question(asked) => Some((slot.key.as_str(), asked.question.digest)),
@@ -454,10 +441,10 @@ impl Flow {
         })
     }
 
-    /// Records what came back for a question that was sent. Ignored where no question of that key
-    /// waits, or where it has its answer already.
+    /// Records the reply to a question that was sent. Ignored if no question with this key is
+    /// waiting for an answer.
     pub fn reply(&mut self, key: &str, reply: Reply, now: Millis) {
-        // A timer that has run out by now did so before the answer came, noticed or not.
+        // A timer that has run out by now did so before the answer arrived.
         while self.fire_timer(now) {}
         let waiting = self.slots.iter().find_map(|(id, slot)| match &slot.wait {
             Wait::Question(asked) if asked.sent && slot.key == key => {
@@ -474,8 +461,7 @@ impl Flow {
         }
     }
 
-    /// Returns the state to seal, from which a retry goes on as the flow of this
-    /// [identity](Flow::identity).
+    /// Returns the state to seal. A retry continues from it as the same flow.
     #[must_use]
     pub fn suspend(&self, identity: Identity, token: TokenId, now: Millis) -> FlowState {
         let CarriedSlots { open, timers } = self.left();
@@ -492,8 +478,8 @@ impl Flow {
         }
     }
 
-    /// The flow as a handler that is run again now would find it: the same record, nothing of it
-    /// delivered.
+    /// Returns a copy for running the handler again from its start, with the same record and
+    /// nothing delivered.
     #[must_use]
     pub fn again(&self) -> Self {
         let mut flow = Self::start(self.started, Arc::clone(&self.limits));
@@ -504,9 +490,9 @@ impl Flow {
         flow
     }
 
-    /// A flow in which a handler can only come where the state says it was: nothing new settles,
-    /// no step starts and no timer runs out. Its verdict is [`Verdict::Ask`] whenever nothing more
-    /// is recorded, also where no question is open.
+    /// Returns a copy that can only replay the record: nothing new settles, no step starts and no
+    /// timer runs out. When the record is delivered, its verdict is [`Verdict::Ask`], even if no
+    /// question is open.
     #[must_use]
     pub fn rehearse(state: FlowState, limits: Arc<Limits>) -> Self {
         let mut flow = Self::resume(state, BTreeMap::new(), 0, limits);
@@ -514,7 +500,6 @@ impl Flow {
         flow
     }
 
-    /// The keys of the steps that have not ended.
     pub fn open_steps(&self) -> impl Iterator<Item = &str> {
         self.slots.values().filter_map(|slot| match &slot.wait {
             Wait::Step { .. } => Some(slot.key.as_str()),
@@ -522,14 +507,13 @@ impl Flow {
         })
     }
 
-    /// Goes back to the start of a handler that is to come, by a record, where it was: `left` is
-    /// what was still waited for.
+    /// Prepares a replay. `left` are the slots that were still open.
     fn replay(&mut self, journal: Vec<Entry>, left: CarriedSlots, now: Millis) {
         self.resumed = true;
         self.phase = Phase::Replaying;
         self.recorded = journal.len();
-        // A handler that asked by hand goes on where its record ends, one that asked a question
-        // where the answer to that comes.
+        // A handler that asks by hand goes live at the end of its record; one that asked a
+        // question, when the answer arrives.
         self.live = self.recorded == 0 && left.open.is_empty();
         self.journal = journal.into_iter().map(Record::new).collect();
         let (mut due, running) = left
@@ -553,7 +537,6 @@ impl Flow {
             .collect()
     }
 
-    /// The slots that are open and would be open again.
     fn left(&self) -> CarriedSlots {
         let mut left = CarriedSlots::default();
         for slot in self.slots.values() {
@@ -574,7 +557,6 @@ impl Flow {
         left
     }
 
-    /// A name that nothing else of this kind has: the base, or that with the next free ordinal.
     fn name(&mut self, kind: Kind, base: &str) -> String {
         let names = &mut self.names[kind as usize];
         let mut name = base.to_string();
@@ -604,7 +586,7 @@ impl Flow {
     }
 
     fn record(&mut self, key: String, at: Millis, outcome: Settlement) {
-        // Time does not run backwards for the handler, whatever a clock does.
+        // The handler never sees time run backwards, even if the clock does.
         let last = self
             .journal
             .last()

@@ -1,4 +1,4 @@
-//! Answers that do not count before what they lead to is done.
+//! Answers that do not count until the work they lead to is done, such as a visit to a link.
 
 use core::mem;
 
@@ -15,21 +15,20 @@ use crate::{
     protocol::{ElicitAction, ElicitResult},
 };
 
-/// The end of an answer that was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// It counts: what it leads to is done.
+    /// The answer counts: the work is done.
     Done,
-    /// It is forgotten, and the question is asked again.
+    /// The answer is forgotten, and the question is asked again.
     NotYet,
-    /// It is too late: the question fails with [`AskError::Unfinished`](crate::ask::AskError).
+    /// The question fails with [`AskError::Unfinished`](crate::ask::AskError).
     TooLate,
 }
 
 impl Flow {
-    /// Has the answer to a question that was just asked held, where it accepts: it is kept out of
-    /// the record, and delays every question, until it is [released](Flow::release). An answer that
-    /// an earlier round recorded was released there.
+    /// Holds the answer to a question that was just asked, if it accepts. A held answer is not
+    /// recorded, and delays all questions until it is [released](Flow::release). Answers recorded
+    /// in an earlier round are already released.
     pub fn hold(&mut self, slot: SlotId) {
         if let Some(Slot {
             wait: Wait::Question(asked),
@@ -40,21 +39,19 @@ impl Flow {
         }
     }
 
-    /// Whether the answer to this question is held.
     #[must_use]
     pub fn is_held(&self, slot: SlotId) -> bool {
         let slot = self.slots.get(&slot);
         slot.is_some_and(|slot| matches!(slot.wait, Wait::Held(..)))
     }
 
-    /// Whether an answer is held: somebody outside the flow is not done.
     #[must_use]
     pub fn holds(&self) -> bool {
         let mut slots = self.slots.values();
         slots.any(|slot| matches!(slot.wait, Wait::Held(..)))
     }
 
-    /// Ends the wait of an answer that is held; without effect where none is.
+    /// Ends the wait of a held answer. Does nothing if the slot holds no answer.
     pub fn release(&mut self, slot: SlotId, release: Release, now: Millis) {
         let Some(slot) = self.slots.get_mut(&slot) else {
             return;
@@ -82,7 +79,6 @@ impl Flow {
 }
 
 impl Wait {
-    /// Whether this is a question that holds such an answer.
     pub(super) fn holds(&self, settled: &Self) -> bool {
         let accepts = matches!(
             settled,
@@ -96,7 +92,6 @@ impl Wait {
 }
 
 impl Slot {
-    /// Holds the recorded answer to the question of this slot.
     pub(super) fn hold(&mut self, record: Record) {
         let Settlement::Answered(answered) = record.entry.outcome else {
             return;

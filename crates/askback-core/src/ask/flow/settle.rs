@@ -1,4 +1,4 @@
-//! The next step of a flow: it delivers one settlement, asks its questions, or waits.
+//! Decides the next step of a flow: deliver a settlement, ask questions, or wait.
 
 use core::mem;
 
@@ -11,14 +11,13 @@ use crate::ask::{
     journal::{Reply, Settlement},
 };
 
-/// The memory of a record beside its texts, in bytes.
+/// The memory of a record without its strings, in bytes.
 const RECORD_BYTES: usize = 128;
 
-/// The memory of an open slot beside the texts of its question, in bytes.
+/// The memory of an open slot without the strings of its question, in bytes.
 const SLOT_BYTES: usize = 1024;
 
 impl Flow {
-    /// About how many bytes it takes: what is recorded, and what is waited for.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let recorded = self.journal.iter().map(|record| {
@@ -36,7 +35,7 @@ impl Flow {
         self.slots.len() * SLOT_BYTES + asked.sum::<usize>() + recorded.sum::<usize>()
     }
 
-    /// Decides what happens next, the handler being quiescent, and does it where it is a delivery.
+    /// Decides the next step of a quiescent handler. A delivery is carried out here.
     pub fn verdict(&mut self, now: Millis) -> Verdict {
         loop {
             if self.deliver() {
@@ -70,9 +69,9 @@ impl Flow {
         Verdict::Delivered
     }
 
-    /// Delivers the earliest recorded settlement that something waits for. An answer that breaks
-    /// its form is not delivered: it is forgotten, and the question is asked again. Nor is one that
-    /// is to be held: it waits to be released.
+    /// Delivers the earliest recorded settlement that a slot waits for. An answer that breaks its
+    /// form is forgotten, and its question is asked again. An answer to hold is moved to its slot
+    /// until it is released.
     fn deliver(&mut self) -> bool {
         let mut at = self.undelivered;
         while let Some(record) = self.journal.get_mut(at) {
@@ -114,7 +113,7 @@ impl Flow {
         false
     }
 
-    /// Lets the steps start that waited for the record to be delivered, if there are any.
+    /// Wakes the steps that waited for the end of the replay. Returns whether there were any.
     fn wake_steps(&mut self) -> bool {
         let mut woken = false;
         for slot in self.slots.values_mut() {
@@ -128,7 +127,6 @@ impl Flow {
         woken
     }
 
-    /// Records that the timer with the earliest deadline has run out, if it has.
     pub(super) fn fire_timer(&mut self, now: Millis) -> bool {
         let fired = |slot: &Slot| self.undelivered().any(|record| record.settles(slot));
         let due = self.slots.values().filter_map(|slot| match slot.wait {
@@ -137,7 +135,7 @@ impl Flow {
             }
             _ => None,
         });
-        // The first of several with the same deadline, as `resume` orders them.
+        // Of several with the same deadline, the first, as in `resume`.
         let Some((deadline, key)) = due.min_by_key(|(deadline, _)| *deadline) else {
             return false;
         };
@@ -158,8 +156,8 @@ impl Flow {
         deadlines.min()
     }
 
-    /// Fails the questions that must be asked again and whose client does not take them (any more). Whether there are
-    /// any.
+    /// Fails the unsent questions that the client does not support (any more). Returns whether
+    /// there were any.
     fn fail_unsupported(&mut self) -> bool {
         let mut has_failed = false;
         for slot in self.slots.values_mut() {
@@ -174,7 +172,7 @@ impl Flow {
         has_failed
     }
 
-    /// The rounds are used up: every open question fails, now and for good.
+    /// Fails every open question, because the rounds are used up.
     fn fail_questions(&mut self) {
         for slot in self.slots.values_mut() {
             if let Wait::Question(asked) = &slot.wait {

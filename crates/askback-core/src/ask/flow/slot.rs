@@ -1,4 +1,4 @@
-//! The slots that a handler waits for, and the records of how they ended.
+//! The slots a handler waits for, and the records of how they ended.
 
 use alloc::{
     boxed::Box,
@@ -28,7 +28,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum Wait {
     Question(Box<QuestionSlot>),
-    /// The answer is there, and does not count before [`Flow::release`](super::Flow::release).
+    /// The answer has arrived but does not count before [`Flow::release`](super::Flow::release).
     Held(Box<QuestionSlot>, RecordedAnswer),
     Answered(Result<CheckedAnswer, AskError>),
     Step {
@@ -44,16 +44,16 @@ pub(super) enum Wait {
 #[derive(Debug)]
 pub(super) struct QuestionSlot {
     pub(super) question: Question,
-    /// What the client would have to support for it, and does not: it may only be answered by the record.
+    /// The capability that the question needs and the client lacks. It can only be answered from
+    /// the record.
     pub(super) missing: Option<Capability>,
     pub(super) attempts: u32,
     pub(super) reason: Option<String>,
     pub(super) sent: bool,
-    /// It was another question when its key was used before.
+    /// The recorded answer to this key was for a different question.
     pub(super) changed: bool,
-    /// An answer that accepts is held.
     pub(super) holds: bool,
-    /// It is a link that was opened in this round, and what is behind it was not done.
+    /// The user opened this link in this round but did not finish there.
     pub(super) opened: bool,
 }
 
@@ -97,9 +97,9 @@ impl Record {
 }
 
 impl Record {
-    /// The entry as it is kept from one round to the next. An answer that was not delivered was not
-    /// looked at: of that, no more is kept than a question may read, and what is too large is
-    /// forgotten, so that the question is asked again.
+    /// Returns the entry to store between rounds. An undelivered answer was not checked, so only
+    /// the members that a question may read are stored. `None` if it is too large: then the
+    /// question is asked again.
     pub(super) fn kept(&self, limits: &Limits) -> Option<Entry> {
         let Entry { key, at, outcome } = &self.entry;
         let outcome = match outcome {
@@ -121,8 +121,8 @@ impl Record {
 }
 
 impl QuestionSlot {
-    /// Reads a reply to this question; `None` where the question must be asked again. The members
-    /// that were read replace the reply in the record; a refusal replaces the last unusable reply.
+    /// Reads a reply. Returns `None` if the question must be asked again. In the record, the
+    /// members that were read replace the reply, and a refusal replaces the last unusable reply.
     pub(super) fn receive(
         &mut self,
         reply: &mut Reply,
@@ -153,7 +153,6 @@ impl QuestionSlot {
         *reply = Reply::Refused(reason.clone());
         Some(Err(AskError::Refused(reason)))
     }
-    /// The answer, checked, and as it is recorded.
     fn read(
         &self,
         value: &RawJson,

@@ -1,4 +1,4 @@
-//! Results that may be used again (2026-07-28, server/utilities/caching).
+//! The client's cache of results (2026-07-28, server/utilities/caching).
 
 use alloc::{borrow::ToOwned, boxed::Box, collections::BTreeMap, string::String};
 use core::time::Duration;
@@ -11,18 +11,16 @@ use crate::{
     protocol::{CacheScope, ClientRequest},
 };
 
-/// The key of a cached result: the method and the parameter that changes it.
+/// The method of a request and the parameter that selects its result.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     method: &'static str,
-    /// The cursor of a list, the URI of a read.
+    /// The cursor of a list, or the URI of a read.
     parameter: Option<String>,
 }
 
-/// Results by key, each for those it was meant for.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// Whom the private results are for.
     principal: Option<String>,
     most: usize,
     most_bytes: usize,
@@ -33,7 +31,6 @@ pub(super) struct Cache {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StaleResult<'a> {
     Pages(&'a str),
-    /// The reads of a URI.
     Read(&'a str),
 }
 
@@ -57,8 +54,7 @@ struct Hints {
 }
 
 impl Key {
-    /// The key of a request whose result may be kept at all: one of the cacheable methods, and not
-    /// a round that carries answers or state.
+    /// Returns the key if the method is cacheable and the round carries neither answers nor state.
     pub(super) fn of(request: &ClientRequest) -> Option<Self> {
         let parameter = match request {
             ClientRequest::ListTools(params)
@@ -78,7 +74,7 @@ impl Key {
         })
     }
 
-    /// Whether a page of a list is meant that another page led to.
+    /// Whether this is a page of a list other than the first.
     pub(super) fn is_later_page(&self) -> bool {
         self.method != READ && self.parameter.is_some()
     }
@@ -110,7 +106,6 @@ impl Cache {
         }
     }
 
-    /// The result, while it is fresh.
     pub(super) fn get(&self, key: &Key, now: Duration) -> Option<&RawValue> {
         [
             Audience::Principal(self.principal.clone()),
@@ -122,8 +117,8 @@ impl Cache {
         .map(|entry| &*entry.result)
     }
 
-    /// Keeps a result as long, and for whom, it says itself. What says neither is not kept, nor is
-    /// what would take all the room alone.
+    /// Stores a result for the time and audience that it states. A result without a time is not
+    /// stored, nor is one larger than the whole cache.
     pub(super) fn put(&mut self, key: Key, result: &RawValue, now: Duration) {
         self.remove(&key);
         let Ok(hints) = serde_json::from_str::<Hints>(result.get()) else {
@@ -150,12 +145,10 @@ impl Cache {
         self.entries.insert((key, audience), entry);
     }
 
-    /// From now on others are served; what was for anyone stays.
     pub(super) fn set_principal(&mut self, principal: Option<String>) {
         self.principal = principal;
     }
 
-    /// Drops what was for one authorization context only, whatever the principal.
     pub(super) fn forget_private(&mut self) {
         self.retain(|(_, audience), _| *audience == Audience::Anyone);
     }
@@ -174,8 +167,6 @@ impl Cache {
         self.drop_entry(&(key.clone(), Audience::Anyone));
     }
 
-    /// Drops what is no longer fresh, and what will be so first, until another entry of this many
-    /// bytes fits.
     fn make_room(&mut self, bytes: usize, now: Duration) {
         if self.fits(bytes) {
             return;

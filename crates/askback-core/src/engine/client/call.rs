@@ -1,4 +1,4 @@
-//! A call on its way: what was asked for, and how far it has come.
+//! A call in progress: its request and its stage.
 
 use alloc::{
     borrow::ToOwned,
@@ -28,77 +28,69 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Call {
-    /// Shared with the transport while a round is on its way.
+    /// Shared with the transport while a round is in flight.
     pub(super) request: Arc<ClientRequest>,
-    /// The `_meta` that the caller wrote into it, which is sent with each round.
+    /// The caller's `_meta`, which is sent with each round.
     pub(super) meta: Option<Box<Meta>>,
     pub(super) stage: Stage,
-    /// The task that is taken up in place of sending the request.
     pub(super) taken: Option<String>,
     pub(super) patience: CallTimer,
-    /// How often the server asked for another round.
     pub(super) rounds: u32,
-    /// How often in a row it did so without asking anything.
+    /// How many of the last rounds were requested without a question.
     pub(super) pauses: u32,
-    /// How often in a row the server or the connection was lost with the round that is next or in flight.
+    /// How often in a row the server or the connection was lost during this round.
     pub(super) losses: u32,
-    /// Whether the server works with an answer to a question of this call that it was sent on the session.
+    /// Whether the server is working with an answer that it got on the session.
     pub(super) has_answered: bool,
-    /// The question that the host refused while this was the only call in flight (handshake era).
+    /// The error of the question that the host refused while this was the only call in flight
+    /// (handshake era).
     pub(super) refused: Option<ErrorObject>,
-    /// Whether what the result will say was overtaken by a change.
+    /// Whether a change made the pending result stale.
     pub(super) overtaken: bool,
-    /// Whether the questions of the server are the result, and not put to the host.
+    /// Whether the server's questions are returned as the result instead of being put to the host.
     pub(super) is_single: bool,
-    /// Whether a subscription was opened again as soon as it began, for it may have been opened in
+    /// Whether a subscription was reopened as soon as it began, because it may have been opened in
     /// another authorization context.
     pub(super) reopened: bool,
-    /// Since when a subscription that had begun is broken off.
     pub(super) away: Option<Duration>,
 }
 
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Its next round can be sent.
     Ready,
-    /// The server has it.
     Sent(SentRound),
-    /// The host is asked; then it is sent again.
+    /// The host is being asked; then the next round is sent.
     Asking(RoundQuestions),
-    /// The server wants it sent again without asking anything.
+    /// The server wants another round without a question, at this time.
     Pausing(Duration),
-    /// The server holds a task in place of its result.
     Task(Box<RemoteTask>),
 }
 
 #[derive(Debug)]
 pub(super) struct SentRound {
-    /// The id of the request, which also names its progress.
+    /// The id of the request, which is also its progress token.
     pub(super) id: i64,
     pub(super) progress: f64,
-    /// When it began, if it is a subscription that has.
+    /// When the subscription began; `None` for other calls.
     pub(super) listening: Option<Duration>,
     pub(super) context: u64,
 }
 
 #[derive(Debug)]
 pub(super) enum RoundQuestions {
-    /// Those of a result that asks: all at once.
     Questions {
         state: Option<String>,
         asked: Vec<PendingQuestion>,
     },
-    /// The links of -32042: one by one.
+    /// The links of a -32042 error, asked one by one.
     Links {
         asked: PendingQuestion,
         rest: alloc::vec::IntoIter<ElicitUrlParams>,
     },
 }
 
-/// The step after an answer.
 #[derive(Debug)]
 pub(super) enum AnswerStep {
-    /// Others are still open.
     Wait,
     Ask(ElicitUrlParams),
     Send,
@@ -128,17 +120,14 @@ impl Call {
         CallTarget::of(&self.request)
     }
 
-    /// Whether its parameters and its result are passed on as they are.
     pub(super) fn is_forwarded(&self) -> bool {
         matches!(&*self.request, ClientRequest::Other(_))
     }
 
-    /// Whether the server may ask in its rounds: those of a call with a target.
     pub(super) fn may_ask(&self) -> bool {
         CallTarget::has(&self.request)
     }
 
-    /// Whether the server may tell of its progress.
     pub(super) fn wants_progress(&self) -> bool {
         self.is_forwarded() || self.may_ask()
     }
@@ -150,12 +139,10 @@ impl Call {
         }
     }
 
-    /// Whether the call is to be a task of the core protocol (2025-11-25).
     pub(super) fn wants_core_task(&self) -> bool {
         matches!(&*self.request, ClientRequest::CallTool(params) if params.task.is_some())
     }
 
-    /// Whether the server holds this task of the core protocol in place of its result.
     pub(super) fn is_task(&self, id: &str) -> bool {
         matches!(&self.stage, Stage::Task(held) if held.is_core && held.id == id)
     }
@@ -169,7 +156,7 @@ impl Call {
         is_there && self.may_ask()
     }
 
-    /// When something must be done about it.
+    /// When the call needs attention next.
     pub(super) fn deadline(&self) -> Option<Duration> {
         match &self.stage {
             Stage::Sent(_) => self.patience.deadline(),
@@ -183,7 +170,7 @@ impl Call {
         }
     }
 
-    /// Puts into the request what the next round sends back; of the round before nothing is kept.
+    /// Sets the answers and the state for the next round, in place of the last round's.
     pub(super) fn set_round(&mut self, responses: Option<InputResponses>, state: Option<String>) {
         let (own_responses, own_state) = match Arc::make_mut(&mut self.request) {
             ClientRequest::CallTool(params) => {
@@ -201,8 +188,7 @@ impl Call {
         *own_state = state;
     }
 
-    /// Whether the round tells a server all there is to know, so that one that has forgotten
-    /// everything can take it up.
+    /// Whether the round carries the server's state, so that a restarted server can continue it.
     pub(super) fn carries_state(&self) -> bool {
         self.round().0.is_some()
     }
@@ -225,7 +211,6 @@ impl Call {
         matches!(*self.request, ClientRequest::Listen(_))
     }
 
-    /// Takes the host's answer to a question of this call.
     pub(super) fn answer(
         &mut self,
         question: QuestionId,
@@ -266,17 +251,13 @@ impl Call {
     }
 }
 
-/// Why an answer ends its call.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It is not one.
     Host(String),
-    /// A link will not be opened, without which the call cannot go on.
     NotOpened,
 }
 
 impl RoundQuestions {
-    /// How much the round takes until it is answered.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Questions { state, asked } => {
@@ -301,26 +282,25 @@ impl RoundQuestions {
     }
 }
 
-/// The id of a call, chosen by the caller and never used twice on a connection.
+/// The id of a call. The caller chooses it and never uses it twice on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// The target of a call that may ask a person.
+/// The tool, prompt or resource of a call that may ask the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallTarget {
-    /// The tool of this name.
+    /// The name of a tool.
     Tool(String),
-    /// The prompt of this name.
+    /// The name of a prompt.
     Prompt(String),
-    /// The resource of this URI.
+    /// The URI of a resource.
     Resource(String),
 }
 
-/// The kind of a target, and its name.
 type Parts<'a> = (fn(String) -> CallTarget, &'a str);
 
 impl CallTarget {
-    /// The target of a request; `None` for requests that never ask (2026-07-28,
+    /// Returns the target of a request, or `None` for a request that never asks (2026-07-28,
     /// basic/patterns/mrtr, Supported Requests).
     pub(super) fn of(request: &ClientRequest) -> Option<Self> {
         let (kind, name) = Self::parts(request)?;
@@ -350,17 +330,16 @@ impl CallTarget {
     }
 }
 
-/// The calls in progress, in the order of their ids, with their deadlines in the order in which they
-/// come: neither finding the next deadline nor handling it looks at the calls that wait.
+/// The calls in progress by id, with an index of their deadlines, so that finding and handling the
+/// next deadline never scans the waiting calls.
 ///
-/// Whatever changes a call may change its deadline. Each call that is given out to be changed is noted,
-/// and its deadline is read again by [`Calls::settle`].
+/// Any change of a call may change its deadline. Calls borrowed mutably are noted, and
+/// [`Calls::settle`] reads their deadlines again.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Boxed: a call is large, and neighbours move when one comes or goes.
+    /// Boxed because calls are large and the map moves its entries.
     held: BTreeMap<CallId, Box<CallEntry>>,
     deadlines: BTreeSet<(Duration, CallId)>,
-    /// Those that may have another deadline now.
     touched: Vec<CallId>,
 }
 
@@ -400,7 +379,6 @@ impl Calls {
         Some(held.call)
     }
 
-    /// Takes out the entry of a call that is no longer held.
     fn forget_deadline(&mut self, id: CallId, held: Option<&CallEntry>) {
         if let Some(deadline) = held.and_then(|held| held.deadline) {
             self.deadlines.remove(&(deadline, id));
@@ -416,7 +394,7 @@ impl Calls {
         self.held.iter_mut().map(|(id, held)| (*id, &mut held.call))
     }
 
-    /// Reads the deadlines again of the calls that may have another one.
+    /// Updates the deadlines of calls that were borrowed mutably.
     pub(super) fn settle(&mut self) {
         for id in self.touched.drain(..) {
             let Some(held) = self.held.get_mut(&id) else {
@@ -434,12 +412,12 @@ impl Calls {
         }
     }
 
-    /// The first deadline, as it was settled last.
+    /// The earliest deadline, as of the last [`Calls::settle`].
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The calls whose deadlines are over, in the order of their ids.
+    /// Returns the calls whose deadlines have passed, by id.
     pub(super) fn due(&mut self, now: Duration) -> Vec<CallId> {
         self.settle();
         let over = self.deadlines.range(..=(now, CallId(u64::MAX)));
@@ -476,7 +454,7 @@ mod tests {
         call
     }
 
-    /// A small generator, always the same.
+    /// A small deterministic generator.
     fn draw(state: &mut u64, most: u64) -> u64 {
         *state = state
             .wrapping_mul(6_364_136_223_846_793_005)

@@ -1,4 +1,4 @@
-//! Why a call, or a connection, came to nothing.
+//! Why a call or a connection failed.
 
 use alloc::{
     borrow::ToOwned,
@@ -17,29 +17,30 @@ use crate::{
     revision::Revision,
 };
 
-/// Why a call came to nothing. Each kind names who is to blame.
+/// Why a call failed. Each kind names the party to blame.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The server answered with an error.
     #[error("the server answered: {0}")]
     Server(ErrorObject),
-    /// The server said something the protocol does not allow.
+    /// The server violated the protocol.
     #[error("the server broke the protocol: {0}")]
     Protocol(String),
-    /// A message of the server is larger than [`message_bytes`](crate::limits::WireLimits::message_bytes)
-    /// allows.
+    /// A message from the server is larger than
+    /// [`message_bytes`](crate::limits::WireLimits::message_bytes) allows.
     #[error("a message of the server is larger than {0} bytes, the limit `wire.message_bytes`")]
     TooLarge(usize),
-    /// The server answered, and the answer cannot be read.
+    /// The server's response cannot be read.
     #[error("the server broke the protocol: its answer cannot be read: {why}")]
     Unreadable {
         /// The fault.
         why: String,
-        /// The answer, as it came. Bytes that are no text are replaced; of one that is too long, the middle is left out.
+        /// The response as it arrived. Bytes that are not text are replaced. The middle of a long
+        /// response is left out.
         received: String,
     },
-    /// The server speaks no revision this client may speak.
+    /// Client and server have no revision in common.
     #[error(
         "no protocol revision in common: the server speaks {}, this client {}",
         list(.offered), list(.spoken)
@@ -50,71 +51,68 @@ pub enum ClientError {
         /// The versions that the server offered.
         offered: Vec<String>,
     },
-    /// The server cannot be reached: its process cannot be started, its address not be found.
+    /// The server cannot be reached: its process does not start, or its address is not found.
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    /// The server went away while the call was with it.
+    /// The server went away during the call.
     #[error("the server went away: {0}")]
     Crashed(ServerEnd),
-    /// The server went away after its questions were answered. Whether it has acted on them is
-    /// unknown, so they are not sent again by themselves.
+    /// The server went away after its questions were answered. It may have acted on the answers, so
+    /// they are not sent again automatically.
     #[error(
         "the server went away after its questions were answered, so what the call has done is unknown ({0}): \
          check before you make it again"
     )]
     OutcomeUnknown(ServerEnd),
-    /// The server, or something on the way to it, answered a request over HTTP with a status that
-    /// holds no message.
+    /// The server, or a proxy, answered an HTTP request with an error status and no message.
     #[error("the server answered with HTTP status {status}: {why}")]
     Http {
-        /// The status.
         status: u16,
-        /// The meaning of the status in this place.
+        /// The meaning of the status here.
         why: String,
     },
-    /// The server wants the client to be authorized (2026-07-28, basic/authorization).
+    /// The server requires authorization (2026-07-28, basic/authorization).
     #[error("the server answered with HTTP status {status}: the client is not authorized")]
     Unauthorized {
-        /// 401 for a client it does not know, 403 for one that may not do this.
+        /// 401 if the client is not authenticated, 403 if it lacks permission.
         status: u16,
-        /// The values of the `WWW-Authenticate` headers: how to become authorized.
+        /// The values of the `WWW-Authenticate` headers.
         challenges: Vec<String>,
     },
-    /// The server wants the client to be authorized, and the client did not become it.
+    /// The server requires authorization, and it failed.
     #[error("the client is not authorized: {0}")]
     Authorization(AuthorizationError),
-    /// The server took too long. The time a person was asked is not counted.
+    /// The server took too long. Time spent asking the user does not count.
     #[error("the server did not answer within {0:?}")]
     TimedOut(Duration),
-    /// The result of a tool does not fit the output schema the server has listed for it.
+    /// The result of a tool does not match the tool's output schema.
     #[error("the result of the tool {} does not fit its output schema: {why}", QuotedName(.tool))]
     Output {
         /// The tool.
         tool: String,
-        /// Where it does not fit, and what is expected there.
+        /// Where it does not match, and what is expected there.
         why: String,
-        /// The result, for a person to look at. Nothing in it may be relied on.
+        /// The result, for display only. It must not be relied on.
         result: Box<CallToolResult>,
     },
-    /// The server kept asking.
+    /// The server asked for more rounds than allowed.
     #[error("the server asked for more than {0} rounds; the call was given up")]
     TooManyRounds(u32),
-    /// A question of the server was refused on this side: by a person, or because it asked too
-    /// often.
+    /// One of the server's questions was refused on this side: by the user, or because there were
+    /// too many.
     #[error("a question of the server was refused: {0}")]
     QuestionRefused(ErrorObject),
-    /// The host of this client gave an answer that must not be sent, or none.
+    /// The host's answer was invalid or missing.
     #[error("the host failed to answer the server: {0}")]
     Host(String),
-    /// The call became a task, which somebody else cancelled; with the server's words for it.
+    /// The call became a task, which was cancelled elsewhere. Holds the server's message.
     #[error("the task was cancelled{}", words(.0))]
     TaskCancelled(Option<String>),
-    /// The call became a task, of which the server knows nothing any more: its time is over, or
-    /// the process that worked on it is gone.
+    /// The call became a task that the server no longer knows: it has expired, or its process is
+    /// gone.
     #[error("the server has lost the task of this call: {0}")]
     TaskLost(String),
-    /// The arguments of a call are not what a server takes: they cannot be written as JSON, or are
-    /// not an object.
+    /// The arguments of a call cannot be written as JSON or are not an object.
     #[error("the arguments of `{name}` cannot be sent: {why}")]
     Arguments {
         /// The target of the call.
@@ -122,27 +120,27 @@ pub enum ClientError {
         /// The fault.
         why: String,
     },
-    /// The result of a tool is not what was expected of it.
+    /// The result of a tool cannot be read as the expected type.
     #[error(transparent)]
     ToolResult(#[from] ToolResultError),
-    /// The server, the revision in use or this client does not have the method or feature.
+    /// The server, the revision in use or this client lacks the method or feature.
     #[error("{0}")]
     Unsupported(String),
-    /// The client declares an extension by a name or with settings that servers do not accept.
+    /// The client declares an extension with a name or settings that servers do not accept.
     #[error("the extension `{name}` cannot be declared: {why}")]
     Extension {
         /// The extension.
         name: String,
-        /// Returns the issues.
+        /// The fault.
         why: String,
     },
-    /// No server is known by this name, among several.
+    /// None of several servers has this name.
     #[error("no server is called `{0}`")]
     NoServer(String),
     /// The caller has too many calls in progress.
     #[error("{0} calls are in progress, which is the most; wait for one to end")]
     Busy(usize),
-    /// The client was closed by its owner.
+    /// The client was closed.
     #[error("the client is closed")]
     Closed,
 }
@@ -168,14 +166,14 @@ fn list<T: ToString>(revisions: &[T]) -> String {
 /// How a server went away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEnd {
-    /// The exit code, where the server was a process and has ended with one.
+    /// The exit code, if the server was a process and exited with one.
     pub code: Option<i32>,
-    /// The circumstances, in words.
+    /// The circumstances, as text.
     pub why: String,
 }
 
 impl ServerEnd {
-    /// Returns the end of a process with this exit code.
+    /// Makes the end of a process that exited with `code`.
     #[must_use]
     pub fn exited(code: i32) -> Self {
         Self {

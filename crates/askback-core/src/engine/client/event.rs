@@ -1,4 +1,4 @@
-//! The events of a client beside results and questions.
+//! The events of a client, apart from results and questions.
 
 use alloc::{boxed::Box, string::String};
 use core::time::Duration;
@@ -12,44 +12,44 @@ use crate::{
     revision::Revision,
 };
 
-/// Something a host may want to show or act on.
+/// Something that a host may want to show or act on.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// How far a call has come.
+    /// Progress of a call.
     Progress {
-        /// The call, which tells it apart from another of the same tool.
+        /// The call, to tell it apart from other calls of the same tool.
         call: CallId,
         /// The target of the call.
         target: Option<CallTarget>,
-        /// How far it has come; it only grows.
+        /// The progress so far. It only grows.
         progress: f64,
-        /// How far it has to come, where that is known.
+        /// The final value of `progress`, if known.
         total: Option<f64>,
-        /// The current step, in words.
+        /// The current step, as text.
         message: Option<String>,
     },
-    /// How the task stands that a call became. With its id and the name of the tool it can be
-    /// [taken up](super::Connection::resume_task) on another connection.
+    /// The status of the task that a call became. With its id and the tool's name it can be
+    /// [resumed](super::Connection::resume_task) on another connection.
     Task {
         /// The call that became the task.
         call: CallId,
         /// The target of the call.
         target: Option<CallTarget>,
-        /// The server's name for the task.
+        /// The server's id of the task.
         task_id: String,
-        /// How it stands.
+        /// The status.
         status: TaskStatus,
-        /// How it stands, in words.
+        /// The status, as text.
         message: Option<String>,
-        /// For how long after it began the server keeps it; none where that has no end.
+        /// How long after creation the server stores the task. `None` means no limit.
         ttl: Option<Duration>,
     },
-    /// A log line of the server.
+    /// A log message of the server.
     Log {
-        /// How much it matters.
+        /// The severity.
         level: LoggingLevel,
-        /// Which part of the server says it.
+        /// The part of the server that logs.
         logger: Option<String>,
         /// The content.
         data: RawJson,
@@ -58,66 +58,68 @@ pub enum Event {
     ToolsChanged,
     /// The list of prompts changed.
     PromptsChanged,
-    /// The list of resources, or of their templates, changed.
+    /// The list of resources, or of resource templates, changed.
     ResourcesChanged,
-    /// The resource of this URI changed.
+    /// The resource at this URI changed.
     ResourceUpdated(String),
-    /// The task behind a link is done (2025-11-25).
+    /// The user has finished at a link (2025-11-25).
     UrlCompleted {
-        /// The `elicitationId` of the question that held the link.
+        /// The `elicitationId` of the link's question.
         elicitation_id: String,
     },
-    /// The server withdrew a question, or ended a subscription, and said why; the reason is as it may
-    /// stand in a log (2026-07-28, basic/patterns/cancellation).
+    /// The server withdrew a question or ended a subscription, and gave a reason (2026-07-28,
+    /// basic/patterns/cancellation).
     Cancelled {
-        /// Why, in at most 200 characters, with everything escaped that is not printed as itself.
+        /// The reason, escaped for a log, at most 200 characters.
         reason: String,
     },
     /// A question was refused without asking the host.
     Refused(Box<RefusedQuestion>),
-    /// A line the server's process wrote to its standard error. It need not be an error. The
-    /// engine never says this; whoever runs the process does.
+    /// A line that the server's process wrote to its standard error; not necessarily an error. The
+    /// driver that runs the process emits it, not the engine.
     ServerStderr(String),
-    /// The server ended instead of answering the first message, as some do that know only a handshake: it is started
-    /// once more, for one.
+    /// The server ended instead of answering the first message, as some servers do that only know
+    /// the handshake. It is started once more.
     StartedOver(ServerEnd),
-    /// The server went away while no call was with it. It is started or reached again for the next.
+    /// The server went away while no call was in progress. It is started or connected again for the
+    /// next call.
     Disconnected(ServerEnd),
-    /// The server went away while questions of it waited: they are withdrawn. The calls that they belong to end with the
+    /// The server went away with open questions. They are withdrawn, and their calls end with the
     /// reason.
     QuestionsLost,
-    /// Something worth a line in a log: the server was started again, wrote something unreadable,
+    /// A message for the log, such as: the server was restarted, wrote an unreadable message, or
     /// asked too often.
     Note(String),
 }
 
 /// A question that was refused without asking the host: the client did not declare it, it cannot be
-/// read, there is no room for it, or the server sent it as a request in 2026-07-28, which has none.
+/// read, it does not fit the limits, or the server sent it as a request in 2026-07-28, which has no
+/// such requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedQuestion {
-    /// The call it belongs to, where that is known.
+    /// Its call, if known.
     pub call: Option<CallId>,
     /// The target of that call.
     pub target: Option<CallTarget>,
     /// Its method, such as `elicitation/create`.
     pub method: String,
-    /// Its parameters, as they came.
+    /// Its parameters as they arrived.
     pub params: Option<RawJson>,
-    /// The answer to the server. Over HTTP in 2026-07-28 none can be sent.
+    /// The error for the server. Over HTTP in 2026-07-28 it cannot be sent.
     pub error: ErrorObject,
 }
 
-/// A server's description of itself, from the opening of the connection.
+/// How a server described itself when the connection opened.
 #[derive(Debug, Clone)]
 pub struct Greeting {
-    /// The revision that is spoken.
+    /// The revision in use.
     pub revision: Revision,
-    /// The server's own name and version, unverified.
+    /// The server's name and version, unverified.
     pub server: Option<Implementation>,
-    /// The capabilities.
+    /// The server's capabilities.
     pub capabilities: ServerCapabilities,
-    /// How to use it, for a model.
+    /// Instructions for a model.
     pub instructions: Option<String>,
-    /// The result of `server/discover` or `initialize`, as it was received.
+    /// The result of `server/discover` or `initialize` as it arrived.
     pub result: Box<RawValue>,
 }

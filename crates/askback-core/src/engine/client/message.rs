@@ -1,4 +1,4 @@
-//! Messages as transports carry them: written once on the way out, read once on the way in.
+//! Messages as transports carry them, each serialized or parsed once.
 
 use alloc::{borrow::ToOwned, boxed::Box, string::String, sync::Arc, vec::Vec};
 
@@ -17,62 +17,52 @@ use crate::{
 
 /// A message to the server.
 ///
-/// A transport that is one stream writes the bytes and needs nothing else. One on which each
-/// message is an exchange of its own, as over HTTP, decides by the kind how it travels.
+/// A stream transport only writes the bytes. A transport that sends each message as its own
+/// exchange, such as HTTP, decides by the kind.
 #[derive(Debug)]
 pub struct ClientMessage {
     /// The message as JSON, without a newline.
     pub bytes: Vec<u8>,
-    /// The kind of the message.
     pub kind: MessageKind,
 }
 
-/// The kind of a [`ClientMessage`], as far as it decides how the message travels.
 #[derive(Debug)]
 pub enum MessageKind {
-    /// A request. Its response is awaited.
     Request(Box<SentRequest>),
-    /// `notifications/initialized`: the session is open from here on, in this revision.
+    /// `notifications/initialized`: from here on the session is open, in this revision.
     Initialized(Revision),
-    /// `notifications/cancelled` for the request of this id.
     Cancelled(RequestId),
-    /// Anything else, which has no answer.
     Other,
 }
 
-/// A request as it was sent: with its id, and lowered to its revision.
 #[derive(Debug, Clone)]
 pub struct SentRequest {
-    /// The id its response will carry.
     pub id: RequestId,
-    /// The method and its parameters. The call that may send them again shares them.
+    /// The method and parameters, shared with the call, which may send them again.
     pub request: Arc<ClientRequest>,
-    /// Its `_meta` where it stands alone. On a session, that is part of the parameters.
+    /// The `_meta` of a stateless request. On a session it is part of the parameters.
     pub meta: Option<SentMeta>,
 }
 
-/// A message, or a batch, of the server, read by the transport or by
+/// A message or batch from the server, parsed by the transport or by
 /// [`Connection::handle_message`](super::Connection::handle_message).
 #[derive(Debug)]
 pub struct ServerMessage {
-    /// The message, or the reason why it is none.
     pub content: Result<Payload, MalformedMessage>,
-    /// The length of the message, in bytes.
     pub bytes: usize,
-    /// The beginning of what is no message, as it may stand in a log. None where a part of it could
-    /// be read, such as its id.
+    /// The beginning of a malformed message, escaped for a log. `None` if a part could be read,
+    /// such as its id.
     pub excerpt: Option<String>,
-    /// The text of a response that cannot be read, whole unless it was too long.
+    /// The text of a response that cannot be read. Long responses are shortened.
     pub text: Option<String>,
 }
 
 impl ClientMessage {
-    /// Writes a request of a session, in the words of its revision.
     pub(super) fn request(revision: Revision, id: i64, request: ClientRequest) -> Self {
         Self::lowered(id, Arc::new(wire::lower(request, revision)), None)
     }
 
-    /// Writes a request that is in the words of its revision already.
+    /// Serializes a request that is already lowered to its revision.
     pub(super) fn lowered(id: i64, request: Arc<ClientRequest>, meta: Option<SentMeta>) -> Self {
         let sent = SentRequest {
             id: RequestId::Number(id),
@@ -85,7 +75,6 @@ impl ClientMessage {
         }
     }
 
-    /// Writes a notification in the words of a revision, which must have it.
     pub(super) fn notification(revision: Revision, notification: ClientNotification) -> Self {
         let notification = wire::lower(notification, revision);
         let bytes = notification.to_vec();
@@ -101,7 +90,6 @@ impl ClientMessage {
         Self { bytes, kind }
     }
 
-    /// A response, or a batch of responses, that was written already.
     pub(super) fn response(bytes: Vec<u8>) -> Self {
         Self {
             bytes,
@@ -111,7 +99,6 @@ impl ClientMessage {
 }
 
 impl SentRequest {
-    /// The request as JSON, without a newline.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         match &self.meta {
@@ -120,19 +107,18 @@ impl SentRequest {
         }
     }
 
-    /// The revision that it names in its `_meta`; none on a session.
+    /// Returns the revision in its `_meta`; `None` on a session.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.meta.as_ref().map(SentMeta::revision)
     }
 
-    /// The same request under another id.
     #[must_use]
     pub fn renamed(&self, id: RequestId) -> Self {
         Self { id, ..self.clone() }
     }
 
-    /// Another request of the same client, of whose progress nobody wants to be told.
+    /// Makes another request of the same client, without a progress token.
     #[must_use]
     pub fn beside(&self, id: RequestId, request: ClientRequest) -> Self {
         Self {
@@ -144,8 +130,8 @@ impl SentRequest {
 }
 
 impl ServerMessage {
-    /// Reads one message or one batch, as it was framed by the transport. The engine reports what
-    /// is malformed.
+    /// Parses one message or batch as the transport framed it. The engine reports malformed
+    /// messages.
     #[must_use]
     pub fn parse(bytes: &[u8], limits: &WireLimits) -> Self {
         let content = jsonrpc::parse(bytes, limits)
@@ -166,8 +152,8 @@ impl ServerMessage {
         }
     }
 
-    /// About how much memory the message takes, in bytes: a batch of many short messages takes more
-    /// than its length.
+    /// The approximate memory of the message, in bytes. A batch of short messages takes more than
+    /// its length.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let in_batch = match &self.content {
@@ -178,14 +164,12 @@ impl ServerMessage {
     }
 }
 
-/// The beginning of a message as it may stand in a log; what is not text is replaced.
 fn beginning(bytes: &[u8]) -> String {
-    /// Enough for the longest excerpt, whatever its characters are.
+    /// Enough for the longest excerpt, whatever its characters.
     const MOST: usize = 1024;
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]))
 }
 
-/// The description of a client as it stands in the `_meta` of its requests.
 #[derive(Debug)]
 pub(super) struct Introduction {
     revision: Revision,
@@ -193,13 +177,10 @@ pub(super) struct Introduction {
     members: String,
 }
 
-/// The `_meta` of a request that stands alone, as it is written.
 #[derive(Debug, Clone)]
 pub struct SentMeta {
     introduction: Arc<Introduction>,
-    /// The name to tell of progress under.
     progress_token: Option<RequestId>,
-    /// The members that the caller wrote there beside.
     own: String,
 }
 
@@ -207,7 +188,7 @@ pub struct SentMeta {
 pub(super) struct LastIntroduction(Option<Arc<Introduction>>);
 
 impl LastIntroduction {
-    /// Returns what to say; written anew only where it is something else than before.
+    /// Returns the client's description. It is serialized again only after a change.
     pub(super) fn get(
         &mut self,
         profile: &Profile,
@@ -242,7 +223,6 @@ impl Introduction {
         Self::of(meta, revision)
     }
 
-    /// What another client says of itself, whose request is passed on.
     pub(super) fn forwarded(client: &Meta, revision: Revision) -> Self {
         let meta = Meta {
             protocol_version: Some(revision.as_str().to_owned()),
@@ -264,7 +244,6 @@ impl Introduction {
 }
 
 impl SentMeta {
-    /// The `_meta` of one request. Of what its caller wrote, nothing stands that the engine says itself.
     pub(super) fn new(
         introduction: Arc<Introduction>,
         progress_token: Option<RequestId>,
@@ -286,7 +265,6 @@ impl SentMeta {
         }
     }
 
-    /// The same, but that nobody wants to be told of progress.
     pub(super) fn without_progress(&self) -> Self {
         Self {
             progress_token: None,
@@ -298,9 +276,9 @@ impl SentMeta {
         self.introduction.revision
     }
 
-    /// Its members, as text without the braces around them.
+    /// Returns its members as JSON without the surrounding braces.
     pub(super) fn members(&self) -> String {
-        // The name of the token, and a number.
+        // Room for the token's name and a number.
         let around = 48;
         let known = &self.introduction.members;
         let mut members = String::with_capacity(around + known.len() + self.own.len());
@@ -318,7 +296,7 @@ impl SentMeta {
     }
 }
 
-/// The members of a `_meta` in the words of a revision, as text without the braces around them.
+/// Serializes the members of a `_meta` in a revision, without the surrounding braces.
 fn members(meta: Meta, revision: Revision) -> String {
     let mut params = RequestParams { meta: meta.boxed() };
     wire::lower_in_place(&mut params, revision);
@@ -330,7 +308,6 @@ fn members(meta: Meta, revision: Revision) -> String {
     text[1..text.len() - 1].to_owned()
 }
 
-/// An answer as a response of its own.
 pub(super) fn write_response(
     revision: Revision,
     id: &RequestId,
@@ -343,13 +320,12 @@ pub(super) fn write_response(
     }
 }
 
-/// An answer as it stands in `inputResponses`.
 pub(super) fn response_json(response: InputResponse, revision: Revision) -> RawJson {
     let json = match wire::lower(response, revision) {
         InputResponse::Elicit(result) => RawJson::new(&result),
         InputResponse::Sample(result) => RawJson::new(&result),
         InputResponse::Roots(result) => RawJson::new(&result),
     };
-    // Writing fails only for maps whose keys are not strings, and no result has one.
+    // Serializing fails only for maps whose keys are not strings; no result has such a map.
     json.unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The client's side of one connection, in every revision.
+//! The client's side of a connection, in every revision.
 
 mod cache;
 mod call;
@@ -55,29 +55,26 @@ use crate::{
     revision::{Era, Kind, Revision},
 };
 
-/// The description of the client that an engine speaks for.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The client's name and version.
     pub info: Implementation,
-    /// How its host can be asked.
     pub capabilities: ClientCapabilities,
-    /// Whether its host takes forms as they are: with fields that cannot be drawn, and defaults that are
-    /// no answers.
+    /// Whether the host accepts forms unchanged, with fields that cannot be drawn and defaults that
+    /// break their own field.
     pub any_form: bool,
-    /// Whether its host passes questions on to another client, which judges them: forms, conversations and answers are not
-    /// checked here.
+    /// Whether the host forwards questions to another client, which checks them. Forms,
+    /// conversations and answers are then not checked here.
     pub forwards: bool,
-    /// The revision whose handshake is tried before the probe, if the server is better spoken to on a session.
+    /// The revision to try a handshake with before the probe, if sessions work better with this
+    /// server.
     pub handshake: Option<Revision>,
-    /// Whether a round with answers is sent again by itself if the server goes away before it responds.
+    /// Whether a round with answers is sent again automatically if the server goes away before it
+    /// responds.
     pub resends_answers: bool,
-    /// The revisions it may speak.
     pub revisions: Vec<Revision>,
-    /// For whom it asks, where the server tells people apart: results the server calls private are
-    /// used again for the same principal only.
+    /// The principal of the requests, if the server distinguishes principals. Private results are
+    /// reused only for the same principal.
     pub principal: Option<String>,
-    /// The limits.
     pub limits: Limits,
 }
 
@@ -85,48 +82,44 @@ pub struct Profile {
 #[derive(Debug)]
 pub enum Output {
     /// Open the transport, then call [`Connection::handle_connected`], or
-    /// [`Connection::handle_disconnected`] where it cannot be opened.
+    /// [`Connection::handle_disconnected`] if that fails.
     Connect,
-    /// Close the transport: the two sides do not come together, and all calls have ended. A later
-    /// call tries anew.
+    /// Close the transport: the connection could not be opened and all calls have ended. A later
+    /// call tries again.
     Close(ClientError),
-    /// Send this message.
     Send(ClientMessage),
-    /// The server is known; [`Connection::greeting`] says what it said of itself.
     Opened,
-    /// Put this question to the host, and its answer to [`Connection::answer`].
+    /// Ask the host this question and pass its answer to [`Connection::answer`].
     Ask(QuestionId, Box<HostQuestion>),
-    /// The question is withdrawn: nobody waits for its answer.
     Withdraw(QuestionId),
-    /// The subscription of this call has begun; of these changes the server will tell.
+    /// The subscription of this call has begun, for these changes.
     Granted(CallId, SubscriptionFilter),
-    /// The call has ended. Of a subscription: the server ended it.
+    /// The call has ended. If it was a subscription, the server ended it.
     Done(CallId, Result<Box<RawValue>, ClientError>),
-    /// Something else was heard.
     Event(Event),
 }
 
-/// One connection to one server, from the probe to the end, over as many transports as the server
-/// takes restarts.
+/// One connection to one server, from the probe to the end, across any number of restarts of the
+/// server.
 ///
 /// After each call of a method that takes `&mut self`, drain [`poll`](Connection::poll) until it
-/// returns `None`; then wait for a message, an answer of the host, or the time
-/// [`next_timeout`](Connection::next_timeout) says. All times are counted from one moment of the
-/// caller's choosing and never go back.
+/// returns `None`. Then wait for a message, an answer of the host, or the time of
+/// [`next_timeout`](Connection::next_timeout). All times count from one moment that the caller
+/// chooses, and never decrease.
 ///
-/// Each call ends in exactly one [`Output::Done`], unless it is [cancelled](Connection::cancel)
+/// Each call ends with exactly one [`Output::Done`], unless it is [cancelled](Connection::cancel)
 /// before.
 #[derive(Debug)]
 pub struct Connection {
     profile: Profile,
     state: State,
     greeting: Option<Box<Greeting>>,
-    /// Whether a server ended itself over the probe, so that it is not asked again.
+    /// Whether the server exits when it is probed. Then it is not probed again.
     probe_is_fatal: bool,
     carrier: Carrier,
     calls: Calls,
     sent: BTreeMap<i64, CallId>,
-    /// Which call a question belongs to; none for the questions of a session.
+    /// The call of each question; `None` for the questions of a session.
     asked: BTreeMap<QuestionId, CallId>,
     cache: Cache,
     /// See [`Connection::set_authorization_context`].
@@ -135,9 +128,8 @@ pub struct Connection {
     restarts: RateLimiter,
     log_level: Option<LoggingLevel>,
     introduction: LastIntroduction,
-    /// The resources watched on a session, so that they are watched on the next one, too.
+    /// The resources watched on a session, to watch them on the next one.
     watched: BTreeSet<String>,
-    /// How often something of the server's was reported.
     reports: u32,
     last_id: i64,
     last_question: u64,
@@ -146,19 +138,15 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum State {
-    /// There is no transport, and nobody needs one.
     Idle,
-    /// A transport is being opened.
     Connecting,
-    /// The two sides are finding out how to speak.
     Opening(Opening),
-    /// Every request stands alone.
     Modern,
     Legacy(Box<Session>),
 }
 
 impl Connection {
-    /// A connection that has yet to be opened: the first thing it wants is a transport.
+    /// Makes a connection that is not open yet. It first needs a transport.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         let limits = &profile.limits;
@@ -185,7 +173,6 @@ impl Connection {
         }
     }
 
-    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         let output = self.out.pop_front();
         if output.is_none() {
@@ -194,7 +181,7 @@ impl Connection {
         output
     }
 
-    /// When [`Connection::handle_timeout`] is due; to be asked once [`poll`](Connection::poll) has
+    /// When to call [`Connection::handle_timeout`]. Ask after [`poll`](Connection::poll) has
     /// returned `None`.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Duration> {
@@ -205,13 +192,12 @@ impl Connection {
         self.calls.next_deadline().into_iter().chain(opening).min()
     }
 
-    /// Returns the server's greeting, once it has arrived. It outlives a crash of the server.
+    /// Returns the server's greeting once it has arrived. It survives a crash of the server.
     #[must_use]
     pub fn greeting(&self) -> Option<&Greeting> {
         self.greeting.as_deref()
     }
 
-    /// The transport is open.
     pub fn handle_connected(&mut self, now: Duration) {
         if !matches!(self.state, State::Connecting) {
             return;
@@ -241,11 +227,11 @@ impl Connection {
         self.out.push_back(Output::Send(message));
     }
 
-    /// The transport has ended, or could not be opened, for the reason given.
+    /// The transport has ended or could not be opened.
     ///
-    /// The server is started again where that costs nothing twice: for rounds that were not sent
-    /// yet, for those that carry all the server needs to know and no answers, and for subscriptions, each at
-    /// most once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
+    /// The server is restarted if no work can be done twice: for rounds that were not sent yet, for
+    /// rounds that carry the server's state and no answers, and for subscriptions, each at most
+    /// once (2026-07-28, basic/transports/stdio, Unexpected Termination). Other calls end.
     pub fn handle_disconnected(&mut self, end: &ServerEnd, now: Duration) {
         let state = core::mem::replace(&mut self.state, State::Idle);
         match state {
@@ -277,7 +263,7 @@ impl Connection {
                 self.out.extend(questions.map(Output::Withdraw));
             }
         }
-        // What changed meanwhile nobody has told us.
+        // Changes were not reported while the transport was gone.
         self.cache.clear();
         self.sent.clear();
         let is_idle = self.calls.len() == 0;
@@ -289,7 +275,7 @@ impl Connection {
         }
     }
 
-    /// Time has passed: at least as much as [`Connection::next_timeout`] said.
+    /// The time of [`Connection::next_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Duration) {
         if let Some((opening, mut cx)) = self.opening(now) {
             let next = opening.handle_timeout(&mut cx);
@@ -300,13 +286,12 @@ impl Connection {
         }
     }
 
-    /// Takes one message, or one batch, as it was framed by the transport.
+    /// Handles one message or batch as the transport framed it.
     pub fn handle_message(&mut self, bytes: &[u8], now: Duration) {
         let message = ServerMessage::parse(bytes, &self.profile.limits.wire);
         self.handle_received(message, now);
     }
 
-    /// Takes what was read already, by a transport that looks at messages itself.
     pub fn handle_received(&mut self, message: ServerMessage, now: Duration) {
         match message.content {
             Ok(Payload::Single(content)) => self.handle(content, None, now),
@@ -329,13 +314,13 @@ impl Connection {
         }
     }
 
-    /// Sends a request. Its `_meta` is completed here; its `inputResponses` and `requestState` are
-    /// for the engine to fill in. A result that may be used again is given without asking.
+    /// Sends a request. The engine completes its `_meta` and fills in `inputResponses` and
+    /// `requestState`. A cached result is returned without a request.
     pub fn call(&mut self, id: CallId, request: ClientRequest, now: Duration) {
         self.call_within(id, request, Timeouts::default(), now);
     }
 
-    /// The same with time-outs of its own. When one is over, the server is told, and the call ends
+    /// Sends a request with its own timeouts. After a timeout the server is told and the call ends
     /// with [`ClientError::TimedOut`].
     pub fn call_within(
         &mut self,
@@ -347,9 +332,9 @@ impl Connection {
         self.begin_call(id, request, timeouts, false, now);
     }
 
-    /// Sends one round of a call. Where the server asks in its result (2026-07-28), that is the result of
-    /// the call: nothing is put to the host, and whoever calls sends the next round with the answers and
-    /// the state in its request.
+    /// Sends one round of a call. If the server asks in its result (2026-07-28), the questions are
+    /// the result of the call: the host is not asked, and the caller sends the next round with the
+    /// answers and the state in its request.
     pub fn call_round(
         &mut self,
         id: CallId,
@@ -383,7 +368,6 @@ impl Connection {
         self.send(id, now);
     }
 
-    /// Ends a call that is one too many.
     fn refuses_more(&mut self, id: CallId) -> bool {
         let most = self.profile.limits.wire.requests_in_flight;
         let refuses = self.calls.len() >= most;
@@ -394,8 +378,8 @@ impl Connection {
         refuses
     }
 
-    /// The caller no longer wants the result: the server is told, and questions of the call are
-    /// withdrawn. The call ends without [`Output::Done`].
+    /// Cancels a call: the server is told and the questions of the call are withdrawn. There is no
+    /// [`Output::Done`].
     pub fn cancel(&mut self, id: CallId, now: Duration) {
         self.cancel_task(id);
         let Some(call) = self.calls.remove(id) else {
@@ -408,7 +392,7 @@ impl Connection {
         self.abandon_session_questions(id, now);
     }
 
-    /// Takes the host's answer to a question. One that was withdrawn meanwhile is ignored.
+    /// Takes the host's answer to a question. Ignored if the question was withdrawn.
     pub fn answer(
         &mut self,
         question: QuestionId,
@@ -421,8 +405,8 @@ impl Connection {
         }
     }
 
-    /// Tells the server that the roots changed, where the revision has a way to and the client
-    /// said that it would.
+    /// Notifies the server that the roots changed, if the revision has the notification and the
+    /// client declared it.
     pub fn roots_changed(&mut self) {
         let declared = self.profile.capabilities.roots.as_ref();
         if declared.and_then(|roots| roots.list_changed) == Some(true) {
@@ -432,20 +416,20 @@ impl Connection {
         }
     }
 
-    /// Sets the principal the client asks for from now on. What comes for requests that are in
-    /// flight is given to their callers and to nobody else.
+    /// Sets the principal of future requests. Results of requests in flight are returned to their
+    /// callers but not cached.
     pub fn set_principal(&mut self, principal: Option<String>) {
         self.overtake_all();
         self.cache.set_principal(principal);
     }
 
-    /// Says in which authorization context requests are sent from now on: by a number that is
-    /// another one for other credentials, and never one that was there before. To be called before
-    /// each [`call`](Connection::call) and [`handle_message`](Connection::handle_message).
+    /// Sets the authorization context of future requests: a number that differs for different
+    /// credentials and is never reused. Call it before each [`call`](Connection::call) and
+    /// [`handle_message`](Connection::handle_message).
     ///
-    /// When it is another one, private results of the one before are forgotten, those in flight are
-    /// given to their callers and to nobody else, and subscriptions are opened again, so that they
-    /// tell of what the new one may see (2026-07-28, server/utilities/caching, Cache Scope Field).
+    /// If the number changes, cached private results are dropped, results in flight are returned to
+    /// their callers but not cached, and subscriptions are opened again, so that they report what
+    /// the new credentials may see (2026-07-28, server/utilities/caching, Cache Scope Field).
     pub fn set_authorization_context(&mut self, number: u64, now: Duration) {
         if self.authorization_context == number {
             return;
@@ -456,7 +440,6 @@ impl Connection {
         self.reopen_subscriptions(now);
     }
 
-    /// The number that was said last.
     #[must_use]
     pub fn authorization_context(&self) -> u64 {
         self.authorization_context
@@ -472,8 +455,8 @@ impl Connection {
         }
     }
 
-    /// Reports an unreadable message, at most as often as the limit says: some servers print to
-    /// their standard output what belongs to a log.
+    /// Reports an unreadable message, up to a limit: some servers print log lines to their standard
+    /// output.
     fn handle_malformed(
         &mut self,
         malformed: MalformedMessage,
@@ -501,8 +484,8 @@ impl Connection {
         }
     }
 
-    /// Ends the request that waits for a response which cannot be read. If its id cannot be read either, that is the
-    /// only request that waits, if there is only one.
+    /// Ends the request whose response cannot be read. If the id cannot be read either, it ends the
+    /// only waiting request, if there is exactly one.
     fn handle_unreadable(&mut self, id: Option<RequestId>, error: ClientError, now: Duration) {
         let Some(id) = id.or_else(|| self.only_request()) else {
             let why = match error {
@@ -514,7 +497,7 @@ impl Connection {
         self.handle_response(Some(&id), Err(error), now);
     }
 
-    /// The only request that waits for a response. A subscription has none before it ends.
+    /// Returns the only request that waits for a response. Active subscriptions do not count.
     fn only_request(&self) -> Option<RequestId> {
         if let State::Opening(opening) = &self.state {
             return Some(RequestId::Number(opening.request_id()));
@@ -532,7 +515,8 @@ impl Connection {
         self.report(format!("the server sent what cannot be read: {why}"));
     }
 
-    /// Reports what a server can make happen as often as it likes, and at last that it keeps on.
+    /// Reports a fault that a server can repeat without limit. After the last report it says that
+    /// there are more.
     fn report(&mut self, what: String) {
         let most = self.profile.limits.client.malformed_reports;
         self.reports = self.reports.saturating_add(1);
@@ -549,7 +533,7 @@ impl Connection {
         outcome: Result<Box<RawValue>, ClientError>,
         now: Duration,
     ) {
-        // All ids of this client are numbers: the one that is meant would be waited for in vain.
+        // Our ids are all numbers; without this, the call would wait until its timeout.
         if let Some(RequestId::String(text)) = id
             && let Ok(number) = text.parse()
         {
@@ -561,7 +545,7 @@ impl Connection {
             let next = opening.handle_response(id, outcome, &mut cx);
             return self.follow(next, now);
         }
-        // A response nobody waits for is one to a call that was cancelled, or to none.
+        // An unknown id belongs to a cancelled call or to no call.
         let call = match id {
             Some(RequestId::Number(number)) => self.sent.remove(number),
             Some(RequestId::String(_)) => None,
@@ -613,14 +597,14 @@ impl Connection {
         self.send_ready(now);
     }
 
-    /// The opening came to nothing: whoever waits for it ends.
+    /// The opening failed: the waiting calls end.
     fn close(&mut self, error: ClientError) {
         self.state = State::Idle;
         self.fail_ready(&error);
         self.out.push_back(Output::Close(error));
     }
 
-    /// Tells the server that nobody waits for a response, and why, for its log.
+    /// Tells the server that a response is no longer needed, with a reason for its log.
     fn write_cancelled(&mut self, number: i64, reason: &str) {
         self.notify(ClientNotification::Cancelled(CancelledParams {
             request_id: Some(RequestId::Number(number)),

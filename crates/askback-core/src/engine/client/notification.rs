@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Connection {
-    /// Notifications are never answered; one that makes no sense is ignored.
+    /// Notifications have no response; invalid ones are ignored.
     pub(super) fn handle_notification(&mut self, notification: &Notification, now: Duration) {
         let revision = match (&self.state, &self.greeting) {
             (State::Modern | State::Legacy(_), Some(greeting)) => greeting.revision,
@@ -71,8 +71,8 @@ impl Connection {
         }
     }
 
-    /// A server withdraws a question of its session, or ends a subscription; says whether there was
-    /// one.
+    /// The server withdraws a question of its session or ends a subscription. Returns whether there
+    /// was one.
     fn handle_cancelled(&mut self, id: &RequestId, now: Duration) -> bool {
         match (&self.state, id) {
             (State::Legacy(_), id) => self.withdraw_session_question(id, now),
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// Progress counts only if it belongs to a round in flight and grows.
+    /// Progress is ignored unless its round is in flight and the value grows.
     fn handle_progress(&mut self, params: ProgressParams, now: Duration) {
         let RequestId::Number(number) = params.progress_token else {
             return;
@@ -137,7 +137,7 @@ impl Connection {
             && sent.listening.is_none()
         {
             let granted = both(&wish.notifications, params.notifications);
-            // From here on it lasts as long as both want it to.
+            // From here on there is no timeout.
             sent.listening = Some(now);
             let is_stale = sent.context != self.authorization_context;
             call.patience.pause(now);
@@ -145,15 +145,14 @@ impl Connection {
             call.away = None;
             let has_reopened = core::mem::replace(&mut call.reopened, is_stale);
             self.out.push_back(Output::Granted(id, granted));
-            // Nobody knows in which context it was opened. Once is enough: a server that wants
-            // another sign-in each time is not asked for ever.
+            // The authorization context in which it was opened is unknown. Reopen it only once, in
+            // case the server requires a new sign-in each time.
             if is_stale && !has_reopened {
                 self.reopen(id, now);
             }
         }
     }
 
-    /// Opens the subscriptions again that have begun: they were for other credentials.
     pub(super) fn reopen_subscriptions(&mut self, now: Duration) {
         let begun = |call: &Call| call.sent().is_some_and(|sent| sent.listening.is_some());
         let begun: Vec<CallId> = self
@@ -176,16 +175,16 @@ impl Connection {
         self.send(id, now);
     }
 
-    /// Results that are on their way are for whoever asked, and kept for nobody.
+    /// Marks the results in flight as stale, so that they are not cached.
     pub(super) fn overtake_all(&mut self) {
         let calls = self.calls.iter_mut().map(|(_, call)| call);
         let sent = calls.filter(|call| call.sent().is_some());
         sent.for_each(|call| call.overtaken = true);
     }
 
-    /// Drops the cached results that changed, whichever stream said so. The host is notified only
-    /// of changes it subscribed to (2026-07-28, basic/patterns/subscriptions, Receiving
-    /// Notifications).
+    /// Drops the cached results that changed, whichever stream the notification came on. The host
+    /// is notified only of changes it subscribed to (2026-07-28, basic/patterns/subscriptions,
+    /// Receiving Notifications).
     fn handle_changed(&mut self, changed: ServerNotification) {
         let asked_for = match (
             &self.state,
@@ -220,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// Forgets results that are now wrong: those that are kept, and those on their way, which may
-    /// have been made before the change.
+    /// Drops stale results from the cache, and marks results in flight as stale, because the server
+    /// may have produced them before the change.
     fn forget(&mut self, stale: &StaleResult<'_>) {
         self.cache.forget(stale);
         for (_, call) in self.calls.iter_mut() {
@@ -231,7 +230,6 @@ impl Connection {
         }
     }
 
-    /// The subscription whose request had this id.
     fn listener(&self, number: i64) -> Option<CallId> {
         let id = *self.sent.get(&number)?;
         let call = self.calls.get(id)?;
@@ -243,7 +241,7 @@ impl Connection {
     }
 }
 
-/// The part of the wish that is granted. A server's grant beyond the wish is ignored.
+/// Returns the granted part of the wish. Grants beyond the wish are ignored.
 fn both(wish: &SubscriptionFilter, granted: SubscriptionFilter) -> SubscriptionFilter {
     let flag = |wish: Option<bool>, granted: Option<bool>| granted.filter(|_| wish == Some(true));
     let names = |wish: &Option<Vec<String>>, granted: Option<Vec<String>>| {

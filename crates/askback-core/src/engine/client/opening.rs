@@ -1,8 +1,8 @@
-//! How a connection opens: the probe, the fallback, the handshake.
+//! Opens a connection: the probe, the fallback, the handshake.
 //!
-//! A server of the stateless era is found by asking `server/discover`; whatever does not answer
-//! that as such a server would is taken for one with a handshake (2026-07-28,
-//! basic/transports/stdio, Backward Compatibility).
+//! A server of the stateless era answers `server/discover`. Any server that does not answer it
+//! correctly is assumed to need a handshake (2026-07-28, basic/transports/stdio, Backward
+//! Compatibility).
 
 use alloc::{borrow::ToOwned, boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
@@ -25,43 +25,37 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// The id of the request of the current step.
     id: i64,
     deadline: Duration,
     step: Step,
     refused: Vec<Revision>,
-    /// The revision that was asked for again, after the server refused it and said that it speaks
-    /// it.
+    /// The revision that was tried again because the server refused it but also listed it.
     insisted: Option<Revision>,
 }
 
 #[derive(Debug)]
 enum Step {
-    /// `server/discover` was sent.
     Probe(Revision),
-    /// `initialize` was sent.
     Initialize(Revision, HandshakeCause),
 }
 
-/// The attempt before `initialize`.
+/// Why `initialize` was sent.
 #[derive(Debug)]
 enum HandshakeCause {
-    /// The server told, in some way, that it wants the handshake.
+    /// The server indicated that it needs the handshake.
     Told,
-    /// It is only remembered to want it.
+    /// An earlier connection needed the handshake.
     Remembered,
     Silence(SilentProbe),
 }
 
-/// A probe that was given up for its silence. A server that was only slow to start answers it yet,
-/// and may then refuse the handshake.
+/// A probe that timed out. A slow server may still answer it and then refuse the handshake.
 #[derive(Debug)]
 struct SilentProbe {
     id: i64,
     greeting: Option<Box<Greeting>>,
 }
 
-/// The environment of an opening.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
@@ -74,14 +68,12 @@ pub(super) struct Context<'a> {
 pub(super) enum OpeningStep {
     Wait,
     Send(ClientMessage),
-    /// The server is known. After a handshake, this is sent first.
     Open(Box<Greeting>, Option<ClientMessage>),
-    /// The two do not come together.
     Fail(ClientError),
 }
 
 impl Opening {
-    /// Opens a connection: with a probe, or at once with the handshake the server is known to want.
+    /// Opens a connection with a probe, or with a handshake if the server is known to need one.
     pub(super) fn start(
         handshake: Option<Revision>,
         cx: &mut Context<'_>,
@@ -118,8 +110,8 @@ impl Opening {
         self.id
     }
 
-    /// Whether the server was only asked of which era it is: one that ends itself over that is
-    /// started again for the handshake.
+    /// Whether only the probe was sent. A server that exits because of it is restarted for the
+    /// handshake.
     pub(super) fn is_probing(&self) -> bool {
         matches!(self.step, Step::Probe(_))
     }
@@ -132,7 +124,7 @@ impl Opening {
     ) -> OpeningStep {
         let mine = match id {
             Some(id) => *id == RequestId::Number(self.id),
-            // An error without an id is about the only request the server has seen.
+            // An error without an id belongs to the only request so far.
             None => outcome.is_err(),
         };
         match &mut self.step {
@@ -193,15 +185,15 @@ impl Opening {
                 if error.code == codes::UNSUPPORTED_VERSION
                     && let Some(offered) = offered(&error)
                 {
-                    // What the server lists it is asked for once more: the answer may have come of
-                    // another process than the list.
+                    // A listed revision is tried once more: another process than the one that made
+                    // the list may have refused it.
                     let listed = offered.iter().any(|version| *version == revision.as_str());
                     if !listed || self.insisted.replace(revision) == Some(revision) {
                         self.refused.push(revision);
                     }
                     return self.choose_again(&offered, cx);
                 }
-                // Only a server of the stateless era says that a capability is missing, or looks at
+                // Only a server of the stateless era reports a missing capability or checks
                 // headers.
                 if matches!(
                     error.code,
@@ -220,7 +212,6 @@ impl Opening {
         }
     }
 
-    /// The handshake came to nothing.
     fn rejected(&mut self, error: ClientError, cx: &mut Context<'_>) -> OpeningStep {
         if let Step::Initialize(wish, before) = &mut self.step {
             match core::mem::replace(before, HandshakeCause::Told) {
@@ -239,8 +230,8 @@ impl Opening {
             }
             self.refused.push(*wish);
         }
-        // A server should answer a wish it cannot grant with what it speaks, but some refuse it and
-        // say what they speak beside.
+        // The server should answer with a revision it supports, but some return an error that lists
+        // the revisions.
         let offered = match &error {
             ClientError::Server(error) => offered(error),
             _ => None,
@@ -252,7 +243,6 @@ impl Opening {
         }
     }
 
-    /// Goes on with the best of what the server says it speaks.
     fn choose_again(&mut self, offered: &[String], cx: &mut Context<'_>) -> OpeningStep {
         if let Some(revision) = cx.choose(Era::Modern, offered, &self.refused) {
             OpeningStep::Send(self.probe(revision, cx))
@@ -264,7 +254,8 @@ impl Opening {
     }
 
     fn probe(&mut self, revision: Revision, cx: &mut Context<'_>) -> ClientMessage {
-        // Silence means a handshake only where it means anything, and there is one to fall back to.
+        // A silent server needs a handshake only if the transport is a stream and the client can
+        // speak an older revision.
         let patience = match cx.newest(Era::Legacy) {
             Some(_) if cx.carrier == Carrier::Stream => cx.profile.limits.client.probe,
             _ => cx.profile.limits.wire.request,
@@ -311,7 +302,7 @@ impl Context<'_> {
         revisions.filter(|revision| revision.era() == era).max()
     }
 
-    /// The newest revision of an era that both speak and the server has not refused.
+    /// Returns the newest common revision of an era that the server has not refused.
     fn choose(&self, era: Era, offered: &[String], refused: &[Revision]) -> Option<Revision> {
         offered
             .iter()
@@ -330,8 +321,8 @@ impl Context<'_> {
     }
 }
 
-/// Reads the result of `server/discover`. Where it holds no revision to go on with, what it offers
-/// is given back instead, if it can be read at all.
+/// Reads the result of `server/discover`. Without a usable revision, returns the versions that the
+/// server offers, if they can be read.
 fn modern_greeting(
     result: Box<RawValue>,
     cx: &Context<'_>,
@@ -352,7 +343,6 @@ fn modern_greeting(
     }))
 }
 
-/// Reads the result of `initialize`.
 fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> OpeningStep {
     let answer: InitializeResult = match serde_json::from_str(result.get()) {
         Ok(answer) => answer,
@@ -379,9 +369,9 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> OpeningStep {
     OpeningStep::Open(Box::new(greeting), Some(message))
 }
 
-/// Whether a failed probe tells of a server that does not know it. One that is overloaded, hidden
-/// behind a proxy that fails or an authorization that is missing tells nothing of itself
-/// (2026-07-28, basic/versioning, Compatibility Matrix).
+/// Whether a failed probe shows that the server does not know it. An overloaded server, a failing
+/// proxy or missing authorization shows nothing (2026-07-28, basic/versioning, Compatibility
+/// Matrix).
 fn tells_era(error: &ClientError) -> bool {
     match error {
         ClientError::Http { status, .. } => {

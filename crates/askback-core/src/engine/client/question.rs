@@ -1,4 +1,4 @@
-//! Questions: what may be asked of the host, and what may be answered.
+//! Checks questions before the host sees them, and answers before they are sent.
 
 use alloc::{
     boxed::Box,
@@ -20,33 +20,29 @@ use crate::{
     revision::Facts,
 };
 
-/// A question that is with the host.
+/// The id of a question that the host was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QuestionId(pub(super) u64);
 
-/// A question for the host: of any kind, or of the one in `Q`. It was checked: the client declared
-/// that it can be asked so, and a form can be drawn, or has fields of JSON where the host takes them.
+/// A question for the host, of any kind or of kind `Q`. It was checked: the client declared that it
+/// supports it, and a form can be drawn or has JSON fields if the host accepts them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostQuestion<Q = InputRequest> {
-    /// The server's own name and version, unverified.
     pub server: Option<Implementation>,
-    /// The call it belongs to. In the handshake revisions that is known where it belongs to a task,
-    /// and else only while exactly one call is in flight.
+    /// Its call. In the handshake revisions it is known only if the question names a task or
+    /// exactly one call is in flight.
     pub call: Option<CallId>,
-    /// The target of that call.
     pub target: Option<CallTarget>,
-    /// The key that tells it apart from the other questions of the call: its key in
-    /// `inputRequests`; in the handshake revisions, the key that a server of ours sends beside it.
+    /// The key of the question among the questions of its call: its key in `inputRequests`, or in
+    /// the handshake revisions the key that an askback server sends with it.
     pub key: Option<String>,
-    /// The question.
     pub request: Q,
-    /// Whether answering makes the client send the call again. A link is then best answered when
-    /// the person has finished with it; otherwise as soon as the person consents.
+    /// Whether the client sends the call again after the answer. If so, a link is best answered
+    /// when the user has finished there; otherwise as soon as the user consents.
     pub retried: bool,
 }
 
 impl<Q> HostQuestion<Q> {
-    /// Returns the same question with another request.
     pub fn with<R>(self, request: R) -> HostQuestion<R> {
         let Self {
             server,
@@ -67,12 +63,12 @@ impl<Q> HostQuestion<Q> {
     }
 }
 
-/// Checks that a question may be put to the host, and makes it ready for it.
+/// Checks a question and prepares it for the host.
 ///
 /// # Errors
 ///
-/// Fails with the error for the server: -32602 for a mode that was not declared or messages that
-/// make no sense, -32601 for sampling or roots that were not declared.
+/// Returns the error for the server: -32602 for a mode that was not declared or for invalid
+/// messages, -32601 for sampling or roots that were not declared.
 pub(super) fn admit(
     request: &mut InputRequest,
     profile: &Profile,
@@ -122,23 +118,22 @@ pub(super) fn admit(
     }
 }
 
-/// How much a question takes, in bytes.
 pub(super) fn size(request: &InputRequest) -> usize {
     let json = match request {
         InputRequest::Elicit(params) => RawJson::new(params),
         InputRequest::Sample(params) => RawJson::new(params),
         InputRequest::Roots(params) => RawJson::new(params),
     };
-    // Writing fails only for maps whose keys are not strings, and no question has one.
+    // Serializing fails only for maps whose keys are not strings; no question has such a map.
     json.map_or(0, |json| json.as_str().len())
 }
 
-/// Checks an answer of the host. What it left out stays out: a person may have emptied a field that
-/// had a default.
+/// Checks an answer of the host. Missing fields stay missing: the user may have emptied a field
+/// with a default.
 ///
 /// # Errors
 ///
-/// Why it must not be sent, in words for the author of the host.
+/// Says why the answer must not be sent, for the author of the host.
 pub(super) fn check_answer(
     request: &InputRequest,
     answer: InputResponse,
@@ -164,8 +159,8 @@ fn undeclared_mode(mode: &str) -> ErrorObject {
     ))
 }
 
-/// A default that breaks its own field would be sent by a person who only agrees with the form:
-/// such a field starts empty instead.
+/// Removes defaults that break their own field. The user would send such a default just by
+/// accepting the form.
 fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
     for field in &mut form.fields {
         let bad = field
@@ -184,8 +179,8 @@ fn drop_bad_defaults(form: &mut FormSchema, limits: &Limits) {
     }
 }
 
-/// A conversation in which uses of tools and their results match, and a tool to call where one has to be
-/// called (2026-07-28, client/sampling, Message Content Constraints and Tool Choice Modes).
+/// Checks that tool uses and results match, and that there is a tool if one must be used
+/// (2026-07-28, client/sampling, Message Content Constraints and Tool Choice Modes).
 fn check_sampling(params: &CreateMessageParams) -> Result<(), String> {
     check_balance(&params.messages)?;
     let mode = params.tool_choice.as_ref().and_then(|choice| choice.mode);
@@ -204,13 +199,13 @@ fn check_elicit(
     answer.content = match asked {
         ElicitParams::Form(form) if answer.action == ElicitAction::Accept => {
             let mut content = answer.content.take().unwrap_or_default();
-            // Null stands for a field that was left empty, but no field takes it.
+            // Null means an empty field, but no field accepts it.
             content.retain(|_, value| !value.is_null());
             let checked = form.requested_schema.check(&content, &limits.forms);
             checked.map_err(|issues| issues.to_string())?;
             Some(content)
         }
-        // A no carries no values, and agreeing to a link carries none either.
+        // Neither a refusal nor the consent to a link carries values.
         ElicitParams::Form(_) | ElicitParams::Url(_) => None,
     };
     Ok(answer)
@@ -227,7 +222,6 @@ pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,
     pub(super) key: Option<String>,
     pub(super) request: InputRequest,
-    /// How much it takes.
     pub(super) bytes: usize,
     pub(super) answer: Option<InputResponse>,
 }
@@ -244,7 +238,6 @@ impl PendingQuestion {
         }
     }
 
-    /// The question as the host is asked it.
     pub(super) fn question(
         &self,
         greeting: &Greeting,

@@ -1,4 +1,4 @@
-//! The results of a call, and the rounds in which its questions are answered.
+//! Handles the results of a call, and the rounds in which its questions are answered.
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
@@ -21,7 +21,6 @@ use crate::{
 };
 
 impl Connection {
-    /// The response to the round of a call that was in flight.
     pub(super) fn handle_result(
         &mut self,
         id: CallId,
@@ -46,7 +45,7 @@ impl Connection {
         let outcome = if facts.result_type || wants_core_task {
             Outcome::peek(&result)
         } else {
-            // Nothing else can come of a request that was not to be a task.
+            // The request asked for no task, so there is no other outcome.
             Ok(Outcome::Done(()))
         };
         match outcome {
@@ -101,7 +100,7 @@ impl Connection {
             && key.is_later_page()
             && error.code == INVALID_PARAMS
         {
-            // The cursor has lost its meaning, and with it the pages that led to it.
+            // The cursor is no longer valid, so the pages before it are stale too.
             self.cache.forget(&StaleResult::Pages(key.method()));
         }
         let asks = greeting.revision.facts().url_elicitation_error
@@ -121,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// The server wants to know more (2026-07-28, basic/patterns/mrtr, Client Requirements).
+    /// The server asks for input (2026-07-28, basic/patterns/mrtr, Client Requirements).
     fn begin_round(
         &mut self,
         id: CallId,
@@ -142,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Checks that questions may be asked of this client, as they are where they are put to the host.
+    /// Checks questions as if the host were asked.
     fn check_questions(&mut self, id: CallId, questions: InputRequests) -> Result<(), ClientError> {
         self.count_round(id, questions.len())?;
         for (key, mut request) in questions {
@@ -170,7 +169,8 @@ impl Connection {
         Ok(())
     }
 
-    /// A question that may be put to the host, beside others of so many bytes that are not yet.
+    /// Checks a question for the host. `bytes` is the size of the questions that are checked but
+    /// not asked yet.
     pub(super) fn admit_question(
         &mut self,
         key: &str,
@@ -209,11 +209,11 @@ impl Connection {
         })
     }
 
-    /// Checks that so many bytes more of questions may be kept.
+    /// Checks that the limit leaves room for questions of `bytes`.
     ///
     /// # Errors
     ///
-    /// Fails with the error for the server.
+    /// Returns the error for the server.
     pub(super) fn find_room(&mut self, bytes: usize) -> Result<(), ErrorObject> {
         let of_calls = self.calls.iter().map(|(_, call)| match &call.stage {
             Stage::Asking(asking) => asking.bytes(),
@@ -236,7 +236,8 @@ impl Connection {
         Err(ErrorObject::new(codes::USER_REJECTED, why))
     }
 
-    /// Open these links first (2025-11-25, client/elicitation, URL Elicitation Required Error).
+    /// Asks to open the links that the call needs first (2025-11-25, client/elicitation, URL
+    /// Elicitation Required Error).
     fn begin_links(
         &mut self,
         id: CallId,
@@ -269,8 +270,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sent again without questions: the server waits for something else. The pause grows, so that
-    /// a server that is only slow is not pestered.
+    /// Waits before the next round, because the server is waiting for something else. The pause
+    /// grows, to spare a slow server.
     fn begin_pause(
         &mut self,
         id: CallId,
@@ -380,7 +381,6 @@ impl Connection {
         }
     }
 
-    /// Ends a call over one of its questions; the others are withdrawn.
     fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
         if let Some(call) = self.calls.get_mut(id)
             && let Stage::Asking(RoundQuestions::Questions { asked, .. }) = &mut call.stage
@@ -392,7 +392,6 @@ impl Connection {
         self.finish(id, Err(error));
     }
 
-    /// The server asks more often than anybody should have to bear.
     pub(super) fn refuse_flood(&mut self) -> ErrorObject {
         let limits = &self.profile.limits;
         let why = format!(
@@ -409,7 +408,7 @@ impl Connection {
     }
 }
 
-/// The error of a call whose question the host answered with an error.
+/// The error of a call if the host answered its question with an error.
 pub(super) fn refusal(error: ErrorObject) -> ClientError {
     if error.code == codes::USER_REJECTED {
         ClientError::QuestionRefused(error)

@@ -1,4 +1,4 @@
-//! How requests are sent, and what becomes of a request that is lost.
+//! Sends requests, and decides what to do when one is lost.
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::time::Duration;
@@ -18,7 +18,6 @@ use crate::{
 };
 
 impl Connection {
-    /// Ends the calls whose next round cannot be sent.
     pub(super) fn fail_ready(&mut self, error: &ClientError) {
         for id in self.ready() {
             self.finish(id, Err(error.clone()));
@@ -44,7 +43,6 @@ impl Connection {
         }
     }
 
-    /// The transport is gone: what becomes of each call that was with the server.
     pub(super) fn lose_rounds(&mut self, end: &ServerEnd, now: Duration) {
         let modern = self
             .greeting
@@ -69,7 +67,7 @@ impl Connection {
         }
     }
 
-    /// Opens the transport again, if a call is ready for it.
+    /// Opens the transport again if a call is waiting for it.
     pub(super) fn reconnect(&mut self, now: Duration) {
         let ready = self.ready();
         if ready.is_empty() {
@@ -103,7 +101,6 @@ impl Connection {
         self.out.push_back(Output::Connect);
     }
 
-    /// Sends the next round of a call; where there is no transport, it waits for one.
     pub(super) fn send(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -139,11 +136,11 @@ impl Connection {
         let progress = call.wants_progress().then_some(RequestId::Number(number));
         let message = match revision.era() {
             Era::Modern => {
-                // It is never said in another revision.
+                // The request is only ever sent in this revision.
                 wire::lower_in_place(Arc::make_mut(&mut call.request), revision);
                 let (profile, level) = (&self.profile, self.log_level);
                 let introduction = match &call.meta {
-                    // Another client speaks through this one.
+                    // A forwarded request carries its own client's description.
                     Some(meta) if call.is_forwarded() && meta.client_capabilities.is_some() => {
                         Arc::new(Introduction::forwarded(meta, revision))
                     }
@@ -200,7 +197,6 @@ impl Connection {
         }
     }
 
-    /// Forgets what leads to a call that ends.
     pub(super) fn leave(&mut self, call: &Call) {
         match &call.stage {
             Stage::Sent(sent) => {
@@ -226,7 +222,7 @@ impl Connection {
     }
 }
 
-/// Whether the server, in the revision that is spoken, has what a request asks for.
+/// Whether the server supports a request in the current revision.
 fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String> {
     let Greeting {
         revision,
@@ -241,7 +237,7 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
         return Err(format!("there is no `{method}` in revision {revision}"));
     }
     let (is_declared, what) = match request {
-        // Tools, prompts and resources of a server that forgot to declare them can be used all the same.
+        // Tools, prompts and resources may be used even if the server forgot to declare them.
         ClientRequest::Subscribe(_) | ClientRequest::Unsubscribe(_) => {
             let resources = capabilities.resources.as_ref();
             let subscribe = resources.and_then(|resources| resources.subscribe);
@@ -277,59 +273,59 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
     }
 }
 
-/// The result of a request that was carried out on this side.
+/// An empty result, for a request that needs no server.
 fn empty() -> Box<RawValue> {
     let result = serde_json::value::to_raw_value(&EmptyResult::default());
-    // Writing fails only for maps whose keys are not strings.
+    // Serializing fails only for maps whose keys are not strings.
     result.unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// How messages travel, as far as it tells something about the server.
+/// How messages travel, as far as it reveals something about the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Carrier {
-    /// One stream carries everything, and ends with the server. A server that is silent on the
-    /// probe, or ends itself over it, is taken for one with a handshake (2026-07-28,
+    /// One stream carries everything, and ends with the server. A server that does not answer the
+    /// probe, or exits because of it, is assumed to need a handshake (2026-07-28,
     /// basic/transports/stdio, Backward Compatibility).
     #[default]
     Stream,
-    /// Each request is an exchange of its own. Only what a server answers tells its era
-    /// (2026-07-28, basic/transports/streamable-http, Backward Compatibility).
+    /// Each request is its own exchange. Only a response shows the server's era (2026-07-28,
+    /// basic/transports/streamable-http, Backward Compatibility).
     Exchanges {
-        /// The server is known to want the handshake, so that it need not be probed. If it refuses
-        /// the handshake, it is probed after all.
+        /// The server is known to need the handshake, so it is not probed. If it refuses the
+        /// handshake, it is probed after all.
         handshake: bool,
     },
 }
 
-/// The fate of a request that will have no response, while others still may.
+/// Why a request gets no response, while other requests still may.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RequestLoss {
-    /// The answer broke off, for the reason given, and nobody knows how far the server came.
+    /// The response broke off. The server may have done any part of the work.
     Broken(String),
-    /// The server did not take it up, as it no longer knows the session.
+    /// The server did not process the request, because it no longer knows the session.
     /// [`Connection::handle_disconnected`] must follow.
     Returned,
-    /// It failed for good.
     Failed(ClientError),
 }
 
 impl Connection {
-    /// Says how messages travel from now on; to be called before
-    /// [`Connection::handle_connected`].
+    /// Sets how messages travel. Call it before [`Connection::handle_connected`].
     pub fn set_carrier(&mut self, carrier: Carrier) {
         self.carrier = carrier;
     }
 
-    /// The transport will not bring a response to this request.
+    /// A request will get no response from the transport.
     ///
-    /// It is sent again, with a new id, under the rules that hold for a transport that ends: if it carries all the server
-    /// needs to know and no answers, or is about a task, or a subscription. It is sent again at most
-    /// [`HttpLimits::stream_resumptions`](crate::limits::HttpLimits::stream_resumptions) times in a row, also if the server
-    /// cannot be reached meanwhile: several processes may serve one URL, and another one may answer. A subscription that had
-    /// begun is opened again for as long as a server that is started again may take
-    /// ([`WireLimits::request`](crate::limits::WireLimits::request)), another one once.
+    /// It is sent again with a new id if it would be sent again after the transport ended: if it
+    /// carries the server's state and no answers, is about a task, or is a subscription. It is sent
+    /// again at most
+    /// [`HttpLimits::stream_resumptions`](crate::limits::HttpLimits::stream_resumptions) times in a
+    /// row, even if the server is unreachable in between: several processes may serve one URL, and
+    /// another one may answer. An active subscription is reopened for as long as a server restart
+    /// may take ([`WireLimits::request`](crate::limits::WireLimits::request)), any other
+    /// subscription once.
     pub fn handle_lost(&mut self, id: &RequestId, lost: RequestLoss, now: Duration) {
         if matches!(self.state, State::Opening(_)) {
             let error = match lost {
@@ -355,7 +351,6 @@ impl Connection {
         }
     }
 
-    /// The answer to one round broke off.
     fn lose_round(&mut self, id: CallId, error: ClientError, now: Duration) {
         let modern = self
             .greeting
@@ -403,7 +398,8 @@ impl Connection {
         }
     }
 
-    /// Whether it is a subscription that had begun and broke off, or a round that may be sent again after this error.
+    /// Whether the call is an active subscription that broke off, or its round may be sent again
+    /// after this error.
     fn may_be_sent_again(&self, id: CallId, error: &ClientError) -> bool {
         let is_safe = self.profile.resends_answers || never_arrived(error);
         self.calls.get(id).is_some_and(|call| {
@@ -411,7 +407,7 @@ impl Connection {
         })
     }
 
-    /// A round that nobody has taken up waits for the next session.
+    /// Keeps an unprocessed round for the next session.
     fn take_back(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -424,25 +420,24 @@ impl Connection {
     }
 }
 
-/// Whether a server that is started again may be there later.
 fn is_away(error: &ClientError) -> bool {
     match error {
         ClientError::Unreachable(_) => true,
-        // Of what stands before it.
+        // From a proxy in front of the server.
         ClientError::Http { status, .. } => matches!(status, 502..=504),
         _ => false,
     }
 }
 
-/// Whether no server can have acted on the request, because nothing listened. A 503 does not say that: some gateways answer
-/// it for a server that went away in the middle of the request.
+/// Whether the request certainly did not reach a server, because nothing was listening. A 503 does
+/// not prove that: some gateways return it if a server goes away during a request.
 fn never_arrived(error: &ClientError) -> bool {
     matches!(error, ClientError::Unreachable(_))
 }
 
 impl Call {
-    /// Whether it may be sent again after the round it was in is lost: the server needs to know nothing it did not say. A
-    /// server acts on answers, and one that has forgotten that it did would act again.
+    /// Whether a lost round may be sent again: it carries all of the server's state. A server acts
+    /// on answers, and might act again if it has forgotten that it did.
     pub(super) fn is_sent_again(&self, with_answers: bool) -> bool {
         let is_safe = with_answers || !self.carries_answers();
         let asks_after = matches!(self.stage, Stage::Task(_));
@@ -468,7 +463,7 @@ impl Call {
         }
     }
 
-    /// As [`Call::lose`], but not before this time.
+    /// Like [`Call::lose`], but waits until this time.
     fn lose_until(&mut self, time: Duration) {
         match &mut self.stage {
             Stage::Task(held) => {
@@ -479,21 +474,20 @@ impl Call {
         }
     }
 
-    /// Takes note of when a subscription that had begun broke off.
     fn break_off(&mut self, now: Duration) {
         if self.sent().is_some_and(|sent| sent.listening.is_some()) {
             self.away.get_or_insert(now);
         }
     }
 
-    /// Whether it is a subscription that broke off, and the server may be there again.
+    /// Whether a subscription broke off and the server may come back.
     fn is_awaited(&self, limits: &crate::limits::Limits, now: Duration) -> bool {
         let is_soon = |since| now.saturating_sub(since) < limits.wire.request;
         self.away.is_some_and(is_soon)
     }
 
-    /// How long a round that broke off waits before it is sent again: not at all at first, and then longer each time. A
-    /// subscription that lasted begins anew.
+    /// The pause before a broken round is sent again: none at first, then longer each time. A
+    /// subscription that lasted starts over.
     fn resending_pause(
         &mut self,
         limits: &crate::limits::Limits,

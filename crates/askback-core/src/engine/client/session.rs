@@ -1,4 +1,4 @@
-//! The handshake era: a session on which the server may send requests.
+//! The handshake era: a session in which the server may send requests.
 
 use alloc::{
     borrow::ToOwned,
@@ -28,25 +28,23 @@ use crate::{
     wire,
 };
 
-/// A session that `initialize` opened.
 #[derive(Debug)]
 pub(super) struct Session {
     revision: Revision,
     questions: BTreeMap<QuestionId, SessionQuestion>,
     batches: Batches,
-    /// The links the host was asked to open and whose end was not told, oldest first.
+    /// The ids of the links that the host was asked to open and that are not complete, oldest
+    /// first.
     links: VecDeque<String>,
 }
 
-/// A question whose server waits for a response.
 #[derive(Debug)]
 struct SessionQuestion {
     id: RequestId,
     request: InputRequest,
-    /// How much it takes.
     bytes: usize,
     batch: Option<u64>,
-    /// The call it belongs to, where that is known.
+    /// Its call, if known.
     call: Option<CallId>,
 }
 
@@ -64,7 +62,7 @@ impl Session {
         !self.questions.is_empty()
     }
 
-    /// How much the questions take, and the batches that wait for their answers.
+    /// The memory of the questions and the batches that wait for answers, in bytes.
     pub(super) fn question_bytes(&self) -> usize {
         let questions: usize = self.questions.values().map(|waiting| waiting.bytes).sum();
         questions.saturating_add(self.batches.bytes())
@@ -82,7 +80,7 @@ impl Connection {
         bytes: usize,
         now: Duration,
     ) {
-        // In a revision without batches, each message is read and answered by itself.
+        // In a revision without batches, each message is handled as if it came alone.
         let number = match &mut self.state {
             State::Legacy(session) if session.revision.facts().batches => {
                 Some(session.batches.begin(bytes))
@@ -101,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// A request of the server, which only a session allows.
+    /// Handles a request of the server, which only sessions allow.
     pub(super) fn handle_request(&mut self, request: Request, batch: Option<u64>, now: Duration) {
         let id = request.id.clone();
         if let (State::Legacy(session), Some(batch)) = (&mut self.state, batch) {
@@ -114,9 +112,9 @@ impl Connection {
                 let why = "nothing but `ping` is answered before the session is open";
                 Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why))
             }
-            // No server may ask this way in this era. Over a stream one that does gets an error, since it would wait
-            // for ever. Over HTTP a client must not post a response (2026-07-28, basic/transports/streamable-http,
-            // Sending Messages).
+            // No server may ask this way in this era. Over a stream it gets an error, because it
+            // would wait for a response forever. Over HTTP a client must not post a response
+            // (2026-07-28, basic/transports/streamable-http, Sending Messages).
             State::Modern => {
                 let method = QuotedName(&request.method);
                 let sent = format!(
@@ -154,7 +152,7 @@ impl Connection {
         }
     }
 
-    /// Tells the host of a question that it is not asked: no question is refused without a word.
+    /// Reports a refused question to the host, so that no question is refused silently.
     fn tell_refused(&mut self, request: Request, error: ErrorObject) {
         if !InputRequest::has(&request.method) {
             return;
@@ -170,7 +168,6 @@ impl Connection {
         })));
     }
 
-    /// Answers a request of the server, or puts it to the host.
     fn route(
         &mut self,
         request: &Request,
@@ -190,7 +187,7 @@ impl Connection {
             ServerRequest::Elicit(params) => InputRequest::Elicit(params),
             ServerRequest::Sample(params) => InputRequest::Sample(params),
             ServerRequest::Roots(params) => InputRequest::Roots(params),
-            // This client makes no tasks.
+            // This client has no tasks of its own.
             ServerRequest::GetTask(_)
             | ServerRequest::GetTaskPayload(_)
             | ServerRequest::CancelTask(_)
@@ -231,7 +228,7 @@ impl Connection {
         let bytes = size(&request) + id_bytes;
         self.find_room(bytes)?;
         if is_first {
-            // The time in which a person is asked is not the server's.
+            // The time for asking the user does not count against the server.
             self.calls
                 .iter_mut()
                 .for_each(|(_, call)| call.patience.pause(now));
@@ -252,7 +249,7 @@ impl Connection {
             let link = link.clone();
             self.remember_link(&link);
         }
-        // The server waits again.
+        // The server waits for an answer again.
         if let Some(call) = call.and_then(|id| self.calls.get_mut(id)) {
             call.has_answered = false;
         }
@@ -318,8 +315,8 @@ impl Connection {
         }
     }
 
-    /// Ends the call whose question the host refused, if the server ends it with an error; a wrong
-    /// answer of the host ends the call at once.
+    /// Handles an error of the host. If the host refused the question, the call ends when the
+    /// server ends it with an error. If the host's answer is invalid, the call ends at once.
     fn blame_host(&mut self, call: Option<CallId>, error: ErrorObject, bug: Option<String>) {
         match (bug, call) {
             (Some(why), Some(call)) => {
@@ -343,7 +340,8 @@ impl Connection {
         }
     }
 
-    /// The server no longer wants an answer, and gets none; says whether it waited for one.
+    /// Withdraws a question that the server cancelled, without a response. Returns whether it was
+    /// open.
     pub(super) fn withdraw_session_question(&mut self, id: &RequestId, now: Duration) -> bool {
         let State::Legacy(session) = &self.state else {
             return false;
@@ -365,7 +363,8 @@ impl Connection {
         true
     }
 
-    /// Withdraws the questions of a call that somebody else goes on with, who is to answer them.
+    /// Withdraws the questions of a call that another connection continues; they will be answered
+    /// there.
     pub(super) fn leave_session_questions(&mut self, call: CallId, now: Duration) {
         for question in self.session_questions(call) {
             if self.take_question(question, now).is_some() {
@@ -385,7 +384,6 @@ impl Connection {
             .collect()
     }
 
-    /// The call these questions belong to is no longer wanted, so nobody need answer them.
     pub(super) fn abandon_session_questions(&mut self, call: CallId, now: Duration) {
         for question in self.session_questions(call) {
             let Some((waiting, revision)) = self.take_question(question, now) else {
@@ -406,7 +404,7 @@ impl Connection {
         }
     }
 
-    /// A question is over; with the last, the server's time goes on.
+    /// Removes a question. After the last one, the timers of the calls run again.
     fn take_question(
         &mut self,
         question: QuestionId,
@@ -432,15 +430,14 @@ impl Connection {
         self.send_responses(response);
     }
 
-    /// Sends responses to the server, one or a batch of them, if they are complete.
     fn send_responses(&mut self, written: Option<Vec<u8>>) {
         let message = written.map(ClientMessage::response);
         self.out.extend(message.map(Output::Send));
     }
 
-    /// The call that a question belongs to: that of the task it names (2025-11-25,
-    /// basic/utilities/tasks, Associating Task-Related Messages), or else the only one by which the
-    /// server can ask.
+    /// Returns the call that a question belongs to: the call of the task that it names (2025-11-25,
+    /// basic/utilities/tasks, Associating Task-Related Messages), or else the only call that can
+    /// ask.
     fn asking_call(&self, request: &InputRequest) -> Option<CallId> {
         match related_task(request) {
             Some(task) => {
@@ -451,7 +448,7 @@ impl Connection {
         }
     }
 
-    /// The call in flight, if it is the only one by which a server can ask.
+    /// Returns the call in flight, if it is the only one for which a server can ask.
     pub(super) fn only_asking_call(&self) -> Option<CallId> {
         let mut asking = self
             .calls
@@ -465,7 +462,7 @@ impl Connection {
         let limits = &self.profile.limits;
         let (most, longest) = (limits.client.links, limits.wire.id_bytes);
         let id = link.elicitation_id.as_ref();
-        // One that is longer is opened, but its end is not told.
+        // A link with a longer id is opened, but its completion is not reported.
         let id = id.filter(|id| id.len() <= longest);
         if let (State::Legacy(session), Some(id)) = (&mut self.state, id) {
             if session.links.len() >= most {
@@ -475,8 +472,8 @@ impl Connection {
         }
     }
 
-    /// A notice about a link nobody was asked to open, or that is done already, is ignored
-    /// (2025-11-25, client/elicitation, Completion Notifications for URL Mode Elicitation).
+    /// Ignores unknown and completed links (2025-11-25, client/elicitation, Completion
+    /// Notifications for URL Mode Elicitation).
     pub(super) fn handle_link_completed(&mut self, elicitation_id: String) {
         let State::Legacy(session) = &mut self.state else {
             return;
@@ -491,7 +488,7 @@ impl Connection {
         }
     }
 
-    /// Remembers what a session was told that its successor must be told again.
+    /// Remembers subscriptions, to repeat them on the next session.
     pub(super) fn remember_session(&mut self, id: CallId) {
         match self.calls.get(id).map(|call| &*call.request) {
             Some(ClientRequest::Subscribe(params)) => {
@@ -504,7 +501,7 @@ impl Connection {
         }
     }
 
-    /// Tells a new session what the one before was told. Nobody waits for the responses.
+    /// Repeats the log level and the subscriptions on a new session. The responses are ignored.
     pub(super) fn restore_session(&mut self) {
         let State::Legacy(session) = &self.state else {
             return;
@@ -531,7 +528,7 @@ fn pong(id: &RequestId) -> Vec<u8> {
     jsonrpc::write_result(id, &EmptyResult::default())
 }
 
-/// The key a server of ours writes beside its question.
+/// The key that an askback server sends with its question.
 fn key(request: &InputRequest) -> Option<String> {
     request.meta()?.ask_key().map(ToOwned::to_owned)
 }
@@ -540,7 +537,6 @@ fn related_task(request: &InputRequest) -> Option<&RelatedTask> {
     request.meta()?.related_task.as_ref()
 }
 
-/// The batches whose requests are being answered.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     open: BTreeMap<u64, Batch>,
@@ -549,20 +545,18 @@ pub(super) struct Batches {
 
 #[derive(Debug, Default)]
 struct Batch {
-    /// How many responses are still to come; the reading of the batch itself counts as one.
+    /// The number of responses still to come, plus one while the batch is being read.
     waiting: usize,
     responses: Vec<Vec<u8>>,
-    /// How long the batch was that is answered: about as long as its responses.
     bytes: usize,
 }
 
 impl Batches {
-    /// How much the open ones take.
     pub(super) fn bytes(&self) -> usize {
         self.open.values().map(|batch| batch.bytes).sum()
     }
 
-    /// Begins to read a batch of so many bytes; [`Batches::close`] ends it.
+    /// Begins to read a batch; [`Batches::close`] ends the reading.
     pub(super) fn begin(&mut self, bytes: usize) -> u64 {
         self.last += 1;
         self.open.insert(
@@ -576,20 +570,20 @@ impl Batches {
         self.last
     }
 
-    /// One more response is to come.
+    /// Counts a response that is still to come.
     pub(super) fn expect(&mut self, number: u64) {
         if let Some(batch) = self.open.get_mut(&number) {
             batch.waiting += 1;
         }
     }
 
-    /// Takes a response; the whole batch comes back with the last.
+    /// Takes a response. Returns the whole batch with the last one.
     pub(super) fn respond(&mut self, number: u64, response: Vec<u8>) -> Option<Vec<u8>> {
         self.open.get_mut(&number)?.responses.push(response);
         self.close(number)
     }
 
-    /// One response less is to come. A batch in which nothing wanted a response has none.
+    /// Counts one response less. Returns the batch if it is complete and not empty.
     pub(super) fn close(&mut self, number: u64) -> Option<Vec<u8>> {
         let batch = self.open.get_mut(&number)?;
         batch.waiting = batch.waiting.saturating_sub(1);

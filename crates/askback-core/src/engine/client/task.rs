@@ -1,4 +1,5 @@
-//! Calls that became tasks on the server (SEP-2663, and 2025-11-25): they are polled until they end.
+//! Calls that became tasks on the server (SEP-2663, and 2025-11-25). They are polled until they
+//! end.
 
 use alloc::{
     borrow::ToOwned, boxed::Box, collections::BTreeSet, format, string::String, sync::Arc, vec::Vec,
@@ -68,7 +69,7 @@ impl Connection {
         self.tell_task(id, task);
     }
 
-    /// Sends what is to be sent about a task, once the one before is answered.
+    /// Sends the next request about a task, unless one is in flight.
     pub(super) fn step_task(&mut self, id: CallId, now: Duration) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -97,7 +98,7 @@ impl Connection {
         held.waits = false;
         self.last_id += 1;
         let number = self.last_id;
-        // The result comes once the task has ended, and with it all that is asked of a person.
+        // The response arrives after the task has ended, and the task may ask the user first.
         let is_bounded = !matches!(kind, TaskRequestKind::Result);
         held.flight = Some(TaskRequest { number, kind });
         call.patience.renew(now);
@@ -130,7 +131,7 @@ impl Connection {
         };
         call.losses = 0;
         if flight.is_some_and(|flight| matches!(flight.kind, TaskRequestKind::Update(_))) {
-            // What the answers led to can soon be seen.
+            // The effect of the answers should be visible soon.
             held.next = now.saturating_add(self.profile.limits.tasks.poll_least);
             return self.step_task(id, now);
         }
@@ -141,7 +142,7 @@ impl Connection {
             };
         }
         match Outcome::<DetailedTask>::parse(&result) {
-            // Some servers say of every task that it is one.
+            // Some servers mark every task in a result as a new task.
             Ok(Outcome::Done(task)) => self.follow_task(id, task, now),
             Ok(Outcome::Task(task)) => self.follow_task(id, *task, now),
             Ok(Outcome::NeedInput(_) | Outcome::CoreTask(_)) => {
@@ -152,8 +153,8 @@ impl Connection {
         }
     }
 
-    /// Goes on as a task of the core protocol stands. One that waits for input asks on the session while
-    /// its result is waited for.
+    /// Follows the status of a task of the core protocol. A task that needs input asks on the
+    /// session while its result is requested.
     fn follow_core_task(&mut self, id: CallId, task: &DetailedTask, now: Duration) {
         self.tell_task(id, task);
         if task.status == TaskStatus::Cancelled {
@@ -196,8 +197,7 @@ impl Connection {
         self.finish(id, ended);
     }
 
-    /// Puts the questions of a task to the host that it has not had, and withdraws those that are
-    /// no longer open.
+    /// Asks the host the new questions of a task, and withdraws those that are no longer open.
     fn ask_for_task(
         &mut self,
         id: CallId,
@@ -230,7 +230,7 @@ impl Connection {
             self.asked.remove(&asked.id);
             self.out.push_back(Output::Withdraw(asked.id));
         }
-        // As many as in the rounds of a call that is no task.
+        // The same limit as for the rounds of an ordinary call.
         let rounds = usize::try_from(self.profile.limits.asking.rounds).unwrap_or(usize::MAX);
         let most = most.saturating_mul(rounds);
         if ever > most {
@@ -305,14 +305,12 @@ impl Connection {
         }
     }
 
-    /// Ends a call whose task goes on, and has the server stop that.
     fn give_up_task(&mut self, id: CallId, error: ClientError) {
         self.cancel_task(id);
         self.finish(id, Err(error));
     }
 
-    /// Tells the server that nobody waits for the task of a call any more. Its answer is of no
-    /// interest.
+    /// Cancels the task of a call on the server. The response is ignored.
     pub(super) fn cancel_task(&mut self, id: CallId) {
         let Some(held) = self.held(id) else { return };
         let (params, is_core) = (task_params(held.id.clone()), held.is_core);
@@ -345,7 +343,6 @@ impl Connection {
         self.out.push_back(Output::Send(message));
     }
 
-    /// Tells how a task stands, where that is news.
     fn tell_task(&mut self, id: CallId, task: &DetailedTask) {
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -377,7 +374,6 @@ impl Connection {
     }
 }
 
-/// How a task of the core protocol stands, as one of the extension would.
 fn of_core(task: Task) -> DetailedTask {
     DetailedTask {
         task_id: task.task_id,
@@ -399,7 +395,6 @@ fn unreadable(error: &serde_json::Error) -> ClientError {
     ClientError::Protocol(format!("what it says of a task cannot be read: {error}"))
 }
 
-/// The result of a task that is completed: that of the call.
 fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
     let Some(result) = task.result else {
         let why = "a task is completed without its result";
@@ -415,8 +410,8 @@ fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {
     }
 }
 
-/// The error of a request about a task. A server that does not know the task has forgotten it,
-/// because it named the task itself.
+/// Converts the error of a request about a task. The server chose the id, so if it does not know
+/// the task, it has lost it.
 fn lost(error: ClientError) -> ClientError {
     match error {
         ClientError::Server(error) if error.code == INVALID_PARAMS => {
@@ -426,29 +421,23 @@ fn lost(error: ClientError) -> ClientError {
     }
 }
 
-/// A task the server holds in place of a result.
 #[derive(Debug)]
 pub(super) struct RemoteTask {
     pub(super) id: String,
-    /// Whether it is one of the core protocol (2025-11-25): the server asks on the session, and the
-    /// result is fetched by itself.
+    /// Whether it is a task of the core protocol (2025-11-25), which asks on the session and has a
+    /// separate request for its result.
     pub(super) is_core: bool,
-    /// Whether its result is to be fetched now.
     pub(super) result_is_due: bool,
-    /// When to ask after it again.
     pub(super) next: Duration,
-    /// When it is given up.
     pub(super) until: Duration,
-    /// How often to ask.
     pub(super) interval: Duration,
     pub(super) flight: Option<TaskRequest>,
-    /// Whether something is to be sent for which there was no transport.
+    /// Whether a request is waiting for a transport.
     pub(super) waits: bool,
     pub(super) asked: Vec<PendingQuestion>,
-    /// The keys of all questions there have been: each is put to the host once.
+    /// The keys of all questions so far; each is asked once.
     pub(super) keys: BTreeSet<String>,
     pub(super) answers: InputResponses,
-    /// How it stood when it was told last.
     pub(super) told: Option<(TaskStatus, Option<String>)>,
 }
 
@@ -461,9 +450,9 @@ pub(super) struct TaskRequest {
 #[derive(Debug)]
 pub(super) enum TaskRequestKind {
     Get,
-    /// For the result of a task of the core protocol, which is the answer once there is one.
+    /// Requests the result of a task of the core protocol; the response arrives with the result.
     Result,
-    /// With these answers, in case they are lost on the way.
+    /// Sends these answers. They are stored in case they are lost.
     Update(InputResponses),
 }
 
@@ -482,7 +471,7 @@ impl RemoteTask {
         held
     }
 
-    /// A task of which nothing is known but its id: it is asked after at once.
+    /// Makes a task from its id alone. It is polled at once.
     pub(super) fn unseen(
         id: String,
         longest: Duration,
@@ -505,7 +494,8 @@ impl RemoteTask {
         }
     }
 
-    /// When something must be done about it, where nothing is on its way.
+    /// When the task needs attention next. With a request in flight, only the end of the time
+    /// counts.
     pub(super) fn deadline(&self) -> Duration {
         match self.flight {
             Some(_) => self.until,
@@ -517,18 +507,16 @@ impl RemoteTask {
         self.asked.iter().map(|asked| asked.id)
     }
 
-    /// How much these take.
     pub(super) fn question_bytes(&self) -> usize {
         self.asked.iter().map(|asked| asked.bytes).sum()
     }
 
-    /// The number of the request that is on its way.
     pub(super) fn number(&self) -> Option<i64> {
         self.flight.as_ref().map(|flight| flight.number)
     }
 
-    /// The transport is gone, and with it what was on its way. Answers that may have arrived are
-    /// sent again: a server ignores those whose questions are settled.
+    /// The transport is gone. Answers in flight will be sent again; the server ignores those that
+    /// it already has.
     pub(super) fn lose(&mut self) {
         self.waits = true;
         if let Some(TaskRequestKind::Update(answers)) = self.flight.take().map(|flight| flight.kind)
@@ -582,12 +570,12 @@ pub(super) fn task_params(task_id: String) -> TaskParams {
 }
 
 impl Connection {
-    /// Follows a task that a call of this tool became, on this connection or one before. Nothing is
-    /// called: the server is asked how the task stands, and from then on all is as with a call that
-    /// became one. One that the server does not know ends with [`ClientError::TaskLost`].
+    /// Follows a task that a call of this tool became, on this or an earlier connection. The tool
+    /// is not called: the server is polled as for any call that became a task. If the server does
+    /// not know the task, the call ends with [`ClientError::TaskLost`].
     ///
-    /// The id comes from [`Event::Task`](super::Event::Task). It is as good as a key to the task
-    /// where the server does not tell its callers apart.
+    /// The id comes from [`Event::Task`](super::Event::Task). If the server does not authenticate
+    /// its callers, the id alone gives access to the task.
     pub fn resume_task(
         &mut self,
         id: CallId,
@@ -612,7 +600,6 @@ impl Connection {
         self.send(id, now);
     }
 
-    /// Begins to follow a task, now that it is known how the server speaks.
     pub(super) fn take_up(&mut self, id: CallId, task_id: String, now: Duration) {
         let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
             return;
@@ -630,8 +617,8 @@ impl Connection {
         self.step_task(id, now);
     }
 
-    /// Ends a call without [`Output::Done`] and leaves its task to whoever takes it up: its open
-    /// questions are withdrawn and wait for them. One that is no task is
+    /// Ends a call without [`Output::Done`] and leaves its task running for another connection. Its
+    /// open questions are withdrawn here but stay open on the server. A call that is not a task is
     /// [cancelled](Connection::cancel).
     pub fn leave_task(&mut self, id: CallId, now: Duration) {
         let is_waiting = |call: &Call| call.taken.is_some();
@@ -645,7 +632,7 @@ impl Connection {
     }
 }
 
-/// Whether both sides know of tasks in the revision that is spoken.
+/// Checks that both sides support tasks in the current revision.
 ///
 /// # Errors
 ///

@@ -1,39 +1,37 @@
-//! How long a call may take, and how often something may happen.
+//! Timeouts of calls, and a rate limiter.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use crate::limits::Limits;
 
-/// The time-outs of one call (2026-07-28, basic/patterns/cancellation, Timeouts). The time a person
-/// is asked counts for neither.
+/// The timeouts of one call (2026-07-28, basic/patterns/cancellation, Timeouts). Time spent asking
+/// the user does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timeouts {
-    /// The time for each request of the call, which begins again with each sign of progress;
-    /// [`limits.wire.request`](crate::limits::WireLimits::request) where it is none.
+    /// The timeout for each request of the call, restarted by each sign of progress. Defaults to
+    /// [`limits.wire.request`](crate::limits::WireLimits::request).
     pub request: Option<Duration>,
-    /// The time for the call in all, whatever progress the server reports, and for the task it may
-    /// become; [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all) and
-    /// [`limits.tasks.in_all`](crate::limits::TaskLimits::in_all) where it is none.
+    /// The timeout for the whole call, whatever the progress, and for the task it may become.
+    /// Defaults to [`limits.client.request_in_all`](crate::limits::ClientLimits::request_in_all)
+    /// and [`limits.tasks.in_all`](crate::limits::TaskLimits::in_all).
     pub in_all: Option<Duration>,
 }
 
-/// The time a server has left for a call: it runs while the server works and stands while a
-/// person is asked.
+/// The time left for a call. It runs while the server works and is paused while the user is asked.
 #[derive(Debug)]
 pub(super) struct CallTimer {
-    /// The time that a start or a sign of progress grants.
+    /// The time granted by a start or a sign of progress.
     step: Duration,
     left: Duration,
     whole: Duration,
     in_all: Duration,
-    /// How long a task may take, if that was said.
+    /// The timeout of a task, if the caller set one.
     task: Option<Duration>,
     running_since: Option<Duration>,
 }
 
 impl CallTimer {
-    /// The patience with a new call; it does not run yet.
     pub(super) fn new(limits: &Limits, timeouts: Timeouts) -> Self {
         let Timeouts { request, in_all } = timeouts;
         let step = request.unwrap_or(limits.wire.request);
@@ -53,7 +51,7 @@ impl CallTimer {
         self.task.map_or(longest, |task| task.min(longest))
     }
 
-    /// Which of its times was over first.
+    /// The timeout that was exceeded first.
     pub(super) fn exceeded(&self) -> Duration {
         if self.in_all < self.left {
             self.whole
@@ -62,18 +60,15 @@ impl CallTimer {
         }
     }
 
-    /// When it ends, if it runs.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let since = self.running_since?;
         Some(since.saturating_add(self.left.min(self.in_all)))
     }
 
-    /// Starts or goes on.
     pub(super) fn run(&mut self, now: Duration) {
         self.running_since.get_or_insert(now);
     }
 
-    /// Stands still.
     pub(super) fn pause(&mut self, now: Duration) {
         if let Some(since) = self.running_since.take() {
             let spent = now.saturating_sub(since);
@@ -82,8 +77,8 @@ impl CallTimer {
         }
     }
 
-    /// Gives the server its time anew: a new round, or a sign that it works. The time in all stays
-    /// what it was (2026-07-28, basic/patterns/cancellation, Timeouts).
+    /// Restarts the time for the request: a new round began, or the server made progress. The total
+    /// time is unchanged (2026-07-28, basic/patterns/cancellation, Timeouts).
     pub(super) fn renew(&mut self, now: Duration) {
         let running = self.running_since.is_some();
         self.pause(now);
@@ -94,7 +89,7 @@ impl CallTimer {
     }
 }
 
-/// Admits at most so many events in any window of time.
+/// Admits at most `most` events in any window of time.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     most: usize,
@@ -111,7 +106,6 @@ impl RateLimiter {
         }
     }
 
-    /// Whether the event may happen now; if so, it counts.
     pub(super) fn admit(&mut self, now: Duration) -> bool {
         while let Some(first) = self.times.front()
             && now.saturating_sub(*first) >= self.window

@@ -1,16 +1,16 @@
-//! Clients that describe themselves with each request.
+//! Caches the description that clients send with each request.
 
 use alloc::{boxed::Box, sync::Arc};
 
 use super::{ClientLocation, Origin};
 use crate::{ask::Principal, protocol::Meta};
 
-/// A client of the stateless era as it describes itself, and the text that does.
+/// A client's description in the stateless era, with its JSON text.
 ///
-/// Each request of that era describes its client, nearly always in the words of the one before.
-/// [`ReceivedMessage::parse`](super::ReceivedMessage::parse) does not read again what is known.
+/// Each request of that era describes its client, nearly always with the same text.
+/// [`ReceivedMessage::parse`](super::ReceivedMessage::parse) does not parse a known text again.
 ///
-/// A principal is no part of it: what a client says of itself says nothing about who it is.
+/// The principal is not part of it, because a client's description of itself proves nothing.
 #[derive(Debug)]
 pub struct KnownClient {
     text: Box<str>,
@@ -18,11 +18,11 @@ pub struct KnownClient {
 }
 
 impl KnownClient {
-    /// The longest text that is kept, in bytes.
+    /// The longest text that is cached, in bytes.
     pub const TEXT_BYTES: usize = 1024;
 
-    /// Of how many calls that say something new one is learned from. Where each says something else,
-    /// learning is in vain.
+    /// Only one in this many calls with an unknown text is learned, because learning is useless if
+    /// every text is new.
     pub const RARELY: u32 = 64;
 
     pub(super) fn new(text: &str, origin: Origin) -> Self {
@@ -32,12 +32,10 @@ impl KnownClient {
         }
     }
 
-    /// The text of its `_meta`.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The revision it speaks.
     pub(super) fn version(&self) -> &'static str {
         self.origin.revision.as_str()
     }
@@ -57,13 +55,12 @@ impl KnownClient {
         })
     }
 
-    /// About how many bytes it takes.
     pub(super) fn kept_bytes(&self) -> usize {
         self.text.len() + size_of::<Origin>() + self.origin.kept_bytes()
     }
 }
 
-/// Whether nothing in a `_meta` is about one request.
+/// Whether a `_meta` has no members that are specific to one request.
 pub(super) fn describes_only_a_client(meta: &Meta) -> bool {
     meta.protocol_version.is_some() && meta.progress_token.is_none() && meta.extra.is_empty()
 }

@@ -27,10 +27,10 @@ use crate::{
     wire,
 };
 
-/// The memory of a watched resource beside its URI, in bytes.
+/// The memory of a watched resource without its URI, in bytes.
 const WATCHED_BYTES: usize = 64;
 
-/// The agreement of `initialize`, if it was sent.
+/// The session that `initialize` opens.
 #[derive(Debug, Default)]
 pub(super) enum Session {
     #[default]
@@ -40,18 +40,15 @@ pub(super) enum Session {
 
 #[derive(Debug)]
 pub(super) struct OpenSession {
-    /// The client. A request with a progress token or a place in a trace has an origin of its own.
+    /// The client. A request with a progress token or a trace has an origin of its own.
     origin: Arc<Origin>,
-    /// The length of what the client has said of itself, in bytes.
     origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
     watched_bytes: usize,
-    /// Whether the client has said that it is.
     initialized: bool,
 }
 
-/// The sender of a connection's requests, as far as its transport knows.
 pub(super) struct Sender<'a> {
     pub(super) principal: Option<&'a Arc<Principal>>,
     pub(super) place: ClientLocation,
@@ -70,7 +67,7 @@ impl Session {
             level: None,
             watched: BTreeSet::new(),
             watched_bytes: 0,
-            // Nobody sends a session's id before the session is open.
+            // The client learned the session's id when it opened the session.
             initialized: true,
         }))
     }
@@ -79,12 +76,11 @@ impl Session {
         matches!(self, Self::Open(_))
     }
 
-    /// Whether the client may be sent requests.
     pub(super) fn is_initialized(&self) -> bool {
         matches!(self, Self::Open(open) if open.initialized)
     }
 
-    /// The client says that it is initialized. Whether that makes sense.
+    /// Handles `notifications/initialized`. Returns whether a session is open.
     pub(super) fn initialized(&mut self) -> bool {
         match self {
             Self::New => false,
@@ -95,7 +91,6 @@ impl Session {
         }
     }
 
-    /// Returns the client.
     pub(super) fn origin(&self) -> Option<&Arc<Origin>> {
         match self {
             Self::New => None,
@@ -110,7 +105,6 @@ impl Session {
         }
     }
 
-    /// About how many bytes are kept of what the client has said.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
             Self::New => 0,
@@ -133,7 +127,7 @@ impl Session {
             open.watched.clear();
             open.watched_bytes = 0;
             for uri in choices.watched {
-                // There are no more than there may be, unless the limit is another one here.
+                // The other process has the same limit, unless it is configured differently.
                 let _ = open.watch(&uri, most);
             }
         }
@@ -143,8 +137,7 @@ impl Session {
         self.revision().map(|revision| revision.facts())
     }
 
-    /// Before a client has said from which level on it wants log lines, it is spared those that
-    /// only debugging needs.
+    /// Until the client sets a log level, debug messages are not sent.
     pub(super) fn wants_log(&self, level: LoggingLevel) -> bool {
         match self {
             Self::New => false,
@@ -156,7 +149,7 @@ impl Session {
         let Self::Open(open) = self else { return false };
         match changed {
             Change::Resource(uri) => open.watched.contains(uri),
-            // A session knows other tasks than these.
+            // Sessions have no notifications for these tasks.
             Change::Task(_) => false,
             _ => tells(&profile.capabilities, changed),
         }
@@ -242,7 +235,7 @@ impl Session {
             }
             request => return open.call(profile, id, request).map(RequestOutcome::Call),
         }
-        // The server that is behind this one has to know what its client chose.
+        // The server behind this one must know the client's choice.
         if profile.forwards && !matches!(request, ClientRequest::Ping(_)) {
             return open.call(profile, id, request).map(RequestOutcome::Call);
         }
@@ -251,7 +244,6 @@ impl Session {
 }
 
 impl OpenSession {
-    /// A request of the session that is to be handled.
     fn call(
         &self,
         profile: &Profile,
@@ -296,8 +288,8 @@ impl OpenSession {
     }
 }
 
-/// Agrees on the revision the client wishes, or else the newest with a handshake that the server
-/// speaks (2025-11-25, basic/lifecycle, Version Negotiation).
+/// Chooses the revision that the client requested, or else the newest one with a handshake
+/// (2025-11-25, basic/lifecycle, Version Negotiation).
 fn initialize(
     profile: &Profile,
     sender: &Sender<'_>,
@@ -344,9 +336,9 @@ fn initialize(
     Ok((open, wire::write_result(revision, id, result, None)))
 }
 
-/// A question in the words of a client, written as a request, and the form that is asked in place of one that the client
-/// cannot be asked as it is. The key travels in `_meta`, for clients that match on it, unless it is empty; a link is given
-/// an id.
+/// Writes a question as a request that the client supports. Returns the lowered form, if it is a
+/// form. Unless the key is empty, it is sent in `_meta`, for clients that match on it. A link is
+/// given an id.
 pub(super) fn write_lowered(
     to: &Origin,
     id: &RequestId,
@@ -374,8 +366,8 @@ pub(super) fn write_lowered(
     (lowered, request.to_vec(id))
 }
 
-/// The answer, as if the question had been asked as it was meant. One that cannot be read is
-/// handed on as it came, to be refused where all answers are checked.
+/// Converts the answer to a lowered form back. An unreadable answer is returned unchanged, because
+/// the check of answers rejects it.
 pub(super) fn lift(lowered: Option<&LoweredForm>, answer: RawJson) -> RawJson {
     let Some(lowered) = lowered else {
         return answer;
@@ -388,13 +380,12 @@ pub(super) fn lift(lowered: Option<&LoweredForm>, answer: RawJson) -> RawJson {
     lifted().unwrap_or(answer)
 }
 
-/// A question as a request in the words of a client, under an id of the caller's.
+/// Writes a question as a request that the client supports, with an id of the caller's choice.
 #[must_use]
 pub fn write_question(to: &Origin, id: &RequestId, key: &str, question: InputRequest) -> Vec<u8> {
     write_lowered(to, id, key, question).1
 }
 
-/// The answer to a question that was [written](write_question) for a client, as if it had been asked as it was meant.
 #[must_use]
 pub fn read_answer(to: &Origin, question: InputRequest, answer: RawJson) -> RawJson {
     let (lowered, _) = write_lowered(to, &RequestId::Number(0), "", question);
@@ -409,7 +400,7 @@ fn empty(revision: Revision, id: &RequestId) -> Vec<u8> {
     wire::write_result(revision, id, EmptyResult::default(), None)
 }
 
-/// A client of either era may have sent this, so both are told what is missing.
+/// The client may be of either era, so the message says what each needs.
 fn not_opened() -> ErrorObject {
     let why = "send `initialize` first, or name the protocol version and the client's \
                capabilities in `_meta`";

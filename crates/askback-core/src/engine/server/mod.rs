@@ -1,4 +1,4 @@
-//! The server's side of one connection: every revision, and both eras at once.
+//! The server's side of a connection: every revision, and both eras at once.
 
 mod call;
 mod known_client;
@@ -46,99 +46,82 @@ use crate::{
     revision::{Era, Revision},
 };
 
-/// The memory of a request in progress beside its id, in bytes.
+/// The memory of a request in progress without its id, in bytes.
 const CALL_BYTES: usize = 512;
 
-/// The memory of a question that the client has, in bytes.
+/// The memory of an open question, in bytes.
 const ASK_BYTES: usize = 1024;
 
-/// The description of the server that an engine speaks for.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The server's name and version.
     pub info: Implementation,
-    /// The capabilities.
     pub capabilities: ServerCapabilities,
-    /// How a model should use it.
     pub instructions: Option<String>,
-    /// The revisions it speaks, newest first.
+    /// The supported revisions, newest first.
     pub revisions: Vec<Revision>,
-    /// For how long, in milliseconds, clients may keep what [`Profile`] says.
+    /// How long clients may cache this description, in milliseconds.
     pub ttl_ms: i64,
-    /// The limits.
     pub limits: Arc<Limits>,
-    /// Whether another server answers: requests are handed on as [`ClientRequest::Other`], also those of methods that
-    /// no revision has. Only those that open and close a connection, and what a client watches, are read.
+    /// Whether requests are forwarded to another server: they become [`ClientRequest::Other`], even
+    /// if no revision has the method. Only requests that open or close a connection or watch
+    /// something are parsed.
     pub forwards: bool,
 }
 
-/// The origin of a request: the client, its revision, and the questions it can be asked.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// The revision of the request and its response.
     pub revision: Revision,
-    /// The client's own name, title and version; unverified, for display only, each cut to
+    /// The client's name, title and version; unverified, for display only. Each is shortened to
     /// [`limits.server.client_info_bytes`](crate::limits::ServerLimits::client_info_bytes).
     pub client: Option<Implementation>,
-    /// The capabilities that the client declared. Settings of known capabilities are not kept, and
-    /// others only up to
+    /// The capabilities that the client declared. Settings of known capabilities are dropped, and
+    /// other capabilities are stored up to
     /// [`limits.server.client_extension_bytes`](crate::limits::ServerLimits::client_extension_bytes).
     pub capabilities: ClientCapabilities,
-    /// The least level of log lines the client wants, where the request says so.
+    /// The minimum level of log messages, if the request sets one.
     pub log_level: Option<LoggingLevel>,
-    /// Under which name the request wants to hear of its progress.
     pub progress_token: Option<ProgressToken>,
-    /// The principal, where the server's authentication identified one.
     pub principal: Option<Arc<Principal>>,
-    /// Where the client is.
     pub place: ClientLocation,
-    /// Where the request stands in a trace, where it says so.
+    /// The trace context, if the request has one.
     pub trace: Option<Box<TraceContext>>,
-    /// A value that the transport hands on to the handler. The protocol does not read it.
+    /// A value that the transport passes to the handler. The protocol does not read it.
     pub attachment: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Where a client is, as far as its transport knows.
+/// Where a client runs, as far as its transport knows.
 ///
-/// Paths that a client names are paths of its own machine. Whether that is the server's as well is
-/// known only where the transport makes it so.
+/// A client's paths are paths on its own machine. Only the transport knows whether that is also the
+/// server's machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientLocation {
-    /// It started this process, or lives in it: both see the same files, with the same rights.
+    /// The client started this process or runs in it: both see the same files with the same rights.
     Here,
-    /// It may be anywhere.
     #[default]
     Elsewhere,
 }
 
-/// A question on its way to a client of a handshake revision.
+/// The id of a question that was sent to a client of a handshake revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(i64);
 
 /// A request of the engine to its driver.
 #[derive(Debug)]
 pub enum Output {
-    /// Write this message.
     Send(Vec<u8>),
-    /// Write these responses to a batch: they waited for this request of it, which was cancelled.
     Batch(RequestId, Vec<u8>),
-    /// Handle this request, and hand its response to [`Connection::respond`].
     Call(Box<Call>),
-    /// The client no longer wants the response to this request, for the reason it gave, made ready
-    /// for a log.
+    /// The client cancelled this request, for this reason, escaped for a log.
     Cancel(RequestId, Option<String>),
-    /// Write this question of a request in progress.
     Ask(RequestId, Vec<u8>),
-    /// The client answered a question.
     Answer(AskId, Result<RawJson, ErrorObject>),
-    /// The client answered a question that this connection has not asked: another process may have.
+    /// The client answered a question that this connection did not ask. Another process may have
+    /// asked it.
     StrayAnswer(String, Result<RawJson, ErrorObject>),
-    /// The client cancelled a request that is not in progress on this connection.
     StrayCancel(RequestId),
-    /// This client, in a session, says that its roots changed.
     RootsChanged(Arc<Origin>),
-    /// A subscription of this id began, with what its client wants to be told of, or ended. Only of a server that
-    /// [hands requests on](Profile::forwards).
+    /// The subscription with this id began, with this filter, or ended. Only emitted by a server
+    /// that [forwards](Profile::forwards).
     Subscription(RequestId, Option<SubscriptionFilter>),
 }
 
@@ -146,7 +129,8 @@ pub enum Output {
 ///
 /// After each `handle_*`, [`respond`](Connection::respond), [`ask`](Connection::ask),
 /// [`withdraw`](Connection::withdraw), [`notify`](Connection::notify),
-/// [`changed`](Connection::changed) or [`task_changed`](Connection::task_changed), drain [`poll`](Connection::poll) until it returns `None`.
+/// [`changed`](Connection::changed) or [`task_changed`](Connection::task_changed), drain
+/// [`poll`](Connection::poll) until it returns `None`.
 #[derive(Debug)]
 pub struct Connection {
     profile: Arc<Profile>,
@@ -155,41 +139,36 @@ pub struct Connection {
     session: Session,
     subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, RunningCall>,
-    /// The questions that the client has, and the forms that were asked in place of others.
     asks: BTreeMap<AskId, Option<LoweredForm>>,
-    /// Questions that wait for the client to say that it is initialized.
+    /// Questions that wait until the client is initialized.
     held: Vec<DelayedQuestion>,
     next_ask: i64,
     batches: BTreeMap<u64, Batch>,
     next_batch: u64,
     out: VecDeque<Output>,
-    /// The client, as its last requests described it.
+    /// The client's description in its last requests.
     known: Option<Arc<KnownClient>>,
-    /// How many calls said something else.
+    /// The number of calls with an unknown description.
     unknown: u32,
 }
 
-/// What is known of the client of a session, so that another process can serve it.
+/// The client of a session, as another process needs it to serve the session.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct SessionSeed {
-    /// The agreed revision.
     #[serde(rename = "r")]
     pub revision: String,
-    /// The client's own name and version.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Implementation>,
-    /// Its capabilities.
     #[serde(rename = "c")]
     pub capabilities: ClientCapabilities,
 }
 
-/// What the client of a session has chosen, beside what it said of itself.
+/// The configuration that the client of a session has set since it was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SessionChoices {
-    /// The least level of log lines it wants.
+    /// The minimum level of log messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<LoggingLevel>,
-    /// The resources that it watches.
     #[serde(default)]
     pub watched: Vec<String>,
 }
@@ -200,16 +179,15 @@ struct RunningCall {
     batch: Option<u64>,
 }
 
-/// A question before the client has said that it is initialized.
 #[derive(Debug)]
 struct DelayedQuestion {
     ask: AskId,
-    /// None for a question of no request.
+    /// `None` if the question belongs to no request.
     call: Option<RequestId>,
     message: Vec<u8>,
 }
 
-/// The responses to a batch go out together (2025-03-26, basic/index, Batching).
+/// The responses to a batch are sent together (2025-03-26, basic/index, Batching).
 #[derive(Debug, Default)]
 struct Batch {
     open: usize,
@@ -217,7 +195,6 @@ struct Batch {
 }
 
 impl Connection {
-    /// A connection on which nothing has been said.
     #[must_use]
     pub fn new(profile: Arc<Profile>) -> Self {
         Self {
@@ -238,21 +215,20 @@ impl Connection {
         }
     }
 
-    /// Sets the principal of the connection. All requests on it are the principal's.
     #[must_use]
     pub fn of(mut self, principal: Option<Arc<Principal>>) -> Self {
         self.principal = principal;
         self
     }
 
-    /// Sets where the client is, which is [`ClientLocation::Elsewhere`] unless told otherwise.
+    /// Sets where the client runs. The default is [`ClientLocation::Elsewhere`].
     #[must_use]
     pub fn from_place(mut self, place: ClientLocation) -> Self {
         self.place = place;
         self
     }
 
-    /// What another process needs to serve the session of this connection, once it is open.
+    /// Returns what another process needs to serve this session, once it is open.
     #[must_use]
     pub fn seed(&self) -> Option<SessionSeed> {
         let origin = self.session.origin()?;
@@ -263,8 +239,8 @@ impl Connection {
         })
     }
 
-    /// Opens the session of a seed, whose client has been told so by another process. `None` if the revision is not
-    /// spoken here, or has no sessions.
+    /// Opens a session that another process has negotiated. Returns `None` if the revision is not
+    /// supported here or has no sessions.
     #[must_use]
     pub fn reopened(mut self, seed: SessionSeed) -> Option<Self> {
         let revision: Revision = seed.revision.parse().ok()?;
@@ -287,7 +263,7 @@ impl Connection {
         Some(self)
     }
 
-    /// What the client of a session has chosen since it was opened.
+    /// Returns what the client of the session has configured.
     #[must_use]
     pub fn choices(&self) -> SessionChoices {
         SessionChoices {
@@ -296,35 +272,32 @@ impl Connection {
         }
     }
 
-    /// Takes over what the client of a session has chosen at another process, in place of what is known here.
+    /// Replaces the configuration of the session with the one from another process.
     pub fn choose(&mut self, choices: SessionChoices) {
         let most = self.profile.limits.server.subscriptions;
         self.session.choose(choices, most);
     }
 
-    /// Forgets a request without an answer: another process gives it.
+    /// Forgets a request without a response, because another process sends it.
     pub fn let_go(&mut self, call: &RequestId) {
         self.calls.remove(call);
     }
 
-    /// Whose connection it is, where that is known.
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
     }
 
-    /// The client of the session, once that is open.
     #[must_use]
     pub fn session_client(&self) -> Option<&Arc<Origin>> {
         self.session.origin()
     }
 
-    /// Returns the next output.
     pub fn poll(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
-    /// Takes one message, or one batch, as it was framed by the transport.
+    /// Handles one message or batch as the transport framed it.
     pub fn handle_message(&mut self, bytes: &[u8]) {
         let known = self.known.as_slice();
         match ReceivedMessage::parse_for(&self.profile, bytes, known) {
@@ -336,8 +309,8 @@ impl Connection {
         }
     }
 
-    /// Keeps what a call says of its client: the first time, and then rarely, as a client may say
-    /// something else each time.
+    /// Caches the client's description: the first one, and later only rarely, in case each one is
+    /// different.
     fn learn(&mut self, bytes: &[u8], received: &ReceivedMessage) {
         let Some(meta) = received.unknown_client() else {
             return;
@@ -349,13 +322,12 @@ impl Connection {
         self.unknown = self.unknown.wrapping_add(1);
     }
 
-    /// Takes what was read already, by a transport that looks at messages itself.
     pub fn handle_received(&mut self, received: ReceivedMessage) {
         self.handle(received, None);
     }
 
-    /// About how many bytes are kept of what the client has said and of its requests in progress;
-    /// what was handed on in an [`Output`] is not counted.
+    /// The approximate memory of the client's data and requests in progress, in bytes. Requests
+    /// returned in an [`Output`] are not included.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let calls = self.calls.keys().map(|id| CALL_BYTES + id_bytes(id));
@@ -371,20 +343,20 @@ impl Connection {
             + self.known.as_ref().map_or(0, |known| known.kept_bytes())
     }
 
-    /// The revision the handshake agreed on, once it did.
+    /// Returns the negotiated revision, once there is one.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.session.revision()
     }
 
-    /// Takes a request's response, written whole. One that was cancelled meanwhile is dropped.
+    /// Takes the serialized response to a request. Ignored if the request was cancelled.
     pub fn respond(&mut self, id: &RequestId, response: Vec<u8>) {
         if let Some(running) = self.calls.remove(id) {
             self.send_response(response, running.batch);
         }
     }
 
-    /// Sends a notification that belongs to a request in progress; after its end, none is sent.
+    /// Sends a notification for a request in progress. Ignored after the request has ended.
     pub fn notify(&mut self, call: &RequestId, notification: ServerNotification) {
         let Some(running) = self.calls.get(call) else {
             return;
@@ -395,8 +367,8 @@ impl Connection {
         }
     }
 
-    /// Whether a log line of this level is wanted: by the request where its revision says so
-    /// there, else by the session.
+    /// Whether a log message of this level is wanted, by the request or, in older revisions, by the
+    /// session.
     #[must_use]
     pub fn wants_log(&self, call: &RequestId, level: LoggingLevel) -> bool {
         let Some(running) = self.calls.get(call) else {
@@ -409,18 +381,17 @@ impl Connection {
         }
     }
 
-    /// Asks the client of a handshake revision. The key travels beside the question, for clients
-    /// that match on it.
+    /// Asks the client of a handshake revision. The key is sent with the question, for clients that
+    /// match on it.
     ///
-    /// Before the client has said that it is initialized, it is sent no requests (2025-11-25,
-    /// basic/lifecycle, Initialization): its questions wait until it does, or until they are
-    /// [withdrawn](Connection::withdraw).
+    /// Questions wait until the client is initialized (2025-11-25, basic/lifecycle, Initialization)
+    /// or they are [withdrawn](Connection::withdraw).
     pub fn ask(&mut self, call: &RequestId, key: &str, question: CheckedRequest) -> Option<AskId> {
         let origin = Arc::clone(&self.calls.get(call)?.origin);
         Some(self.send_question(Some(call.clone()), &origin, key, question))
     }
 
-    /// Asks the client of a session outside of its requests. `None` if no session is open.
+    /// Asks the client of a session, outside of any request. Returns `None` if no session is open.
     pub fn ask_in_session(&mut self, key: &str, question: CheckedRequest) -> Option<AskId> {
         let origin = Arc::clone(self.session.origin()?);
         Some(self.send_question(None, &origin, key, question))
@@ -446,8 +417,8 @@ impl Connection {
         ask
     }
 
-    /// Sends a notification outside of any request: to the client of a session, else a log line to a client one of
-    /// whose requests wants it.
+    /// Sends a notification outside of any request. Without a session, only log messages are sent,
+    /// to a client that asked for them in a request in progress.
     pub fn notify_client(&mut self, notification: ServerNotification) {
         let level = match &notification {
             ServerNotification::Message(params) => Some(params.level),
@@ -472,11 +443,10 @@ impl Connection {
         self.out.extend(message.map(Output::Send));
     }
 
-    /// Withdraws a question nobody waits for any more.
     pub fn withdraw(&mut self, ask: AskId) {
         if self.asks.remove(&ask).is_some() {
             if let Some(at) = self.held.iter().position(|held| held.ask == ask) {
-                // The client has not heard of it.
+                // It was not sent yet.
                 self.held.remove(at);
                 return;
             }
@@ -490,14 +460,13 @@ impl Connection {
         }
     }
 
-    /// Tells the client that what was behind a link is done, where its revision has a word for
-    /// that (2025-11-25, client/elicitation, Completion Notifications).
+    /// Notifies the client that the user has finished at a link, if the revision has such a
+    /// notification (2025-11-25, client/elicitation, Completion Notifications).
     pub fn complete_elicitation(&mut self, elicitation_id: String) {
         let message = self.session.completed(elicitation_id);
         self.out.extend(message.map(Output::Send));
     }
 
-    /// Whether the client is one that wants to know of this.
     #[must_use]
     pub fn wants(&self, changed: &Change) -> bool {
         let mut subscriptions = self.subscriptions.iter();
@@ -505,12 +474,10 @@ impl Connection {
             || subscriptions.any(|subscription| subscription.wants(changed))
     }
 
-    /// Returns the URIs of the resources that the client of a session watches.
     pub fn watched(&self) -> impl Iterator<Item = &str> {
         self.session.watched()
     }
 
-    /// Tells the client that something changed, if it is one that wants to know.
     pub fn changed(&mut self, changed: &Change) {
         self.session.changed(&self.profile, changed, &mut self.out);
         let subscriptions = self.subscriptions.iter();
@@ -519,7 +486,7 @@ impl Connection {
         self.out.extend(messages.map(Output::Send));
     }
 
-    /// Tells the client how a task stands, if it wants to know.
+    /// Notifies the client of a task's status, if it subscribed.
     pub fn task_changed(&mut self, task: &DetailedTask) {
         let changed = Change::Task(task.task_id.clone());
         let subscriptions = self.subscriptions.iter();
@@ -528,8 +495,8 @@ impl Connection {
         self.out.extend(messages.map(Output::Send));
     }
 
-    /// Ends what the server keeps open, as it stops: each subscription gets its result
-    /// (2026-07-28, basic/patterns/subscriptions, Graceful Closure).
+    /// Ends all subscriptions with their results when the server stops (2026-07-28,
+    /// basic/patterns/subscriptions, Graceful Closure).
     pub fn finish(&mut self) {
         for subscription in core::mem::take(&mut self.subscriptions) {
             let messages = subscription.finish(&self.profile);
@@ -545,7 +512,7 @@ impl Connection {
         }
         let number = self.next_batch;
         self.next_batch += 1;
-        // The batch itself counts as open until all of it is read.
+        // The batch itself counts as one open request while it is being read.
         self.batches.insert(
             number,
             Batch {
@@ -614,7 +581,7 @@ impl Connection {
         }
     }
 
-    /// Answers a request, or hands it on; the era is chosen here and nowhere below.
+    /// Answers a request or passes it on. This is the only place where the era is chosen.
     fn route(
         &mut self,
         id: &RequestId,
@@ -633,7 +600,7 @@ impl Connection {
         }
         let received = request?;
         let call = match modern::era_of(&received, &self.profile, self.session.is_open()) {
-            // A subscription would keep its batch open for good.
+            // A subscription would keep its batch open forever.
             Era::Modern if batch.is_some() => return Err(no_batches()),
             Era::Modern => {
                 let principal = self.principal.clone();
@@ -672,7 +639,7 @@ impl Connection {
         Ok(None)
     }
 
-    /// Notifications are never answered; one that makes no sense is ignored.
+    /// Notifications have no response; invalid ones are ignored.
     fn handle_notification(&mut self, notification: Notification) {
         let params = notification.params.as_deref();
         match ClientNotification::parse(&notification.method, params) {
@@ -737,7 +704,7 @@ impl Connection {
         }
     }
 
-    /// An answer to a question that was never asked, or is answered already, is ignored.
+    /// Ignores answers to unknown or answered questions.
     fn answered(&mut self, id: &RequestId, outcome: Result<RawJson, ErrorObject>) {
         let number = match id {
             RequestId::Number(number) => number,
@@ -747,7 +714,7 @@ impl Connection {
             }
         };
         let ask = AskId(*number);
-        // To one that was not sent yet, too.
+        // The question was not sent yet.
         if self.held.iter().any(|held| held.ask == ask) {
             return;
         }
@@ -768,8 +735,8 @@ impl Connection {
         }
     }
 
-    /// One request of a batch is over; with the last, the batch is answered, unless nothing in it
-    /// wanted an answer.
+    /// Ends one request of a batch. Returns the responses when the batch is complete, unless there
+    /// are none.
     fn close_in_batch(&mut self, number: u64) -> Option<Vec<u8>> {
         let batch = self.batches.get_mut(&number)?;
         batch.open -= 1;
@@ -781,7 +748,6 @@ impl Connection {
     }
 }
 
-/// The output that sends a question of a request, or of none.
 fn question_output(call: Option<RequestId>, message: Vec<u8>) -> Output {
     match call {
         Some(call) => Output::Ask(call, message),

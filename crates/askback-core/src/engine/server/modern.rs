@@ -1,4 +1,4 @@
-//! The stateless era: each request says all there is to know.
+//! The stateless era: each request is self-contained.
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
@@ -26,7 +26,7 @@ use crate::{
     wire,
 };
 
-/// Something a server offers has changed.
+/// A change that clients can subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Change {
@@ -36,21 +36,20 @@ pub enum Change {
     Prompts,
     /// The list of resources.
     Resources,
-    /// The content of the resource of this URI.
+    /// The content of the resource with this URI.
     Resource(String),
-    /// How the task of this name stands (SEP-2663); servers say this themselves.
+    /// The status of the task with this id (SEP-2663). Servers report it by themselves.
     Task(String),
 }
 
-/// Admits a request of the stateless era: its `_meta` must name a revision the server speaks and
-/// the capabilities of the client (2026-07-28, basic/index, `_meta`).
+/// Admits a request of the stateless era: its `_meta` must name a supported revision and the
+/// capabilities of the client (2026-07-28, basic/index, `_meta`).
 ///
 /// # Errors
 ///
-/// -32602 where a required field of `_meta` is missing, or its progress token is longer than
-/// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes), -32022 for a
-/// revision not spoken here,
-/// -32601 for a method the revision does not have.
+/// -32602 if `_meta` lacks a required field or its progress token is longer than
+/// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes), -32022 if the
+/// revision is not supported, -32601 if the revision lacks the method.
 pub fn admit(
     profile: &Profile,
     principal: Option<Arc<Principal>>,
@@ -58,7 +57,7 @@ pub fn admit(
     received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
     if let Some(known) = received.known() {
-        // What is known was admitted before.
+        // A known client was admitted before.
         return Ok(Call {
             origin: known.origin(principal, place),
             id: received.id,
@@ -87,8 +86,8 @@ pub fn admit(
 }
 
 impl KnownClient {
-    /// Keeps what a request says of its client in `_meta`; `message` is the request, as it was read.
-    /// `None` where it says more than that, says too much, or is not admitted.
+    /// Learns the client's description from the `_meta` of `message`. Returns `None` if `_meta` has
+    /// other members, is too long, or is not admitted.
     #[must_use]
     pub fn learn(
         message: &[u8],
@@ -117,14 +116,13 @@ impl KnownClient {
     }
 }
 
-/// Whether a revision has the method of a request, or the server that it is handed on to may have it.
+/// Whether a revision has the method of a request. Forwarded requests always pass.
 pub(super) fn has_method(revision: Revision, request: &ClientRequest) -> bool {
     matches!(request, ClientRequest::Other(_))
         || revision.has(Kind::ClientRequest, request.method())
 }
 
-/// The origin of a request in a revision, from what its `_meta` says, but for what no protocol
-/// names.
+/// Takes the protocol's members out of `_meta` to make the origin of a request.
 fn origin_of(
     profile: &Profile,
     revision: Revision,
@@ -150,12 +148,12 @@ fn origin_of(
     })
 }
 
-/// The era of a request: what its `_meta` says, else that of the session; a request that says
-/// nothing where nothing was agreed is taken for one of a server's only era.
+/// Returns the era of a request: from its `_meta`, else from the session. Without either it is the
+/// stateless era only if the server supports no other.
 ///
-/// A server that speaks only with a handshake answers what is not of its era as servers did before
-/// there was another: -32022 would tell a client that it must not try the handshake
-/// (2026-07-28, basic/transports/stdio, Backward Compatibility).
+/// A server that supports only the handshake answers requests of the stateless era as old servers
+/// did: -32022 would tell the client not to try the handshake (2026-07-28, basic/transports/stdio,
+/// Backward Compatibility).
 pub(super) fn era_of(received: &ReceivedRequest, profile: &Profile, session: bool) -> Era {
     if matches!(received.request, ClientRequest::Initialize(_)) {
         return Era::Legacy;
@@ -170,7 +168,6 @@ pub(super) fn era_of(received: &ReceivedRequest, profile: &Profile, session: boo
     }
 }
 
-/// The answer to a request in a revision the server does not speak.
 #[must_use]
 pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     let supported = profile
@@ -185,7 +182,6 @@ pub fn unsupported(profile: &Profile, requested: &str) -> ErrorObject {
     unsupported.into_error()
 }
 
-/// Writes the response to `server/discover`.
 #[must_use]
 pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
     let result = DiscoverResult {
@@ -206,7 +202,7 @@ pub fn discover(profile: &Profile, call: &Call) -> Vec<u8> {
 
 /// An open `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions).
 ///
-/// Its messages are written here and sent by whoever holds it.
+/// It writes its messages; the owner sends them.
 #[derive(Debug)]
 pub struct OpenSubscription {
     id: RequestId,
@@ -216,17 +212,17 @@ pub struct OpenSubscription {
 }
 
 impl OpenSubscription {
-    /// Opens a subscription, and gives its acknowledgement: it says which part of the wish is
-    /// granted, and is sent before anything else.
+    /// Opens a subscription. The returned acknowledgement names the granted part of the wish and is
+    /// sent first.
     ///
     /// # Errors
     ///
-    /// -32602 for more resources or tasks than
-    /// [`limits.server.subscriptions`](crate::limits::ServerLimits::subscriptions) allows, or
-    /// longer names of them than
-    /// [`limits.server.watched_uri_bytes`](crate::limits::ServerLimits::watched_uri_bytes) and
-    /// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes) do, -32021
-    /// where a client asks for tasks that takes none.
+    /// -32602 if the number of resources and tasks exceeds
+    /// [`limits.server.subscriptions`](crate::limits::ServerLimits::subscriptions), or a name is
+    /// longer than
+    /// [`limits.server.watched_uri_bytes`](crate::limits::ServerLimits::watched_uri_bytes) or
+    /// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes). -32021 if the
+    /// wish includes tasks and the client does not support them.
     pub fn open(
         profile: &Profile,
         call: &Call,
@@ -263,24 +259,20 @@ impl OpenSubscription {
         Ok((subscription, message))
     }
 
-    /// The id of the request that opened it.
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
     }
 
-    /// The part of the wish that is granted.
     pub(super) fn filter(&self) -> &SubscriptionFilter {
         &self.filter
     }
 
-    /// Whose it is, where that is known.
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         self.principal.as_ref()
     }
 
-    /// About how many bytes it takes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let named = [&self.filter.resource_subscriptions, &self.filter.task_ids];
@@ -292,7 +284,6 @@ impl OpenSubscription {
                 .sum::<usize>()
     }
 
-    /// Whether its client asked to hear of this.
     #[must_use]
     pub fn wants(&self, changed: &Change) -> bool {
         let filter = &self.filter;
@@ -308,7 +299,6 @@ impl OpenSubscription {
         }
     }
 
-    /// Returns the changes that its client asked to hear of.
     pub fn watched(&self) -> impl Iterator<Item = Change> {
         let filter = &self.filter;
         let lists = [
@@ -326,13 +316,12 @@ impl OpenSubscription {
             .chain(tasks.cloned().map(Change::Task))
     }
 
-    /// Writes the notification of a change, other than of a task ([`OpenSubscription::task`]).
+    /// Writes the notification of a change. For tasks use [`OpenSubscription::task`].
     #[must_use]
     pub fn changed(&self, changed: &Change) -> Option<Vec<u8>> {
         write_notification(self.revision, notification(changed, self.meta())?)
     }
 
-    /// Writes the notification of a task's status.
     #[must_use]
     pub fn task(&self, task: &DetailedTask) -> Option<Vec<u8>> {
         let mut task = task.clone();
@@ -369,7 +358,7 @@ pub(super) fn too_many(most: usize) -> ErrorObject {
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
 }
 
-/// The refusal of tasks to a client that does not say it takes them (SEP-2663, Task Status
+/// The error if a client subscribes to tasks without supporting them (SEP-2663, Task Status
 /// Notifications).
 fn no_tasks() -> ErrorObject {
     let mut required_capabilities = ClientCapabilities::default();
@@ -399,14 +388,12 @@ pub(super) fn notification(
     })
 }
 
-/// A notification in the words of a revision, if it has it.
 #[must_use]
 pub fn write_notification(revision: Revision, notification: ServerNotification) -> Option<Vec<u8>> {
     let has = revision.has(Kind::ServerNotification, notification.method());
     has.then(|| wire::lower(notification, revision).to_vec())
 }
 
-/// Whether a server with these capabilities tells of such changes.
 #[must_use]
 pub fn tells(capabilities: &ServerCapabilities, changed: &Change) -> bool {
     let told = match changed {
@@ -448,11 +435,11 @@ fn granted(capabilities: &ServerCapabilities, wish: &SubscriptionFilter) -> Subs
     }
 }
 
-/// The revision of the stateless era that this names.
+/// Parses a supported revision of the stateless era.
 ///
 /// # Errors
 ///
-/// -32022 for one that is not spoken here.
+/// -32022 for any other revision.
 pub fn spoken(profile: &Profile, version: &str) -> Result<Revision, ErrorObject> {
     let revision = version.parse::<Revision>().ok();
     revision

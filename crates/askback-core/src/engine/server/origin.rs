@@ -1,4 +1,4 @@
-//! The parts of a client's description that are kept, each with a bound.
+//! Reduces a client's description to bounded parts.
 
 use alloc::{format, string::String};
 
@@ -14,17 +14,16 @@ use crate::{
     },
 };
 
-/// The memory of a JSON value beside its texts, in bytes.
+/// The memory of a JSON value without its strings, in bytes.
 const VALUE_BYTES: usize = size_of::<Value>();
 
-/// The memory of a node of a map, which holds up to eleven members.
+/// The memory of a map node, which holds up to eleven members.
 const NODE_BYTES: usize = 11 * (size_of::<String>() + VALUE_BYTES) + 16;
 
-/// How many members a node of a map holds at the least, where there are several nodes.
+/// The minimum number of members in a map node, if there are several nodes.
 const NODE_MEMBERS: usize = 5;
 
 impl Origin {
-    /// About how many bytes the client's own words take in it.
     pub(super) fn kept_bytes(&self) -> usize {
         let client = self.client.as_ref().map_or(0, |client| {
             client.name.len() + client.version.len() + client.title.as_ref().map_or(0, String::len)
@@ -44,8 +43,7 @@ fn trace_bytes(trace: &TraceContext) -> usize {
     size_of::<TraceContext>() + bytes.sum::<usize>()
 }
 
-/// The client as it is shown and logged. Of each text only the beginning is kept, and of the rest
-/// nothing.
+/// Reduces the client's description to shortened strings for display and logs.
 pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Implementation {
     let most = limits.server.client_info_bytes;
     for text in [&mut client.name, &mut client.version] {
@@ -62,8 +60,8 @@ pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Imple
     }
 }
 
-/// The client's capabilities, as far as a server may ask. Capabilities of no specification are kept
-/// where they are small; the extension of tasks is known without its settings.
+/// Reduces the client's capabilities to those that a server uses. Small unknown capabilities are
+/// stored; the tasks extension is stored without settings.
 pub(super) fn known_capabilities(
     capabilities: ClientCapabilities,
     limits: &Limits,
@@ -81,7 +79,7 @@ pub(super) fn known_capabilities(
             tools: sampling.tools.map(said),
         }),
         roots: capabilities.roots,
-        // The tasks of 2025-11-25 are not asked for.
+        // The tasks of 2025-11-25 are not used.
         tasks: None,
         extensions: capabilities.extensions.filter(small),
         experimental: capabilities.experimental.filter(small),
@@ -92,11 +90,11 @@ pub(super) fn known_capabilities(
     known
 }
 
-/// The name under which a request is told of its progress.
+/// Checks the progress token of a request.
 ///
 /// # Errors
 ///
-/// -32602 for one longer than
+/// -32602 if it is longer than
 /// [`limits.wire.request_id_bytes`](crate::limits::WireLimits::request_id_bytes).
 pub(super) fn known_token(
     token: Option<ProgressToken>,
@@ -110,7 +108,6 @@ pub(super) fn known_token(
     }
 }
 
-/// Checks the address of a resource that a client wants to watch.
 pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObject> {
     if uri.len() > limits.server.watched_uri_bytes {
         return Err(too_long(
@@ -121,13 +118,11 @@ pub(super) fn check_watched(uri: &str, limits: &Limits) -> Result<(), ErrorObjec
     Ok(())
 }
 
-/// The refusal of a text that would be kept, and is too long for that.
 pub(super) fn too_long(what: &str, most: usize) -> ErrorObject {
     let why = format!("{what} has more than the {most} bytes kept here");
     ErrorObject::new(jsonrpc::INVALID_PARAMS, why)
 }
 
-/// How many bytes a name chosen by the client takes.
 pub(super) fn id_bytes(id: &RequestId) -> usize {
     match id {
         RequestId::Number(_) => 0,
@@ -135,7 +130,7 @@ pub(super) fn id_bytes(id: &RequestId) -> usize {
     }
 }
 
-/// That something was said; what it says is not read.
+/// Drops the settings of a capability.
 fn said(_: JsonObject) -> JsonObject {
     JsonObject::new()
 }
@@ -147,7 +142,6 @@ fn shorten(text: &mut String, most: usize) {
     }
 }
 
-/// About how many bytes an object takes in memory.
 pub(super) fn object_bytes(object: &JsonObject) -> usize {
     if object.is_empty() {
         return 0;
@@ -158,7 +152,7 @@ pub(super) fn object_bytes(object: &JsonObject) -> usize {
     (1 + object.len() / NODE_MEMBERS) * NODE_BYTES + members.sum::<usize>()
 }
 
-/// The memory of a value, in bytes. Its depth was bounded when it was read.
+/// The memory of a value, in bytes. Parsing has limited its depth.
 fn value_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -1,4 +1,4 @@
-//! Messages, as a server received them.
+//! Messages that a server receives.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 
@@ -15,43 +15,36 @@ use crate::{
     protocol::{CallToolParams, ClientRequest, HasMeta, Meta, OtherRequest, RawObject},
 };
 
-/// The method that is nearly always asked for.
+/// The most frequent method.
 const CALL: &str = "tools/call";
 
-/// A message of a client.
 #[derive(Debug, Clone)]
 pub enum ReceivedMessage {
-    /// A request.
     Request(ReceivedRequest),
-    /// A request of a method that is not known, or whose parameters do not fit, and what to answer
-    /// where nothing else is wrong.
+    /// A request with an unknown method or invalid parameters, and the error to return if nothing
+    /// else is wrong.
     Misfit(Request, ErrorObject),
-    /// A notification.
     Notification(Notification),
-    /// The answer to a request of ours.
     Response(Response),
-    /// A batch; whether the revision in use has batches is for the caller to say.
+    /// A batch. The caller checks whether the revision has batches.
     Batch(Vec<Result<Message, MalformedMessage>>),
 }
 
-/// A request of a client.
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
-    /// The id of the request.
     pub id: RequestId,
-    /// The request, without its `_meta` where the client is known by that.
+    /// The request, without its `_meta` if `known` is set.
     pub request: ClientRequest,
-    /// The client, where its `_meta` was known.
     known: Option<Arc<KnownClient>>,
 }
 
 impl ReceivedMessage {
-    /// Reads one message or one batch. `known` are the clients whose `_meta` need not be read again;
-    /// they were learned with the same limits.
+    /// Parses one message or batch. The `_meta` of `known` clients is not parsed again; they were
+    /// learned with the same limits.
     ///
     /// # Errors
     ///
-    /// As [`jsonrpc::parse`]; parameters that do not fit are no error yet.
+    /// As [`jsonrpc::parse`]. Invalid parameters are not an error yet.
     pub fn parse(
         bytes: &[u8],
         limits: &Limits,
@@ -69,7 +62,7 @@ impl ReceivedMessage {
         })
     }
 
-    /// Reads one message or one batch for a server that may hand requests on as they came; see
+    /// Parses one message or batch for a server that may forward requests; see
     /// [`Profile::forwards`].
     ///
     /// # Errors
@@ -89,7 +82,7 @@ impl ReceivedMessage {
         })
     }
 
-    /// A message of a batch, for the same server.
+    /// Converts one message of a batch in the same way.
     pub(super) fn of(profile: &Profile, message: Message) -> Self {
         match message {
             Message::Request(request) if profile.forwards && !is_read_here(&request.method) => {
@@ -102,8 +95,8 @@ impl ReceivedMessage {
         }
     }
 
-    /// The `_meta` of a call that was read, where the next one may say the same: what a
-    /// [`KnownClient`] can be made of.
+    /// Returns the `_meta` of a call, if the next call may have the same and a [`KnownClient`] can
+    /// be made of it.
     #[must_use]
     pub fn unknown_client(&self) -> Option<&Meta> {
         match self {
@@ -118,7 +111,6 @@ impl ReceivedMessage {
 }
 
 impl ReceivedRequest {
-    /// A request that was read whole.
     #[must_use]
     pub fn new(id: RequestId, request: ClientRequest) -> Self {
         Self {
@@ -128,7 +120,6 @@ impl ReceivedRequest {
         }
     }
 
-    /// The revision that its `_meta` names.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match &self.known {
@@ -137,7 +128,6 @@ impl ReceivedRequest {
         }
     }
 
-    /// The client, where its `_meta` was known.
     pub(super) fn known(&self) -> Option<&Arc<KnownClient>> {
         self.known.as_ref()
     }
@@ -158,7 +148,7 @@ impl From<Message> for ReceivedMessage {
     }
 }
 
-/// Whether a server that hands requests on reads those of this method itself.
+/// Whether a forwarding server parses requests of this method itself.
 fn is_read_here(method: &str) -> bool {
     matches!(
         method,
@@ -172,9 +162,8 @@ fn is_read_here(method: &str) -> bool {
     )
 }
 
-/// Reads a call of a tool that is written as nearly all clients write it, and whose `_meta`, where it
-/// has one, is known. It is then what [`jsonrpc::parse`] comes to. `None` says nothing about the
-/// message.
+/// Parses a tool call in its usual form with known or no `_meta`, and gives the same result as
+/// [`jsonrpc::parse`]. `None` means that the message needs the full parser.
 fn read_call(
     bytes: &[u8],
     limits: &WireLimits,
@@ -204,7 +193,6 @@ fn read_call(
     })
 }
 
-/// Steps over the parameters of a call, with the client that they describe.
 fn read_params(
     message: &mut Walk<'_>,
     known: &[Arc<KnownClient>],
@@ -227,7 +215,7 @@ fn read_params(
     Some((params, client))
 }
 
-/// Puts a member where it belongs; it may stand there once.
+/// Sets a member. Returns `None` if it was already set.
 fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     match slot.replace(value) {
         None => Some(()),

@@ -1,6 +1,6 @@
-//! The tasks of a server (SEP-2663): what is known of each, and for how long.
+//! The tasks of a server (SEP-2663) and their lifetime.
 //!
-//! They are kept in memory, by the process that does their work.
+//! They are stored in the memory of the process that does their work.
 
 use alloc::{
     boxed::Box,
@@ -19,48 +19,47 @@ use crate::{
     rfc3339,
 };
 
-/// The memory of a task in [`Tasks`] beside its texts, in bytes.
+/// The memory of a task in [`Tasks`] without its strings, in bytes.
 const TASK_BYTES: usize = 512;
 
-/// All tasks of a server, by their names.
+/// All tasks of a server by id.
 ///
-/// A task is known to its owner alone: whoever asks for it as somebody else finds none. Every method
-/// takes the time; none looks at what has expired before [`Tasks::sweep`] removed it.
+/// Only its owner can see a task; to others it does not exist. The methods take the time as an
+/// argument; expired tasks stay until [`Tasks::sweep`].
 ///
-/// Each task has a [`Room`] of its own, which bounds what is kept of it.
+/// Each task has its own [`Room`], which limits its memory.
 #[derive(Debug)]
 pub struct Tasks<R> {
     ttl_ms: u64,
     poll_ms: u64,
     tasks: BTreeMap<String, Task<R>>,
-    /// The names of all, the oldest first.
+    /// The ids of all tasks, oldest first.
     by_age: VecDeque<String>,
 }
 
-/// The room of one task. Dropping it gives the room back.
+/// The memory reserved for one task. Dropping it releases the memory.
 pub trait Room {
-    /// Takes room for this many bytes in all.
+    /// Sets the size of the reservation, in bytes.
     ///
     /// # Errors
     ///
-    /// [`RoomError`] where there is not as much; the room is then what it was before.
+    /// [`RoomError`] if the limit does not allow the size; the reservation is then unchanged.
     fn resize(&mut self, bytes: usize) -> Result<(), RoomError>;
 }
 
-/// There is no room for another task, or for more of one.
+/// The limit does not allow another task, or a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server keeps as many tasks as it can, or as one owner may have; try again later")]
 pub struct RoomError;
 
 #[derive(Debug)]
 struct Task<R> {
-    /// Whose it is, where that is known.
     owner: Option<Arc<Principal>>,
     created: Millis,
     updated: Millis,
     message: Option<String>,
     stage: Stage,
-    /// The keys of all questions it has asked: none is used twice.
+    /// The keys of all questions so far; none is used twice.
     keys: BTreeSet<String>,
     bytes: usize,
     room: R,
@@ -68,7 +67,7 @@ struct Task<R> {
 
 #[derive(Debug)]
 enum Stage {
-    /// It is worked on, and asks this.
+    /// The task is running, with these open questions.
     Open(InputRequests),
     Completed(RawJson),
     Failed(ErrorObject),
@@ -76,7 +75,8 @@ enum Stage {
 }
 
 impl<R: Room> Tasks<R> {
-    /// No tasks yet. Each is kept for [`limits.tasks.ttl`](crate::limits::TaskLimits::ttl).
+    /// Makes an empty list. Tasks are stored for
+    /// [`limits.tasks.ttl`](crate::limits::TaskLimits::ttl).
     #[must_use]
     pub fn new(limits: &TaskLimits) -> Self {
         let millis = |span: core::time::Duration| u64::try_from(span.as_millis());
@@ -88,23 +88,21 @@ impl<R: Room> Tasks<R> {
         }
     }
 
-    /// How many tasks are kept.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Whether no task is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
 
-    /// Begins a task under a name nobody can guess.
+    /// Starts a task. The id must not be guessable.
     ///
     /// # Errors
     ///
-    /// [`RoomError`] where its room is too small for any task.
+    /// [`RoomError`] if the room is too small for any task.
     pub fn begin(
         &mut self,
         id: &str,
@@ -129,20 +127,19 @@ impl<R: Room> Tasks<R> {
         Ok(seed)
     }
 
-    /// Whether this owner has such a task.
     #[must_use]
     pub fn is_of(&self, id: &str, owner: Option<&Arc<Principal>>) -> bool {
         self.tasks.get(id).is_some_and(|task| task.is_of(owner))
     }
 
-    /// How a task stands; none where this owner has no such task.
+    /// Returns the state of a task, or `None` if this owner has no such task.
     #[must_use]
     pub fn get(&self, id: &str, owner: Option<&Arc<Principal>>) -> Option<Box<DetailedTask>> {
         let task = self.tasks.get(id).filter(|task| task.is_of(owner))?;
         Some(self.describe(id, task))
     }
 
-    /// Notes how the work stands, in words. Whether that changes anything.
+    /// Sets the status message. Returns whether it changed.
     pub fn say(&mut self, id: &str, message: String, now: Millis) -> bool {
         let Some(task) = self.open_task(id) else {
             return false;
@@ -156,12 +153,11 @@ impl<R: Room> Tasks<R> {
         true
     }
 
-    /// Puts a question of a task. Gives the key under which it is asked: this one, or one made of
-    /// it, since no two questions of a task may have the same.
+    /// Adds a question to a task. Returns its key, which is changed if the task has used it before.
     ///
     /// # Errors
     ///
-    /// An internal error where the task has ended, or there is no room for the question.
+    /// An internal error if the task has ended or the question does not fit.
     pub fn ask(
         &mut self,
         id: &str,
@@ -187,13 +183,13 @@ impl<R: Room> Tasks<R> {
         Ok(key)
     }
 
-    /// Withdraws a question nobody waits for any more. Whether it was open.
+    /// Withdraws a question. Returns whether it was open.
     pub fn withdraw(&mut self, id: &str, key: &str, now: Millis) -> bool {
         self.settle(id, key, now)
     }
 
-    /// Takes answers, as far as their questions are open; others were never asked, or are answered,
-    /// and are ignored. None where this owner has no such task.
+    /// Takes the answers to open questions; others are ignored. Returns `None` if this owner has no
+    /// such task.
     pub fn answer(
         &mut self,
         id: &str,
@@ -209,7 +205,6 @@ impl<R: Room> Tasks<R> {
         Some(taken)
     }
 
-    /// Ends a task, unless it has ended.
     pub fn end(&mut self, id: &str, outcome: Result<RawJson, ErrorObject>, now: Millis) {
         let Some(task) = self.open_task(id) else {
             return;
@@ -218,7 +213,7 @@ impl<R: Room> Tasks<R> {
             Ok(result) => result.as_str().len(),
             Err(error) => error.message.len() + json_bytes(error),
         };
-        // What is kept of its questions goes with its end.
+        // The questions are dropped when the task ends.
         let outcome = if task.room.resize(TASK_BYTES + bytes).is_err() {
             let why = "there is no room to keep what came of this task";
             Err(ErrorObject::internal(why))
@@ -235,8 +230,8 @@ impl<R: Room> Tasks<R> {
         self.close(id, stage, message, now);
     }
 
-    /// Cancels a task, unless it has ended: whether its work has to be stopped. None where this
-    /// owner has no such task.
+    /// Cancels a task, unless it has ended. Returns whether its work must be stopped, or `None` if
+    /// this owner has no such task.
     pub fn cancel(
         &mut self,
         id: &str,
@@ -252,7 +247,6 @@ impl<R: Room> Tasks<R> {
         Some(open)
     }
 
-    /// Forgets the tasks whose time is over, and gives their names.
     pub fn sweep(&mut self, now: Millis) -> Vec<String> {
         let ttl_ms = self.ttl_ms;
         let is_over = |task: &Task<R>| now >= task.created.saturating_add(ttl_ms);
@@ -266,13 +260,12 @@ impl<R: Room> Tasks<R> {
         over
     }
 
-    /// A task that has not ended.
     fn open_task(&mut self, id: &str) -> Option<&mut Task<R>> {
         let task = self.tasks.get_mut(id)?;
         matches!(task.stage, Stage::Open(_)).then_some(task)
     }
 
-    /// Takes a question out of those that are open. Whether it was one.
+    /// Removes an open question. Returns whether it was open.
     fn settle(&mut self, id: &str, key: &str, now: Millis) -> bool {
         let Some(task) = self.open_task(id) else {
             return false;
@@ -284,9 +277,9 @@ impl<R: Room> Tasks<R> {
             return false;
         };
         task.updated = task.updated.max(now);
-        // The key is kept for as long as the task is.
+        // The key is stored as long as the task.
         let left = question_bytes(key, &request) - key.len();
-        // Less is always there.
+        // Shrinking cannot fail.
         let _ = task.count(0, left);
         true
     }
@@ -306,7 +299,7 @@ impl<R: Room> Tasks<R> {
                 Stage::Failed(error) => json_bytes(error),
                 Stage::Open(_) | Stage::Cancelled => 0,
             };
-        // That there is no room is told in any case.
+        // The outcome is stored even without room for it.
         let _ = task.count(bytes, task.bytes);
     }
 
@@ -357,8 +350,8 @@ impl<R: Room> Task<R> {
         }
     }
 
-    /// A key no question of the task has had: a question whose answer was not usable is another
-    /// question when it is asked again.
+    /// Returns a key that the task has not used: when a question is asked again, it is a new
+    /// question.
     fn unused_key(&self, key: &str) -> String {
         let mut unused = key.to_string();
         let mut again = 1;
@@ -374,7 +367,7 @@ impl<R: Room> Task<R> {
 }
 
 fn question_bytes(key: &str, request: &InputRequest) -> usize {
-    // The key is kept twice: with the question, and to be used once only.
+    // The key is stored twice: with the question, and in the list of used keys.
     2 * key.len() + json_bytes(request)
 }
 

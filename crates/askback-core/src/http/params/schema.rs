@@ -1,4 +1,4 @@
-//! Finding the annotations of a schema, and those that stand where none may.
+//! Finds the annotations of a schema, and rejects those in wrong places.
 
 use alloc::{
     borrow::ToOwned,
@@ -14,13 +14,13 @@ use crate::protocol::Schema;
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// Keywords whose values are data, in which the annotation is an ordinary member.
+/// Keywords whose values are data and have no annotations.
 const DATA: [&str; 5] = ["const", "default", "enum", "examples", "required"];
 
 pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnotation> {
     let mut annotations = HeaderAnnotations::default();
     let text = schema.as_str();
-    // Most schemas have none. An escape may hide one.
+    // Most schemas have no annotations. An escape may hide one.
     if !text.contains(ANNOTATION) && !text.contains("\\u") {
         return Ok(annotations);
     }
@@ -32,7 +32,7 @@ pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnot
     Ok(annotations)
 }
 
-/// Collects the annotations inside the schema at `place`, without its own.
+/// Collects the annotations inside the schema at `place`, except its own.
 fn inside(
     schema: &Map<String, Value>,
     place: &str,
@@ -53,7 +53,6 @@ fn inside(
     Ok(found)
 }
 
-/// A property, if it is annotated or has annotated ones inside.
 fn property(
     name: &str,
     schema: &Value,
@@ -81,7 +80,6 @@ fn property(
     }))
 }
 
-/// The name of the header that a property is mirrored in.
 fn header(
     annotation: &Value,
     schema: &Map<String, Value>,
@@ -101,12 +99,12 @@ fn header(
     Ok(header)
 }
 
-/// A character of the name of a header (RFC 9110, 5.6.2).
+/// Whether a character may be in a header name (RFC 9110, 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// One primitive type that can be mirrored, which may be nullable: a null has no header.
+/// Whether this is one type that a header can repeat, optionally with null, which has no header.
 fn is_primitive(kind: &Value) -> bool {
     let known = |kind: &Value| matches!(kind.as_str(), Some("boolean" | "integer" | "string"));
     match kind.as_array() {
@@ -118,7 +116,7 @@ fn is_primitive(kind: &Value) -> bool {
     }
 }
 
-/// Refuses annotations in the value of a keyword that does not lead to properties.
+/// Rejects annotations below a keyword that does not lead to properties.
 fn refuse_in_keyword(keyword: &str, value: &Value, place: &str) -> Result<(), BadAnnotation> {
     if DATA.contains(&keyword) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reading the annotated arguments of a call, and skipping over all others.
+//! Reads the annotated arguments of a call and skips all others.
 
 use core::fmt;
 
@@ -7,18 +7,17 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::Property;
 use crate::protocol::RawObject;
 
-/// An argument, as far as a header can mirror it.
+/// An argument, reduced to what a header can repeat.
 pub(super) enum Value<'a> {
     Null,
     Text(&'a str),
     /// From -2^53+1 to 2^53-1.
     Integer(i64),
     Flag(bool),
-    /// Anything else.
     Unfit,
 }
 
-/// Tells of each annotated argument: the index of its header and its value.
+/// Calls a function with the header index and value of each annotated argument.
 pub(super) struct Walk<F>(F);
 
 impl<F: FnMut(usize, Value<'_>)> Walk<F> {
@@ -28,8 +27,8 @@ impl<F: FnMut(usize, Value<'_>)> Walk<F> {
 
     /// # Errors
     ///
-    /// If a value has a meaning in no type: a number beyond all doubles, half of a surrogate pair.
-    /// What comes after it was not looked at.
+    /// Fails if a value has no representation: a number beyond all doubles, or half of a surrogate
+    /// pair. The values behind it are not read.
     pub(super) fn over(
         mut self,
         arguments: Option<&RawObject>,
@@ -47,7 +46,6 @@ impl<F: FnMut(usize, Value<'_>)> Walk<F> {
     }
 }
 
-/// The value of a property, or all arguments.
 struct ValueSeed<'p, F> {
     header: Option<usize>,
     inside: &'p [Property],
@@ -108,7 +106,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
     }
 
     fn visit_f64<E: Error>(mut self, number: f64) -> Result<(), E> {
-        // The cast saturates, and what it cuts off is found by casting back.
+        // The cast saturates; casting back detects a changed number.
         #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
         let whole = Some(number as i64).filter(|whole| *whole as f64 == number);
         match whole {
@@ -149,8 +147,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
     }
 }
 
-/// The greatest whole number that JavaScript counts exactly up to, and with it other readers of
-/// JSON.
+/// Up to this number, JavaScript and other JSON readers represent every whole number exactly.
 const SAFE: i64 = (1 << 53) - 1;
 
 struct PropertySeed<'p>(&'p [Property]);

@@ -3,7 +3,7 @@
 use askback_core::auth::{BadChallenge, Challenge, Scopes};
 use proptest::prelude::*;
 
-/// Reads a header, and compares it with how it is written again.
+/// Parses a header and compares it with its serialized form.
 #[track_caller]
 fn check(header: &str, expected: &[&str]) {
     let challenges = Challenge::parse(header).expect(header);

@@ -1,4 +1,4 @@
-//! The documents of servers, and where they stand.
+//! Metadata documents of servers, and their URLs.
 
 use askback_core::{
     auth::{AuthorizationServer, BadIdentifier, ProtectedResource, Scopes},
@@ -173,7 +173,7 @@ fn the_earliest_servers_are_their_own_issuers() {
     );
 }
 
-/// Every optional member of a document that has them all may be `null` or empty: it counts as absent.
+/// In a document with all members, any optional member may be `null` or empty and counts as absent.
 #[test]
 fn optional_members_may_be_null_or_empty() {
     #[track_caller]

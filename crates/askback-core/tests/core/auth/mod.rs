@@ -1,4 +1,4 @@
-//! What both sides of authorization read and write.
+//! Authorization documents and headers.
 
 mod challenge;
 mod metadata;

@@ -1,9 +1,9 @@
-//! Results that may be used again.
+//! The client's cache.
 
 use super::{check, check_as, legacy, modern, only, profile};
 
-/// One list, asked for twice: the second time after so many milliseconds, and with whatever
-/// happens between the two.
+/// Requests one list twice, the second time after `again` milliseconds, with the transcript
+/// `between` in between.
 fn twice(result: &str, between: &str, again: &str) -> String {
     modern(&format!(
         r#"
@@ -28,7 +28,7 @@ fn a_list_is_kept_as_long_as_it_says() {
     check(&twice(fresh, "", &again));
     check(&twice(fresh, "! at 999", &again));
     check(&twice(fresh, "! at 1000", SENT));
-    // Absent, zero and negative all mean: not at all.
+    // Absent, zero and negative all mean no caching.
     check(&twice(r#"{"tools":[],"cacheScope":"public"}"#, "", SENT));
     check(&twice(
         r#"{"tools":[],"ttlMs":0,"cacheScope":"public"}"#,
@@ -41,7 +41,7 @@ fn a_list_is_kept_as_long_as_it_says() {
         SENT,
     ));
     check(&twice(r#"{"tools":[],"ttlMs":"long"}"#, "", SENT));
-    // So long that it cannot be counted.
+    // Too long to be represented.
     let eternal = r#"{"tools":[],"ttlMs":9223372036854775807,"cacheScope":"public"}"#;
     check(&twice(
         eternal,
@@ -146,7 +146,7 @@ fn a_change_of_credentials_opens_subscriptions_again() {
         )
     };
     let call = r#"! call 1 subscriptions/listen {"notifications":{"toolsListChanged":true}}"#;
-    // One that had begun.
+    // An active subscription.
     check(&modern(&format!(
         "{call}\n{}\n{}\n! context 1\n{}\n{}\n{}\n{}\n{}\n= tools changed",
         listen(2),
@@ -158,8 +158,8 @@ fn a_change_of_credentials_opens_subscriptions_again() {
         granted(3),
         changed(3),
     )));
-    // One that begins only then; but a server that makes the client sign in again each time is
-    // not followed.
+    // A subscription that begins only now is reopened once, in case each reopening requires a new
+    // sign-in.
     check(&modern(&format!(
         "{call}\n{}\n! context 1\n{}\n{}\n{}\n! context 2\n{}\n{}\n= tools changed",
         listen(2),
@@ -375,7 +375,7 @@ fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
         &format!("{kept}! call 6 prompts/list\n= done 6 {prompts}"),
     );
     check_within(219, &format!("{kept}{lost}"));
-    // A result that does not fit at all costs no other its place.
+    // A result that is too large does not evict others.
     check_within(
         79,
         &format!("! call 5 resources/list\n= done 5 {resources}\n{lost}"),

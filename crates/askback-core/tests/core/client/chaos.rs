@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order: nothing panics, and every call ends once.
+//! Random events in random order: nothing panics, and every call ends once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,16 +20,16 @@ use super::{check_kind, profile};
 enum Step {
     Connected,
     Gone,
-    /// The client has other credentials.
+    /// The client has new credentials.
     Authorized,
-    /// Time passes: to the next timeout, or by so many milliseconds.
+    /// Time passes: to the next timeout, or by some milliseconds.
     Timeout,
     Wait(u16),
     Call(usize),
     Cancel(usize),
-    /// Answer one of the open questions: fittingly, with an error, or wrongly.
+    /// Answers an open question: correctly, with an error, or wrongly.
     Answer(usize, usize),
-    /// A response to one of the requests sent, with one of the results.
+    /// A response to a sent request, with some result.
     Respond(usize, usize),
     /// One of the other messages.
     Say(usize),
@@ -110,7 +110,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A driver that checks what every driver relies on.
+/// A driver that checks the engine's guarantees.
 struct Driver {
     connection: Connection,
     now: Duration,
@@ -183,7 +183,7 @@ impl Driver {
                 }
             }
             Step::Respond(which, what) => {
-                // Mostly one of the last, which is the one something may wait for.
+                // Usually a recent request, because it may still be waiting.
                 let recent = if which % 4 == 0 { usize::MAX } else { 4 };
                 if let Some(id) = nth(self.sent.iter().rev().take(recent), which / 4) {
                     let outcome = OUTCOMES[what % OUTCOMES.len()];
@@ -263,7 +263,7 @@ impl Driver {
         }
     }
 
-    /// Lets all that waits for the host, the server or time come to its end.
+    /// Finishes everything that waits for the host, the server or time.
     fn settle(&mut self) {
         for id in self.questions.keys().copied().collect::<Vec<_>>() {
             let error = Err(ErrorObject::new(-1, "no"));
@@ -285,7 +285,7 @@ impl Driver {
         assert!(self.questions.is_empty(), "questions of calls that ended");
     }
 
-    /// Gives everything up: nothing is left with the host.
+    /// Cancels everything; the host must have no questions left.
     fn abandon(&mut self) {
         self.take(&Step::Gone);
         while !self.open_calls.is_empty() {

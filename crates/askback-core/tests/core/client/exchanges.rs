@@ -1,4 +1,4 @@
-//! Requests that travel alone, and what becomes of each.
+//! Requests as separate exchanges, and how each of them ends.
 
 use askback_core::{engine::client::Profile, revision::Revision};
 
@@ -7,7 +7,7 @@ use super::{
     tasks::{check_working, stands},
 };
 
-/// The answer of a server with a handshake to the probe, and its messages after it.
+/// The response of a handshake server to the probe, and the messages after it.
 fn falls_back(answer: &str) -> String {
     format!(
         r#"
@@ -137,7 +137,7 @@ fn a_server_known_to_want_the_handshake_is_not_probed() {
             = opened 2026-07-28"#
         ));
     }
-    // It is probed once.
+    // It is probed only once.
     check(&format!(
         r#"
         ! exchanges handshake
@@ -170,7 +170,7 @@ fn a_server_known_to_want_the_handshake_is_not_probed() {
     );
 }
 
-/// A request that is sent first with this id at this time, and lost each time in this way.
+/// Sends a request with this id at this time and loses it each time in this way.
 fn lost_each_time(
     id: u32,
     now: u32,
@@ -229,7 +229,7 @@ fn a_round_that_carries_all_the_server_needs_is_sent_again_ever_more_slowly() {
                 "{begin}\n{waits}\n{tries}\n! lost 8 {lost}\n= failed 7: {error}\n! lost 8 {lost}"
             )),
         );
-        // What comes of it counts, and not what comes too late.
+        // Its response counts, but a late response does not.
         check_as(
             &profile,
             &modern(&format!(
@@ -255,7 +255,7 @@ fn a_round_that_carries_all_the_server_needs_is_sent_again_ever_more_slowly() {
     check_lost(false, ASKS, ANSWERS, "unreachable refused", refused);
 }
 
-// A gateway may have passed it on before it answered so.
+// A gateway may have forwarded it before it responded with 503.
 #[test]
 fn a_round_with_answers_that_got_a_503_is_not_sent_again() {
     let profile = Profile {
@@ -366,12 +366,12 @@ fn a_subscription_is_opened_again_ever_more_slowly() {
             .map(|until| format!("\n! until {until}"))
             .unwrap_or_default();
     }
-    // It lasted.
+    // The subscription lasted.
     transcript += &begins(6);
     transcript += &format!("\n! at 37000\n{}", broken(6));
     transcript += &begins(7);
     check(&modern(&transcript));
-    // While the server is away it is tried again, and told of once.
+    // While the server is away, the subscription is retried, and reported once.
     let mut transcript = String::from(
         r#"! call 7 subscriptions/listen {"notifications":{"toolsListChanged":true}}"#,
     );
@@ -396,7 +396,7 @@ fn a_subscription_is_opened_again_ever_more_slowly() {
         "! at 301000\n! lost 6 unreachable refused",
         "the server cannot be reached: refused",
     );
-    // One that never began is tried again once.
+    // A subscription that never began is retried once.
     check(&modern(&format!(
         r#"
         ! call 7 subscriptions/listen {{"notifications":{{"toolsListChanged":true}}}}

@@ -1,10 +1,10 @@
-//! What a server can make a client keep, each up to its bound.
+//! The limits on what a server can make a client store.
 
 use askback_core::engine::client::Profile;
 
 use super::{capabilities, check_as, legacy, modern, only, profile};
 
-/// A client that keeps so few bytes of questions, and ids of 8 bytes.
+/// A client with this limit for questions in bytes, and ids of at most 8 bytes.
 fn bounded(revision: &str, question_bytes: usize) -> Profile {
     let mut profile = only(revision);
     profile.limits.client.question_bytes = question_bytes;
@@ -15,7 +15,7 @@ fn bounded(revision: &str, question_bytes: usize) -> Profile {
 const REFUSED: &str =
     "the server's questions are longer than the 300 bytes kept of them; its question was refused";
 
-/// A question whose message has so many characters.
+/// A question with a message of this length.
 fn form(message: usize) -> String {
     let message = "x".repeat(message);
     format!(
@@ -23,7 +23,7 @@ fn form(message: usize) -> String {
     )
 }
 
-/// The same as the host is asked it.
+/// The question as the host sees it.
 fn shown(message: usize) -> String {
     let message = "x".repeat(message);
     format!(r#"{{"message":"{message}","requestedSchema":{{"type":"object","properties":{{}}}}}}"#)
@@ -93,7 +93,7 @@ fn a_batch_that_waits_for_an_answer_is_counted_with_its_questions() {
     );
 }
 
-/// The outcome of a call whose result asks this, beside another call that asks something short.
+/// The outcome of a call with these questions, while another call asks a short question.
 fn check_round(asks: &str, becomes: &str) {
     let question = form(10);
     check_as(
@@ -165,7 +165,7 @@ fn links_are_kept_up_to_their_bytes_and_their_ids() {
         "{}\n= note: {REFUSED}\n= failed 1: a question of the server was refused: {REFUSED} (-1)",
         wants(&link("a", 10), &link("b", 280)),
     ));
-    // The end of a link whose id is too long is not waited for.
+    // The completion of a link with a long id is not awaited.
     let told = |id: &str| {
         format!(
             r#"< {{"method":"notifications/elicitation/complete","params":{{"elicitationId":"{id}"}}}}"#
@@ -219,7 +219,7 @@ fn a_task_has_an_id_and_questions_up_to_a_bound() {
         task(2, "task", "t1", working),
         get(3),
     );
-    // New questions without end, each under a name of its own.
+    // An endless series of new questions with new keys.
     check_as(
         &profile,
         &modern(&format!(
@@ -235,7 +235,7 @@ fn a_task_has_an_id_and_questions_up_to_a_bound() {
             cancel(6),
         )),
     );
-    // One that is too long.
+    // A question that is too long.
     check_as(
         &profile,
         &modern(&format!(

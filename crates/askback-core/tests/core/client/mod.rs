@@ -1,9 +1,8 @@
-//! The client's engine, held against transcripts.
+//! Compares the client's engine with transcripts.
 //!
-//! A transcript is text. What happens to the engine stands on lines that begin with `<` (a message
-//! arrives), or `!` (anything else); what the engine wants done stands on lines that begin with
-//! `>` (a message is sent), `>>` (the same, with the `_meta` every request of the stateless era
-//! needs) or `=`. [`check`] plays the first and compares the second.
+//! A line that begins with `<` is a message that arrives, and `!` is any other input. The expected
+//! output is on lines that begin with `>` (a message is sent), `>>` (the same, with the `_meta`
+//! that every stateless request needs) or `=`. [`check`] feeds the input and compares the output.
 
 mod cache;
 mod chaos;
@@ -37,13 +36,13 @@ use askback_core::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-/// Plays a transcript to a client that can be asked everything.
+/// Runs a transcript with a client that supports all questions.
 #[track_caller]
 fn check(transcript: &str) {
     check_as(&profile(), transcript);
 }
 
-/// Plays a transcript to a client.
+/// Runs a transcript with a client.
 #[track_caller]
 fn check_as(profile: &Profile, transcript: &str) {
     let mut player = Player::new(profile.clone());
@@ -90,7 +89,7 @@ fn only(revision: &str) -> Profile {
     }
 }
 
-/// A transcript that opens a connection of the stateless era and goes on with another.
+/// A transcript that opens a stateless connection and continues with `rest`.
 fn modern(rest: &str) -> String {
     format!(
         r#"
@@ -102,7 +101,7 @@ fn modern(rest: &str) -> String {
     )
 }
 
-/// A transcript that opens a session and goes on with another. Played to [`only`] its revision.
+/// A transcript that opens a session and continues with `rest`. Run it with [`only`] its revision.
 fn legacy(revision: &str, rest: &str) -> String {
     format!(
         r#"
@@ -159,7 +158,7 @@ impl Player {
         self.drain();
     }
 
-    /// A message arrives that no transcript can say.
+    /// A message that a transcript cannot express arrives.
     fn play_bytes(&mut self, bytes: &[u8]) {
         self.connection.handle_message(bytes, self.now);
         self.drain();
@@ -188,7 +187,7 @@ impl Player {
                 connection.handle_lost(&id, lost(more), *now);
             }
             "gone" => connection.handle_disconnected(&rest.into(), *now),
-            // Time passes until the engine wants to be woken, which must be then.
+            // Time passes until the engine's timeout, which must be then.
             "until" => {
                 let then = Duration::from_millis(word.parse().unwrap());
                 assert_eq!(
@@ -199,7 +198,7 @@ impl Player {
                 *now = then;
                 connection.handle_timeout(then);
             }
-            // Time passes, and the engine does not want to be woken before.
+            // Time passes, and the engine has no earlier timeout.
             "at" => {
                 *now = Duration::from_millis(word.parse().unwrap());
                 assert!(
@@ -214,7 +213,7 @@ impl Player {
                 let request = ClientRequest::parse(method, Some(&params)).unwrap();
                 connection.call(CallId(word.parse().unwrap()), request, *now);
             }
-            // A request that is passed on as it is.
+            // A forwarded request.
             "pass" => {
                 let (method, params) = more.split_once(' ').unwrap_or((more, "{}"));
                 let params = RawValue::from_string(params.to_owned()).unwrap();
@@ -229,7 +228,8 @@ impl Player {
                 let id = CallId(word.parse().unwrap());
                 connection.call_round(id, request, Timeouts::default(), *now);
             }
-            // A call with time-outs: "7 2000/5000 tools/call {…}", in milliseconds, either may be "-".
+            // A call with timeouts: "7 2000/5000 tools/call {…}", in milliseconds, either may be
+            // "-".
             "call-within" => {
                 let (times, call) = more.split_once(' ').unwrap();
                 let (request, in_all) = times.split_once('/').unwrap();
@@ -301,7 +301,7 @@ impl Player {
         }
     }
 
-    /// A message without what every message has.
+    /// A message without the parts that every message has.
     fn show_sent(&self, bytes: &[u8]) -> String {
         let mut message: Value = serde_json::from_slice(bytes).unwrap();
         let Some(object) = message.as_object_mut() else {
@@ -328,8 +328,7 @@ impl Player {
                 }
             }
             if object["method"] == "initialize" {
-                // The capabilities of a client are lowered elsewhere; here they would only be in
-                // the way.
+                // Other tests cover the lowering of client capabilities; here they would be noise.
                 object["params"]["capabilities"] = json!({});
             } else if stamped && object["params"] == json!({}) {
                 object.remove("params");
@@ -339,7 +338,7 @@ impl Player {
     }
 }
 
-/// The request beside the bytes of a message is the one in the bytes.
+/// The parsed request must equal the bytes of the message.
 #[track_caller]
 fn check_kind(message: &ClientMessage) {
     let bytes: Value = serde_json::from_slice(&message.bytes).unwrap();
@@ -378,7 +377,7 @@ fn lines(transcript: &str) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty())
 }
 
-/// The message a line stands for, with its members in the order they are written in.
+/// The message of a line, with its members in written order.
 fn receive(line: &str) -> Vec<u8> {
     let said = |message: &RawValue| message.get().replacen('{', r#"{"jsonrpc":"2.0","#, 1);
     if let Ok(messages) = serde_json::from_str::<Vec<&RawValue>>(line) {
@@ -487,7 +486,7 @@ fn show_event(event: Event) -> String {
     }
 }
 
-/// A line with its JSON written in the one way it is compared in.
+/// Normalizes the JSON of a line for comparison.
 fn normal(line: &str) -> String {
     let Some(start) = line.find(['{', '[']) else {
         return line.to_owned();

@@ -16,7 +16,7 @@ fn a_modern_server_answers_the_probe() {
         = opened 2026-07-28
         "#,
     );
-    // Servers of earlier drafts leave out what says that a result is complete.
+    // Servers of earlier drafts leave out the `resultType`.
     check(
         r#"
         ! connected
@@ -62,7 +62,7 @@ fn nothing_in_common_is_said_in_words() {
         = close: no protocol revision in common: the server speaks 2999-01-01, this client 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
         "#,
     );
-    // A server that refuses what it says it speaks is not asked for ever.
+    // A server that refuses a revision that it lists is not asked forever.
     check_as(
         &only("2026-07-28"),
         r#"
@@ -114,12 +114,12 @@ fn any_other_answer_means_a_handshake() {
         r#"{"id":1,"error":{"code":-32602,"message":"Received request before initialization was complete"}}"#,
         r#"{"id":1,"error":{"code":0,"message":""}}"#,
         r#"{"id":1,"error":{"code":-32022,"message":"mine is another -32022"}}"#,
-        // The error names no request, but there is only one it can be about.
+        // The error has no id, but only one request is possible.
         r#"{"id":null,"error":{"code":-32600,"message":"Invalid Request"}}"#,
-        // Not what the method answers with.
+        // Not the result of the method.
         r#"{"id":1,"result":{}}"#,
         r#"{"id":1,"result":{"resultType":"input_required","requestState":"x"}}"#,
-        // Not even a response.
+        // Not a valid response.
         r#"{"id":1,"result":{},"error":{}}"#,
     ] {
         check(&format!(
@@ -157,7 +157,7 @@ fn a_modern_server_that_was_slow_to_start_is_recognised_when_it_refuses_the_hand
         = opened 2026-07-28
         "#,
     );
-    // One that takes the handshake has it.
+    // A server that accepts the handshake gets it.
     check(
         r#"
         ! connected
@@ -237,7 +237,7 @@ fn a_refused_wish_is_corrected_from_what_the_error_offers() {
 // Shows LI24-01, LI25-08, VE-09.
 #[test]
 fn a_chosen_revision_alone_is_tried() {
-    // Nothing to fall back to: the answer to the probe stands.
+    // There is no fallback, so the answer to the probe is final.
     check_as(
         &only("2026-07-28"),
         r#"
@@ -247,7 +247,7 @@ fn a_chosen_revision_alone_is_tried() {
         = close: the server answered: Method not found (-32601)
         "#,
     );
-    // Without a fallback a server may take as long as with any other request.
+    // Without a fallback the probe has the timeout of any other request.
     check_as(
         &only("2026-07-28"),
         r#"

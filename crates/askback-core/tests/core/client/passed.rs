@@ -1,4 +1,4 @@
-//! Requests that are passed on as they are, and the questions of a client that speaks for another.
+//! Forwarded requests, and questions to a client that represents another client.
 
 use askback_core::{engine::client::Profile, revision::Revision};
 

@@ -4,7 +4,7 @@ use askback_core::engine::client::Profile;
 
 use super::{check, check_as, legacy, modern, only, profile};
 
-/// A call whose answer is on its way when the server goes away.
+/// A call in which an answer is in flight when the server goes away.
 const ANSWERED: &str = r#"
         ! call 7 tools/call {"name":"t"}
         >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
@@ -104,7 +104,7 @@ fn a_round_that_may_have_had_its_effect_is_not_sent_again() {
         = failed 7: the server went away: status 3
         "#,
     ));
-    // Answers without state: what they belong to only the server knew.
+    // Answers without state are useless, because only the lost server knew their call.
     check(&modern(
         r#"
         ! call 7 tools/call {"name":"t"}

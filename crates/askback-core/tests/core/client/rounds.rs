@@ -1,10 +1,10 @@
-//! Results that ask, and the rounds in which they are answered.
+//! Results that ask for input, and the rounds that answer them.
 
 use askback_core::engine::client::{CallId, Output};
 
 use super::{Player, capabilities, check, check_as, modern, profile};
 
-/// A form with one text field, which must be given.
+/// A form with one required text field.
 const FORM: &str =
     r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
 
@@ -134,7 +134,7 @@ fn state_alone_is_sent_back_after_a_pause_that_grows() {
         at += pause;
         transcript += &round(id, at);
     }
-    // The eleventh round is one too many.
+    // The eleventh round exceeds the limit.
     transcript += r#"
         < {"id":12,"result":{"resultType":"input_required","requestState":"s"}}
         = failed 7: the server asked for more than 10 rounds; the call was given up
@@ -170,7 +170,7 @@ fn a_default_that_breaks_its_own_field_is_not_offered() {
     ));
 }
 
-/// One question, one answer of the host, and how the end of the call begins.
+/// One question, one answer of the host, and the beginning of the call's error.
 #[track_caller]
 fn check_answer(question: &str, answer: &str, end: &str) {
     let mut player = Player::new(profile());
@@ -275,13 +275,13 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}}"#,
             r#"its answer cannot be read: there is no method `tools/call` here"#,
         ),
-        // A form that cannot be drawn is said with the name of the field.
+        // The error names the field that cannot be drawn.
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{"home":{"type":"object","properties":{}}}}}}}}"#,
             r#"it asks "a" of a client that cannot be asked so: field `home`: an object cannot be asked in a form (-32602)"#,
         ),
-        // Without a link, a question to open a link is no empty form.
+        // A question to open a link must have a link; it is not an empty form.
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url","message":"A?"}}}}"#,
@@ -294,7 +294,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         player.play(&format!(r#"< {{"id":2,"result":{result}}}"#));
         let failed = format!("= failed 7: the server broke the protocol: {why}");
         let last = player.log.last().unwrap();
-        // Positions in the text help nobody and change with the writer of JSON.
+        // Positions in the text depend on the JSON serializer and are not compared.
         let position = |text: &str| text.split(" at line ").next().unwrap().to_owned();
         assert_eq!(position(last), position(&failed));
     }
@@ -312,7 +312,7 @@ fn what_was_not_declared_is_not_asked() {
     let all = [form, url, sample, tools, roots];
     for (declared, asked) in [
         ("{}", &[][..]),
-        // Declared and empty means forms only.
+        // An empty declaration means forms only.
         (r#"{"elicitation":{}}"#, &[form][..]),
         (r#"{"elicitation":{"form":{}}}"#, &[form]),
         (r#"{"elicitation":{"url":{}}}"#, &[url]),
@@ -384,7 +384,7 @@ fn answers_go_back_in_the_order_of_the_questions() {
         ! call 7 tools/call {"name":"t"}
         < {"id":2,"result":{"resultType":"input_required","inputRequests":{"z":{"method":"roots/list"},"a":{"method":"roots/list"}}}}"#,
     ));
-    // The player sorts what it shows, so the bytes are looked at here.
+    // The player sorts its output, so the bytes are examined here.
     let (first, second) = (player.questions[0], player.questions[1]);
     let roots = || super::answer(r#"roots {"roots":[]}"#);
     player.connection.answer(second, roots(), player.now);

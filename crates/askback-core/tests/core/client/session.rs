@@ -4,7 +4,7 @@ use askback_core::engine::client::Profile;
 
 use super::{Player, capabilities, check_as, legacy, only, profile};
 
-/// A session of a revision, with a client that can be asked everything.
+/// A session of a revision with a client that supports all questions.
 #[track_caller]
 fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));
@@ -81,7 +81,7 @@ fn whose_question_it_is_is_known_while_one_call_is_in_flight() {
     );
 }
 
-/// The answer of a client that declared this to a question it does not put to its host.
+/// The error of a client with these capabilities for a question that it does not put to its host.
 #[track_caller]
 fn check_refused(revision: &str, declared: &str, question: &str, code: i64, words: &str) {
     let mut client = only(revision);
@@ -137,7 +137,7 @@ fn what_was_not_declared_is_refused() {
         (r25, r#"{"sampling":{}}"#, tools, -32602, "with tools"),
         (r25, r#"{"sampling":{}}"#, choice, -32602, "with tools"),
         (r25, "{}", roots, -32601, "roots/list"),
-        // The revision has no links, whatever the client can do in others.
+        // The revision has no links, whatever the client supports in others.
         (
             "2025-06-18",
             r#"{"elicitation":{"form":{},"url":{}}}"#,
@@ -159,7 +159,7 @@ fn what_was_not_declared_is_refused() {
             -32601,
             "elicitation/create",
         ),
-        // A method that no client has.
+        // A method that no client supports.
         (r25, "{}", r#""method":"tasks/list""#, -32601, "tasks/list"),
         (
             r25,
@@ -184,7 +184,7 @@ fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
         )
     };
     for (question, words) in [
-        // The field that cannot be drawn is named.
+        // The error names the field that cannot be drawn.
         (
             elicit(
                 r#"{"message":"A?","requestedSchema":{"type":"object","properties":{"home":{"type":"object","properties":{}}}}}"#,
@@ -192,7 +192,7 @@ fn a_question_that_makes_no_sense_is_refused_with_the_reason() {
             "home",
         ),
         (elicit(r#"{"mode":"voice","message":"A?"}"#), "voice"),
-        // A question to open a link is no empty form, and a form without fields is not assumed.
+        // A question to open a link is not an empty form, and a missing form is not assumed.
         (elicit(r#"{"mode":"url","message":"A?"}"#), "url"),
         (elicit(r#"{"message":"A?"}"#), "requestedSchema"),
         (elicit("{}"), "message"),
@@ -375,7 +375,7 @@ fn a_refusal_ends_the_call_if_the_server_ends_it_with_an_error() {
             "#
         ),
     );
-    // A server that manages without has the word.
+    // If the server continues without the answer, its result counts.
     check(
         "2025-11-25",
         &format!(
@@ -586,7 +586,7 @@ fn an_error_that_names_no_links_is_an_error() {
             ),
         );
     }
-    // Nor does it mean anything in a revision without it, or to a client that opens no links.
+    // The notification is ignored in a revision without it, and by a client without links.
     let mut plain = profile();
     plain.revisions = vec!["2025-11-25".parse().unwrap()];
     plain.capabilities = capabilities(r#"{"elicitation":{}}"#);

@@ -1,17 +1,17 @@
-//! Tasks that are taken up from an earlier connection, and left to a later one.
+//! Tasks that are resumed from an earlier connection, and left for a later one.
 
 use super::{
     check_as, legacy, only, profile,
     tasks::{ASKS, core, stands, taking_tasks},
 };
 
-/// The capabilities of a server that has tasks.
+/// The capabilities of a server with tasks.
 const TASKS: &str = r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 /// The same on a session.
 const CORE_TASKS: &str = r#"{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
 
-/// A transcript that opens a connection of the stateless era to a server that can do this.
+/// A transcript that opens a stateless connection to a server with these capabilities.
 fn modern_with(capabilities: &str, rest: &str) -> String {
     format!(
         r#"
@@ -39,7 +39,7 @@ fn check_core(rest: &str) {
     check_as(&only("2025-11-25"), &transcript);
 }
 
-/// A transcript in which a task of the core is taken up, and its server asks.
+/// A transcript that resumes a core task whose server asks.
 #[track_caller]
 fn check_core_asked(rest: &str) {
     let stands = core("input_required");
@@ -107,7 +107,7 @@ fn a_task_waits_for_its_connection() {
         "#
     );
     check_as(&taking_tasks(), &format!("{taken}{opened}"));
-    // The server went away before: it is reached again for the task.
+    // The server went away before, so it is connected again for the task.
     check_modern(&format!(
         r#"
         ! gone killed
@@ -225,7 +225,7 @@ fn a_task_that_is_left_goes_on() {
         = ask 2 tool=dig key=a "roots"
         "#
     ));
-    // What is on its way is nobody's any more.
+    // A response in flight is ignored.
     check_modern(&format!(
         r#"
         ! take 7 t1 dig
@@ -235,7 +235,7 @@ fn a_task_that_is_left_goes_on() {
         ! leave 7
         "#
     ));
-    // The questions of a session are those of whoever comes next.
+    // The questions of a session wait for the next client.
     check_core_asked(
         r#"
         ! leave 7

@@ -6,7 +6,7 @@ use askback_core::engine::client::Profile;
 
 use super::{capabilities, check, check_as, legacy, modern, only, profile};
 
-/// A client that takes tasks.
+/// A client that supports tasks.
 pub(super) fn taking_tasks() -> Profile {
     let mut profile = Profile {
         capabilities: capabilities(r#"{"elicitation":{},"roots":{}}"#),
@@ -16,7 +16,7 @@ pub(super) fn taking_tasks() -> Profile {
     profile
 }
 
-/// The response to a request about a task: how it stands, and what else it says.
+/// The response to a request about a task: its status and other members.
 pub(super) fn stands(id: u32, status: &str, more: &str) -> String {
     task(id, "complete", status, more)
 }
@@ -27,7 +27,7 @@ fn task(id: u32, result_type: &str, status: &str, more: &str) -> String {
     )
 }
 
-/// A transcript in which a call has become a task that wants to be asked after every second.
+/// A transcript in which a call became a task that wants to be polled every second.
 fn working(rest: &str) -> String {
     let created = task(2, "task", "working", r#","pollIntervalMs":1000"#);
     modern(&format!(
@@ -373,7 +373,7 @@ fn a_task_that_must_not_be_is_refused() {
     );
 }
 
-/// A session on which a call that has to be one became a task.
+/// A session on which a call that must be a task became one.
 #[track_caller]
 fn check_core(rest: &str) {
     let begun = format!(
@@ -500,8 +500,8 @@ fn a_task_of_the_core_protocol_is_cancelled_with_its_call() {
     );
 }
 
-/// A session over HTTP that ends is opened again: what is asked about a task is asked once more, and
-/// nothing is called again.
+/// If an HTTP session ends and is opened again, the request about the task is repeated, but the
+/// tool is not called again.
 #[test]
 fn a_task_of_the_core_protocol_outlives_its_session() {
     let opened = legacy("2025-11-25", "").replace(r#""id":1"#, r#""id":4"#);

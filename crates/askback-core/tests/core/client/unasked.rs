@@ -1,4 +1,4 @@
-//! What a server says unasked: progress, changes, log lines, nonsense.
+//! Messages that a server sends by itself: progress, changes, log messages, nonsense.
 
 use super::{Player, check, check_as, legacy, modern, only, profile};
 
@@ -33,8 +33,8 @@ fn a_call_may_have_time_outs_of_its_own() {
     bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);
     bounded.limits.tasks.in_all = std::time::Duration::from_secs(60);
     let cases = [
-        // The time-outs, those of the limits where there is none; when it ends without progress,
-        // and where there is some after nine tenths of that.
+        // The timeouts (the limits if absent), and when the call ends without progress, and with
+        // progress after nine tenths of the timeout.
         ("-/-", 10_000, 15_000, "15s"),
         ("2000/-", 2_000, 3_800, "2s"),
         ("20000/-", 20_000, 20_000, "20s"),
@@ -195,7 +195,7 @@ fn either_side_ends_a_subscription() {
         < {{"id":2,"result":{{}}}}
         "#
     )));
-    // One that is not acknowledged in time is none.
+    // A subscription that is not acknowledged in time fails.
     check(&modern(
         r#"
         ! call 7 subscriptions/listen {"notifications":{}}
@@ -291,7 +291,7 @@ fn a_malformed_request_is_answered_on_a_session_if_its_id_can_be_read() {
     );
 }
 
-/// What becomes of the only call when this line comes, and of a call when another waits, too.
+/// The result of this line for the only call, and for a call while another is waiting.
 #[track_caller]
 fn check_line(line: &str, alone: &str, beside: &str) {
     check_line_of(line.as_bytes(), alone, beside);
@@ -333,7 +333,7 @@ fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
     check_line(last, "not JSON", "not JSON");
     let reversed = r#"{"result":{"tools":[Infinity]},"jsonrpc":"2.0","id":2}"#;
     check_line(reversed, "not JSON", "not JSON");
-    // Whose it is cannot be read: the only call ends.
+    // The id cannot be read, so the only call ends.
     check_line_of(
         b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"t\":\"caf\xe9\"}}",
         "not UTF-8",
@@ -348,7 +348,7 @@ fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
     ] {
         check_line(line, "its answer cannot be read", "");
     }
-    // A log is no answer.
+    // A log line is not a response.
     for line in [
         r#"{"level":"error","error":"no disk","id":"x"}"#,
         r#"{"level":"error","error":"no disk"}"#,

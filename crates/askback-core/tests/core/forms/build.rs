@@ -1,4 +1,4 @@
-//! Forms that are put together at run time.
+//! Forms that are built at run time.
 
 use askback_core::{
     forms::{
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::content;
 
-/// Checks what a field of a kind is on the wire, and whether it must be given.
+/// Checks the JSON of a field kind, and whether the field is required.
 #[track_caller]
 fn check(kind: impl Into<FieldKind>, written: Value, required: bool) {
     let form = FormSchema::new([Field::new("f", kind)]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{content, field, form, form_of, optional};
 
-/// Checks one value of a field; an expected message, or none.
+/// Checks one value of a field against the expected error, if any.
 #[track_caller]
 fn check(field: &Field, value: Value, expected: Option<&str>) {
     let issue = field.check(&value, &FormLimits::default()).err();
@@ -38,7 +38,7 @@ fn a_text() {
             (json!("abcdefg"), Some("is 3 characters too long")),
             (json!(12), Some("must be a text")),
             (json!(["ab"]), Some("must be a text")),
-            // Scalar values are counted: neither bytes nor what is drawn as one.
+            // Lengths are in scalar values, not in bytes or grapheme clusters.
             (json!("äöüß"), None),
             (json!("👩‍👩‍👧"), Some("is 1 character too long")),
         ],
@@ -196,13 +196,13 @@ fn a_pattern() {
             (json!("TRV\n"), Some("must match the pattern ^[A-Z]{3}$")),
         ],
     );
-    // Without anchors a match anywhere is enough.
+    // Without anchors the pattern may match anywhere.
     check(
         &field(json!({"type": "string", "pattern": "b"})),
         json!("abc"),
         None,
     );
-    // One that cannot be run in linear time is not ours to judge.
+    // A pattern that needs backtracking is not checked here.
     check(
         &field(json!({"type": "string", "pattern": r"(a)\1"})),
         json!("b"),

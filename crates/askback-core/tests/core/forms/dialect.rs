@@ -1,4 +1,4 @@
-//! Forms in revisions that cannot say everything.
+//! Forms in revisions and clients with fewer features.
 
 use askback_core::{
     forms::{Dialect, Field, FormSchema, lower},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{content, field, form, form_of, optional};
 
-/// Everything can be said.
+/// All features.
 const FULL: Dialect = Dialect {
     enum_names: false,
     multi_choice: true,
@@ -18,7 +18,7 @@ const FULL: Dialect = Dialect {
     empty_end: true,
 };
 
-/// As little as any revision has.
+/// The fewest features of any revision.
 const PLAIN: Dialect = Dialect {
     enum_names: true,
     multi_choice: false,
@@ -28,7 +28,7 @@ const PLAIN: Dialect = Dialect {
     empty_end: true,
 };
 
-/// As little as any client shows.
+/// The fewest features of any client.
 const TEXTS: Dialect = Dialect {
     numbers: false,
     text_defaults: false,
@@ -54,7 +54,7 @@ fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
         .map(|field| &field.name)
         .filter(|name| names.contains(name));
     assert!(kept.is_sorted_by_key(|name| names.iter().position(|n| n == name)));
-    // The written form is read as it was meant.
+    // The lowered form is read as it was written.
     assert_eq!(
         serde_json::from_str::<FormSchema>(&lowered.schema.to_json()).unwrap(),
         lowered.schema
@@ -65,7 +65,7 @@ fn lowered(original: &FormSchema, dialect: &Dialect, expected: Value) {
 fn every_kind_in_every_dialect() {
     let titles = json!([{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]);
     let cases = [
-        // The question, in the full dialect and in the plain one.
+        // The form, in the full dialect and in the plain one.
         (
             json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
             json!({"type": "string", "minLength": 1, "format": "uri", "default": "x:"}),
@@ -113,7 +113,7 @@ fn an_option_is_not_chosen_beforehand_without_a_default() {
     );
 }
 
-/// Two extras of three may be chosen.
+/// Two of three extras may be chosen.
 fn extras() -> Value {
     json!({
         "type": "array",
@@ -207,20 +207,20 @@ fn the_answers_are_read_back() {
         json!({"f": []}),
         Some("`f`: choose at least 1"),
     );
-    // Nothing ticked in a choice that need not be made is a choice not made.
+    // If nothing is selected in an optional choice, the choice is missing.
     check(&optional_some, json!({"f.bike": false}), json!({}), None);
     check(&optional_some, json!({"f.bike": null}), json!({}), None);
     check(&any, json!({}), json!({}), None);
     check(&any, json!({"f.bag": false}), json!({"f": []}), None);
     check(&any_required, json!({}), json!({"f": []}), None);
-    // A client that answers the choice itself is understood.
+    // A client may answer the original choice.
     check(
         &required,
         json!({"f": ["bag"]}),
         json!({"f": ["bag"]}),
         None,
     );
-    // Content that is no answer to the question is left for the check.
+    // Invalid content is left for the check.
     check(
         &any,
         json!({"f.bag": "yes"}),

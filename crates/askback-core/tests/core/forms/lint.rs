@@ -1,4 +1,4 @@
-//! Forms that make no sense are not asked.
+//! Forms that make no sense are rejected.
 
 use askback_core::{
     forms::{Field, FormSchema},

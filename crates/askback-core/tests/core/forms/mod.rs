@@ -1,4 +1,4 @@
-//! Forms: read, checked, lowered, put into words.
+//! Forms: reading, checking, lowering, describing.
 
 mod build;
 mod check;
@@ -18,7 +18,7 @@ use askback_core::{
 };
 use serde_json::{Value, json};
 
-/// The form of these properties, in alphabetical order; all are required.
+/// A form with these properties in alphabetical order, all required.
 #[track_caller]
 fn form(properties: Value) -> FormSchema {
     let names: Vec<_> = properties.as_object().unwrap().keys().collect();
@@ -26,13 +26,13 @@ fn form(properties: Value) -> FormSchema {
     FormSchema::parse(schema.to_string().as_bytes(), &FormLimits::default()).unwrap()
 }
 
-/// The field `f` of that schema, required.
+/// The required field `f` with this schema.
 #[track_caller]
 fn field(schema: Value) -> Field {
     form(json!({"f": schema})).fields.remove(0)
 }
 
-/// The field `f` of that schema, not required.
+/// The optional field `f` with this schema.
 #[track_caller]
 fn optional(schema: Value) -> Field {
     Field {

@@ -1,4 +1,4 @@
-//! What holds for every form and every answer.
+//! Properties of all forms and answers.
 
 use askback_core::{
     ask::{AskError, Question, QuestionDigest},
@@ -22,7 +22,7 @@ const PLAIN: Dialect = Dialect {
     empty_end: true,
 };
 
-/// Texts that are and that are not of each format, and some of neither.
+/// Valid and invalid texts for each format.
 const TEXTS: &[&str] = &[
     "",
     "a",
@@ -62,7 +62,7 @@ fn number() -> impl Strategy<Value = Number> {
         (-20..20_i64).prop_map(Number::from),
         any::<i64>().prop_map(Number::from),
         any::<u64>().prop_map(Number::from),
-        // Eighths are exact in binary and in a few decimals.
+        // Eighths are exact in binary and have few decimals.
         (-160..160_i32).prop_map(|eighths| Number::from_f64(f64::from(eighths) / 8.0).unwrap()),
     ]
 }
@@ -109,7 +109,7 @@ fn kind() -> impl Strategy<Value = FieldKind> {
             })
         }),
         number.prop_map(|(integer, minimum, maximum, default)| {
-            // Those of a whole number are read as such.
+            // Bounds of a whole-number field are read as whole numbers.
             let given = |bound: Option<Number>| bound.filter(|n| !integer || !n.is_f64());
             FieldKind::Number(NumberField {
                 integer,
@@ -163,7 +163,7 @@ fn field() -> impl Strategy<Value = Field> {
     })
 }
 
-/// Forms that may make no sense, but can be written and read.
+/// Forms that can be written and read, but may make no sense.
 fn form() -> impl Strategy<Value = FormSchema> {
     let names = proptest::collection::hash_set("[a-c.é-]{1,4}", 0..6);
     let annotations = vec(("[x-z$]{1,3}", any::<bool>().prop_map(Value::from)), 0..2);
@@ -177,7 +177,7 @@ fn form() -> impl Strategy<Value = FormSchema> {
     })
 }
 
-/// Forms that make sense: whatever keeps a field from it is taken away.
+/// Forms that make sense: faulty parts are removed.
 fn sound_form() -> impl Strategy<Value = FormSchema> {
     form().prop_map(|mut form| {
         form.fields.retain(|field| {
@@ -199,7 +199,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Values that answer a field, more often than not.
+/// Values that usually answer a field.
 fn answer(kind: &FieldKind) -> BoxedStrategy<Value> {
     let fitting = match kind {
         FieldKind::Text(_) => text().prop_map(Value::from).boxed(),
@@ -244,7 +244,7 @@ fn form_and_answer(
     })
 }
 
-/// The fields whose answer is one, and their answers.
+/// Removes the fields with faulty answers.
 fn without_faults(mut form: FormSchema, mut content: Content) -> (FormSchema, Content) {
     if let Err(issues) = form.check(&content, &FormLimits::default()) {
         let faulty = |name: &String| issues.0.iter().any(|issue| issue.path == *name);
@@ -254,7 +254,7 @@ fn without_faults(mut form: FormSchema, mut content: Content) -> (FormSchema, Co
     (form, content)
 }
 
-/// The options that a person would have ticked in the lowered form to give this answer.
+/// The answer to the lowered form that means this answer.
 fn flatten(form: &FormSchema, lowered: &FormSchema, content: &Content) -> Content {
     let mut asked = lowered.fields.iter();
     let mut flat = Content::new();
@@ -275,8 +275,7 @@ fn flatten(form: &FormSchema, lowered: &FormSchema, content: &Content) -> Conten
     flat
 }
 
-/// JSON made of the words of schemas, right and wrong.
-/// The digest of the question that asks a form with a message.
+/// The digest of the question with this form and message.
 fn digest(form: &SharedForm, message: &str) -> Result<QuestionDigest, AskError> {
     let asked = ElicitParams::form(message, form.clone());
     Question::new(asked.into(), &Limits::default()).map(|question| question.digest)
@@ -328,7 +327,7 @@ fn schema_like() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A schema whose frame is right, so that its fields are looked at.
+/// A schema with a valid frame, so that its fields are parsed.
 fn framed_schema() -> impl Strategy<Value = Value> {
     let kinds = select(vec!["string", "number", "integer", "boolean", "array"]);
     let field = (kinds, schema_like()).prop_map(|(kind, field)| match field {
@@ -390,14 +389,14 @@ proptest! {
             if field.check(value, &FormLimits::default()).is_err() {
                 continue;
             }
-            // Commas in options can leave it open what is meant.
+            // Commas in options can make the text ambiguous.
             let open = match &field.kind {
                 FieldKind::Choices(choices) => choices.options.iter().any(|option| option.value.contains(',')),
                 _ => false,
             };
             if !open {
                 let read = field.parse(&field.show(value));
-                // Of a number, it is the same one.
+                // Numbers are compared by value.
                 let same = |read: &Value| match (read, value) {
                     (Value::Number(read), Value::Number(value)) if value.is_f64() => {
                         read.as_f64() == value.as_f64()

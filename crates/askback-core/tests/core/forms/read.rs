@@ -1,4 +1,4 @@
-//! A `requestedSchema` read from JSON and written back.
+//! Reads a `requestedSchema` from JSON and writes it back.
 
 use askback_core::{
     forms::{Content, FieldKind, FormSchema, JsonField, NumberField, Opt, TextFormat},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::field;
 
-/// Reads a form whose only field is `f`, expects the same JSON back.
+/// Checks that a form with the single field `f` is written back unchanged.
 #[track_caller]
 fn kept(field: Value) {
     let schema = json!({"type": "object", "properties": {"f": field}, "required": ["f"]});
@@ -18,7 +18,7 @@ fn kept(field: Value) {
     form.lint(&FormLimits::default()).unwrap();
 }
 
-/// Reads a form whose only field is `f`, expects the refusal.
+/// Checks the error for a form with the single field `f`.
 #[track_caller]
 fn refused(field: Value, expected: &str) {
     let schema = json!({"type": "object", "properties": {"f": field}});
@@ -78,7 +78,7 @@ fn what_stands_at_the_root_besides_is_kept() {
     let written = serde_json::to_value(&form).unwrap();
     assert_eq!(written["title"], "Contact");
     assert_eq!(written["additionalProperties"], false);
-    // Other members of a field are not about the form, and are not kept.
+    // Other members of a field are dropped.
     assert_eq!(written["properties"], json!({"f": {"type": "string"}}));
 }
 
@@ -105,7 +105,7 @@ fn what_other_writers_do_is_read() {
     };
     assert_eq!(choices.min_items, Some(1));
     assert_eq!(choices.options[1].label(), "b");
-    // No fields, or no `properties` at all: a form that only wants a yes.
+    // Without fields or `properties`, a form is a confirmation.
     for schema in [
         json!({"type": "object"}),
         json!({"type": "object", "properties": {}}),
@@ -345,7 +345,7 @@ fn the_limits_hold() {
     );
 }
 
-/// The fields of arguments, each as its name, its kind and whether it is required.
+/// The name, kind and `required` flag of each argument.
 fn arguments(schema: &Value) -> Vec<(String, &'static str, bool)> {
     let limits = FormLimits::default();
     let form = FormSchema::parse_arguments(schema.to_string().as_bytes(), &limits).unwrap();
@@ -403,7 +403,7 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
         &[],
         "text",
     );
-    // What may be left out need not be null.
+    // An optional argument need not be nullable.
     check(
         json!({"type": ["integer", "null"], "default": null}),
         &[],
@@ -423,7 +423,7 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
     );
     let undescribed = json!({"type": "object", "required": ["x"]});
     assert_eq!(arguments(&undescribed), [("x".to_owned(), "json", true)]);
-    // A form of a server is as before.
+    // Server forms are not affected.
     refused(
         json!({"type": ["string", "null"]}),
         "its `type` must be one name",
@@ -432,7 +432,7 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
 
 #[test]
 fn definitions_stand_in_the_place_of_references() {
-    /// Checks what is read of an argument: its kind, and its schema where it is written as JSON.
+    /// Checks how an argument is read: its kind, and its schema if it is a JSON field.
     #[track_caller]
     fn check(argument: &Value, kind: &str, schema: Option<Value>) {
         let whole = json!({
@@ -463,7 +463,7 @@ fn definitions_stand_in_the_place_of_references() {
         "json",
         Some(json!({"type": "array", "items": item})),
     );
-    // What is beside a reference counts.
+    // Keywords next to a reference count.
     check(
         &json!({"$ref": "#/$defs/Item", "default": {}}),
         "json",
@@ -481,7 +481,7 @@ fn definitions_stand_in_the_place_of_references() {
 
 #[test]
 fn members_come_in_the_order_in_which_they_are_written() {
-    /// The names of the fields, each behind those of the objects that it is in.
+    /// The names of the fields, each with the names of its parent objects.
     fn names(json: &JsonField, object: &Content, limits: &FormLimits) -> Vec<String> {
         let fields = json.members(object, limits).unwrap().into_iter();
         let names = fields.flat_map(|field| match &field.kind {
@@ -510,7 +510,7 @@ fn members_come_in_the_order_in_which_they_are_written() {
         }}}}"#,
         "zip town area",
     );
-    // What is referred to, too, and what is required and not described comes last.
+    // Referenced objects keep their order, too. Required but undescribed arguments come last.
     check(
         r##"{"type": "object", "properties": {"from": {"$ref": "#/$defs/Address"}}, "$defs": {
             "Address": {"type": "object", "required": ["age"], "properties": {
@@ -543,7 +543,7 @@ fn a_form_that_comes_may_be_as_long_as_arguments() {
     check(deep(most), false);
 }
 
-/// Schema generators write what is absent as null, at the root as well as in a field.
+/// Schema generators write absent keywords as null, both at the root and in a field.
 #[test]
 fn a_keyword_that_is_null_is_absent() {
     let whole = json!({

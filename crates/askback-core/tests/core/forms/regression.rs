@@ -1,4 +1,4 @@
-//! Mistakes that other implementations made with forms, kept out of this one.
+//! Bugs that other implementations had with forms.
 
 use askback_core::{
     forms::{Content, FieldKind, Form, FormField, FormSchema},
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{content, field};
 
-/// A confirmation was taken for given when the form was sent with its box not ticked.
+/// A confirmation counted as given although its box was not checked.
 #[test]
 fn a_form_sent_with_the_box_unticked_is_not_a_yes() {
     let form: FormSchema = serde_json::from_value(json!({"type": "object",
@@ -20,7 +20,7 @@ fn a_form_sent_with_the_box_unticked_is_not_a_yes() {
     assert_eq!(bool::read(None), Err("must be given".into()));
 }
 
-/// An answer of 3 became 3.0 on its way.
+/// The answer 3 became 3.0.
 #[test]
 fn an_integer_answer_stays_an_integer() {
     let answer: Content = serde_json::from_str(r#"{"f":3}"#).unwrap();
@@ -37,7 +37,7 @@ fn an_integer_answer_stays_an_integer() {
     );
 }
 
-/// A single choice was read as a plain text, and its options were gone.
+/// A single choice was read as plain text and lost its options.
 #[test]
 fn a_single_choice_is_not_read_as_a_text() {
     for schema in [
@@ -52,7 +52,7 @@ fn a_single_choice_is_not_read_as_a_text() {
     }
 }
 
-/// A field that could not be read was dropped while `required` still named it.
+/// An unreadable field was dropped although `required` still named it.
 #[test]
 fn a_required_name_without_a_field_is_refused() {
     let schema = r#"{"type":"object","properties":{},"required":["gone"]}"#;
@@ -71,7 +71,7 @@ fn fields_are_not_sorted() {
     assert_eq!(form.to_json(), schema);
 }
 
-/// A titled choice of several could not be read.
+/// A choice of several titled options could not be read.
 #[test]
 fn a_titled_choice_of_several_is_read() {
     let schema = json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}});
@@ -81,7 +81,7 @@ fn a_titled_choice_of_several_is_read() {
     assert_eq!(choices.options[0].label(), "A");
 }
 
-/// A request without a form was answered as an empty one; an empty form must be written as such.
+/// A request without a form was answered as an empty form; an empty form must be explicit.
 #[test]
 fn the_empty_form_is_one_confirmation() {
     assert_eq!(

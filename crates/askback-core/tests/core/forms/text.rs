@@ -1,4 +1,4 @@
-//! Values read from what was typed.
+//! Values read from typed text.
 
 use askback_core::{
     forms::{Field, FormSchema},
@@ -48,7 +48,7 @@ fn a_number_is_read_as_a_number() {
             ("-1e3", Ok(json!(-1000))),
             ("18446744073709551615", Ok(json!(u64::MAX))),
             ("9007199254740993", Ok(json!(9007199254740993_u64))),
-            // What would be read is another number than what was written.
+            // The number would be rounded.
             ("18446744073709551616", LARGE),
             ("9007199254740993.0", LARGE),
             ("-1e19", LARGE),
@@ -102,7 +102,7 @@ fn a_choice_is_read_by_value_or_title() {
             ("sea view", Ok(json!("sea"))),
             (" OTHER ", Ok(json!("SEA"))),
             ("city", Ok(json!("city"))),
-            // These mean two options each.
+            // Each of these could mean two options.
             ("Sea", unknown.clone()),
             ("City", unknown.clone()),
             ("", unknown.clone()),
@@ -212,7 +212,7 @@ fn what_is_shown_can_be_typed_back() {
     }
 }
 
-/// An argument of this schema.
+/// A tool argument with this schema.
 fn argument(schema: Value) -> Field {
     let schema = json!({"type": "object", "properties": {"f": schema}});
     let limits = FormLimits::default();

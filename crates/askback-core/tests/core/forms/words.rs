@@ -1,4 +1,4 @@
-//! What front ends show beside a field.
+//! The texts that user interfaces show for a field.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Mirrored headers, and values in them.
+//! Headers that repeat the body, and the encoding of their values.
 
 use askback_core::{
     http::{
@@ -74,7 +74,7 @@ fn headers_say_what_the_body_says() {
         BODY,
         Err(Mismatch::Repeated("Mcp-Name".into())),
     );
-    // Other headers are nobody's business.
+    // Other headers are ignored.
     check(&[version, method, name, ("mcp-param-x", "é")], BODY, Ok(()));
 }
 
@@ -105,7 +105,7 @@ fn values_are_compared_exactly() {
     check_with("Mcp-Name", "=?base64?Zm9v?=", BODY, Ok(()));
     check_with("Mcp-Name", "=?BASE64?Zm9v?=", BODY, differs("Mcp-Name"));
     check_with("Mcp-Name", "=?base64?Zm9?=", BODY, invalid("Mcp-Name"));
-    // The same bytes on both sides are still no header.
+    // Equal bytes on both sides are still not a valid header.
     let accented = BodySummary {
         name: Some("é"),
         ..BODY

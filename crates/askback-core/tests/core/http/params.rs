@@ -17,7 +17,7 @@ fn arguments(arguments: &str) -> RawObject {
     RawObject::from_text(arguments.into()).expect("an object")
 }
 
-/// A schema of these properties.
+/// The annotations of a schema with these properties.
 fn tool(properties: Value) -> HeaderAnnotations {
     let schema = schema(&json!({"type": "object", "properties": properties}));
     HeaderAnnotations::of(&schema).expect("good annotations")
@@ -192,10 +192,10 @@ fn annotations_stand_where_they_can_be_reached() {
         let found = HeaderAnnotations::of(&schema(&given));
         assert!(found.is_ok_and(|found| found.is_empty()), "{given}");
     }
-    // An escape does not hide one.
+    // An escape does not hide an annotation.
     let hidden = r#"{"anyOf": [{"x-mcp-heade\u0072": "a"}]}"#;
     assert!(HeaderAnnotations::of(&Schema::from_text(hidden.into()).unwrap()).is_err());
-    // A schema that cannot be looked through is refused only where there may be one.
+    // A schema that is too deep is rejected only if it may contain an annotation.
     let deep = |inner: &str| format!("{}{inner}{}", r#"{"not":"#.repeat(200), "}".repeat(200));
     for (inner, fine) in [("{}", true), (r#"{"x-mcp-header": "a"}"#, false)] {
         let found = HeaderAnnotations::of(&Schema::from_text(deep(inner)).unwrap());
@@ -329,7 +329,7 @@ fn a_server_compares_headers_and_arguments() {
         r#"{"region": "us"}"#,
         Err(Mismatch::Repeated(region.into())),
     );
-    // Of no interest here.
+    // Other headers are ignored.
     check(&[("mcp-param-other", "é")], "{}", Ok(()));
     check(&[("mcp-param-x-flag", "true")], r#"{"flag": true}"#, Ok(()));
     for flag in ["True", "1", "false", ""] {
@@ -382,7 +382,7 @@ fn whole_numbers_are_compared_as_numbers() {
         };
         check(&[(count, header)], r#"{"count": 42}"#, Err(outcome));
     }
-    // As text, it is another matter.
+    // A string is compared as text.
     check(
         &[(count, "42.0")],
         r#"{"count": "42"}"#,
@@ -408,7 +408,7 @@ fn what_cannot_be_mirrored_is_refused() {
     for given in [r#"{"count": 1e999}"#, r#"{"a": "x", "\ud800": 1}"#] {
         check(&[], given, Err(Mismatch::Unreadable));
     }
-    // Nothing else is looked into.
+    // Other arguments are skipped.
     let deep = format!(r#"{{"query": {}1{}}}"#, "[".repeat(2000), "]".repeat(2000));
     check(&[], &deep, Ok(()));
     check(&[], r#"{"query": 1e999, "other": "\ud800"}"#, Ok(()));

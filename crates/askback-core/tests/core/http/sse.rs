@@ -1,4 +1,4 @@
-//! Streams of events.
+//! Event streams.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use askback_core::{
 };
 use proptest::prelude::*;
 
-/// The events of a stream: id, name and data of each.
+/// The id, type and data of each event.
 type Seen = Vec<(Option<String>, Option<String>, String)>;
 
 fn seen(events: Vec<SseEvent>) -> Seen {
@@ -34,7 +34,7 @@ fn read_all(
     Ok(())
 }
 
-/// Reads a stream that comes in pieces of this size, with empty ones between.
+/// Parses a stream in pieces of this size, with empty pieces in between.
 fn read(stream: &[u8], size: usize) -> (Vec<SseEvent>, Parser) {
     let mut parser = Parser::new(&WireLimits::default());
     let mut events = Vec::new();
@@ -45,7 +45,7 @@ fn read(stream: &[u8], size: usize) -> (Vec<SseEvent>, Parser) {
     (events, parser)
 }
 
-/// In any pieces, the stream has these events and this id to resume after.
+/// Checks the events of a stream and its last event id, with pieces of any size.
 #[track_caller]
 fn check(stream: &[u8], expected: &[(&str, &str, &str)], last_event_id: Option<&str>) {
     let some = |text: &str| (text != "-").then(|| text.to_owned());
@@ -87,7 +87,7 @@ fn events_are_read_from_any_pieces() {
         &[("-", "-", "a"), ("-", "-", "b")],
         None,
     );
-    // A byte order mark anywhere else belongs to the name of an unknown field.
+    // Anywhere else, a byte order mark is part of a field name.
     check(
         b"data: a\n\n\xef\xbb\xbfdata: b\n\n",
         &[("-", "-", "a")],
@@ -99,7 +99,7 @@ fn events_are_read_from_any_pieces() {
         None,
     );
     check(b"\n\n\r\r\n\ndata: a\n\n\n\n", &[("-", "-", "a")], None);
-    // An event that the stream broke off in is forgotten.
+    // An incomplete event is dropped.
     check(b"data: a\n\ndata: b\n", &[("-", "-", "a")], None);
     check(b"data: a", &[], None);
 }
@@ -123,7 +123,7 @@ fn comments_and_unknown_fields_are_skipped() {
     );
     let mut parser = Parser::new(&WireLimits::default());
     let mut events = Vec::new();
-    // A comment without end takes no memory and is no error.
+    // An endless comment takes no memory and is not an error.
     read_all(&mut parser, b":", &mut events).expect("a comment");
     for _ in 0..8 {
         read_all(&mut parser, &[b'x'; 1 << 20], &mut events).expect("a comment");
@@ -140,7 +140,7 @@ fn the_last_id_is_remembered() {
         &[("7", "-", "a"), ("-", "-", "b")],
         Some("7"),
     );
-    // An id alone is no event, and counts.
+    // An id alone is not an event, but counts.
     check(b"id: 7\n\n", &[], Some("7"));
     check(
         b"id: 7\ndata: a\n\nid\ndata: b\n\n",
@@ -148,7 +148,7 @@ fn the_last_id_is_remembered() {
         None,
     );
     check(b"id: 7\nid: 8\ndata: a\n\n", &[("8", "-", "a")], Some("8"));
-    // The event must have come whole.
+    // The event must be complete.
     check(
         b"id: 7\ndata: a\n\nid: 8\ndata: b\n",
         &[("7", "-", "a")],
@@ -159,7 +159,7 @@ fn the_last_id_is_remembered() {
         &[("7", "-", "a"), ("-", "-", "b")],
         Some("7"),
     );
-    // The name of one event does not last.
+    // The type of an event does not carry over to the next.
     check(b"event: x\n\ndata: a\n\n", &[("-", "-", "a")], None);
 }
 
@@ -230,7 +230,7 @@ fn a_stream_cannot_fill_the_memory() {
     check(&format!(":{}\ndata: 1\n\n", "x".repeat(25)), Ok(1));
     check("id: 123\ndata: 1\n\n", Ok(1));
     check("id: 1234\ndata: 1\n\n", Err(SseLimitError::Id(3)));
-    // Other fields are not longer than what would be data.
+    // Other fields have the same limit as data.
     let mut parser = Parser::new(&limits.wire);
     let endless = "x".repeat(1000);
     assert_eq!(

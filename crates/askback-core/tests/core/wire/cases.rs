@@ -1,4 +1,4 @@
-//! Every message survives being read into its type and written back, in each of its revisions.
+//! Every message survives being parsed and serialized, in each of its revisions.
 
 use askback_core::{
     jsonrpc::{self, ErrorObject, Message, Payload, RequestId, Response},
@@ -149,7 +149,7 @@ fn result(
         "tasks/get" => outcome::<DetailedTask>(write),
         "tasks/update" | "tasks/cancel" => outcome::<EmptyResult>(write),
         "tasks/list" => outcome::<ListTasksResult>(write),
-        // The outcome of a task is the result of the request it stands for.
+        // The outcome of a task is the result of its original request.
         "tasks/result" if case.kind == Kind::Result => outcome::<CallToolResult>(write),
         "tasks/result" => outcome::<ElicitResult>(write),
         other => panic!("no result type for {other}"),
@@ -164,7 +164,7 @@ fn outcome<T: DeserializeOwned + Lower + HasMeta + Serialize>(
     Ok(wire::write_outcome(revision, id, outcome, None))
 }
 
-/// Data that has a type goes through it.
+/// Error data with a known type is converted to it.
 fn error(revision: Revision, response: Response) -> Vec<u8> {
     let mut error = response.outcome.unwrap_err();
     error.data = error.data.map(|data| match error.code {
@@ -184,7 +184,7 @@ fn through<T: DeserializeOwned + Serialize>(data: Value) -> Value {
     serde_json::to_value(data).unwrap()
 }
 
-/// Some question of the kind an answer belongs to.
+/// Any question of the kind that an answer belongs to.
 fn question(case: &Case) -> InputRequest {
     match case.method().unwrap().as_str() {
         "elicitation/create" => ElicitParams::url("Go on?", "https://travel.example").into(),

@@ -1,11 +1,11 @@
-//! No kind of message and no kind of thing inside one is without a case.
+//! Every kind of message and every kind of part has a test case.
 
 use askback_core::revision::{self, Facts, Revision};
 use serde_json::Value;
 
 use super::{Case, Kind, read};
 
-/// Which kinds of cases a kind of method needs: one for what is said, one for what is answered.
+/// The kinds of cases that a kind of method needs: one for the message, one for the response.
 const NEEDED: [(revision::Kind, Kind, Option<Kind>); 5] = [
     (
         revision::Kind::ClientRequest,
@@ -59,8 +59,8 @@ fn every_method_of_every_revision_has_its_cases() {
     assert_eq!(missing, [], "messages without a case");
 }
 
-/// A thing inside messages, whether a revision has it, and the members by which it is known
-/// (`type=image` is a member with a value).
+/// A part of messages, whether a revision has it, and the members that identify it (`type=image` is
+/// a member with a value).
 type Thing = (&'static str, fn(&Facts) -> bool, &'static str);
 
 #[rustfmt::skip]
@@ -104,7 +104,7 @@ const THINGS: &[Thing] = &[
     ("subscription", |f| !f.subscribe, "io.modelcontextprotocol/subscriptionId"),
 ];
 
-/// The same for things inside forms.
+/// The same for parts of forms.
 #[rustfmt::skip]
 const FORM_THINGS: &[Thing] = &[
     ("text", |f| f.elicitation_form, "type=string"),
@@ -143,7 +143,7 @@ fn everything_inside_messages_has_a_case() {
     check(FORM_THINGS, |message| find(message, "requestedSchema"));
 }
 
-/// Whether an object with these members stands anywhere in a value.
+/// Whether a value contains an object with these members.
 fn holds(value: &Value, members: &str) -> bool {
     let here = members.split(' ').all(|member| {
         let (name, text) = match member.split_once('=') {
@@ -157,7 +157,7 @@ fn holds(value: &Value, members: &str) -> bool {
     here || children(value).any(|child| holds(child, members))
 }
 
-/// The values of a member, wherever it stands.
+/// The values of a member, wherever it occurs.
 fn find<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
     let here = value.get(name).into_iter();
     here.chain(children(value).flat_map(|child| find(child, name)))

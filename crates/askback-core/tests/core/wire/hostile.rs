@@ -1,4 +1,4 @@
-//! No bytes of a peer make reading panic.
+//! No bytes from a peer cause a panic.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use super::{Case, read};
 use crate::proptest_config;
 
-/// Reading in one go and reading step by step give the same.
+/// The fast path and full parsing give the same result.
 fn read_in_one_go(bytes: &[u8]) {
     let limits = Limits::default();
     let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits.wire) else {
@@ -36,7 +36,7 @@ fn read_in_one_go(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes in every way there is, and writes what was understood for every revision.
+/// Parses bytes in every way, and writes the result in every revision.
 fn read_in_every_way(bytes: &[u8]) {
     read_in_one_go(bytes);
     let messages = match jsonrpc::parse(bytes, &WireLimits::default()) {
@@ -96,7 +96,7 @@ fn result<T: DeserializeOwned + Lower + Serialize + Clone>(raw: &RawValue) {
     }
 }
 
-/// One way to spoil a message.
+/// A way to damage a message.
 #[derive(Debug, Clone)]
 enum Harm {
     Replace(Index, u8),
@@ -106,7 +106,7 @@ enum Harm {
 }
 
 fn harm() -> impl Strategy<Value = Harm> {
-    // Bytes that mean something in JSON harm more than others.
+    // Bytes with a meaning in JSON do more damage.
     let byte = prop_oneof![
         proptest::sample::select(br#"{}[]",:\u0123456789.eE-ntf "#.to_vec()),
         any::<u8>(),
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// Every message there is a case of.
+/// The messages of all cases.
 static MESSAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     read::<Case>("cases")
         .into_iter()

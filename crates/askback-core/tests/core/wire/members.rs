@@ -1,10 +1,10 @@
-//! No message holds a member that the schema of its revision does not have, whatever revision its
-//! author or peer had in mind.
+//! No message contains a member that its revision's schema lacks, whatever revision its author or
+//! peer had in mind.
 //!
-//! The members of the schemas are in `members/`, a file a revision: each definition with its members,
-//! and behind each member what stands there. `true` is anything, `"=x"` the text x, another text the
-//! definition of that name, a list one of several, an object its members (`*` is any other one). Of
-//! a list in a message, that holds for each element.
+//! The members of the schemas are in `members/`, one file per revision: each definition with its
+//! members and the type of each. `true` is any type, `"=x"` is the string x, any other string is
+//! the name of a definition, a list is one of several types, and an object has these members (`*`
+//! is any other one). For a list in a message, the type is the type of its elements.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,18 +24,18 @@ use super::{
     read,
 };
 
-/// Keys in any `_meta` that begin like this belong to the specification.
+/// The prefix of keys in a `_meta` that the specification reserves.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
-/// The member that our client sends along with a no, also where an answer has no `_meta`.
+/// The member that our client adds to a refusal, even to an answer without a `_meta`.
 const REASON: &str = "dev.askback/reason";
 
-/// How often messages of each kind were checked, by method and revision.
+/// The checked messages, by kind, method and revision.
 type Checked = BTreeSet<(String, String, &'static str)>;
 
 struct Schema {
     definitions: Map<String, Value>,
-    /// The definitions of what is sent, by method.
+    /// The definitions by method.
     by_method: BTreeMap<String, String>,
 }
 
@@ -52,7 +52,7 @@ fn no_member_goes_out_that_the_revision_does_not_have() {
             if !exists(case, revision) {
                 continue;
             }
-            // A message that makes no sense in this revision is none of its messages.
+            // This revision has no such message.
             if is_undrawn(case) {
                 continue;
             }
@@ -78,7 +78,7 @@ fn no_member_goes_out_that_the_revision_does_not_have() {
                 }
             };
             if part.is_null() {
-                // The revision cannot say this result: it became an error.
+                // The revision cannot express this result: it became an error.
                 continue;
             }
             checked.insert(name(case, revision));
@@ -103,14 +103,14 @@ fn name(case: &Case, revision: Revision) -> (String, String, &'static str) {
     (kind, case.method().unwrap_or_default(), revision.as_str())
 }
 
-/// The schema of 2025-06-18 has defaults of booleans only, and forbids no others. Codex, which speaks it,
-/// takes the first choice for a choice without one.
+/// The schema of 2025-06-18 has defaults only for booleans, and forbids no others. Codex, which
+/// uses it, selects the first option of a choice without a default.
 fn is_taken_all_the_same(path: &str, revision: Revision) -> bool {
     let of_a_field = path.contains(".requestedSchema.properties.") && path.ends_with(".default");
     revision == Revision::V2025_06_18 && of_a_field
 }
 
-/// Whether it asks a form of which a part cannot be drawn: that is read, and never asked.
+/// Whether a case has a form that cannot be drawn: it is read but never asked.
 fn is_undrawn(case: &Case) -> bool {
     let message = case.value();
     let schema = message.pointer("/params/requestedSchema");
@@ -118,7 +118,7 @@ fn is_undrawn(case: &Case) -> bool {
     form.is_some_and(|form| form.undrawn().is_some())
 }
 
-/// Whether a revision has what a case says.
+/// Whether a revision has the message of a case.
 fn exists(case: &Case, revision: Revision) -> bool {
     let kind = match case.kind {
         Kind::ClientRequest | Kind::Result => revision::Kind::ClientRequest,
@@ -128,7 +128,7 @@ fn exists(case: &Case, revision: Revision) -> bool {
         Kind::ServerNotification => revision::Kind::ServerNotification,
         Kind::Error | Kind::Batch => return false,
     };
-    // A link in a revision without links is the caller's concern.
+    // The caller must prevent links in a revision without links.
     let is_link = case.value().pointer("/params/mode") == Some(&json!("url"));
     case.method()
         .is_some_and(|method| revision.has(kind, &method))
@@ -225,7 +225,7 @@ impl Schema {
         }
     }
 
-    /// The members of a value that its shape does not have, as paths.
+    /// The paths of members that the shape does not have.
     fn wrong(&self, value: &Value, shape: &Value, path: &str) -> Vec<String> {
         match (value, shape) {
             (Value::Array(values), _) => values
@@ -271,7 +271,7 @@ impl Schema {
         }
     }
 
-    /// In any `_meta` may stand what the specification does not reserve.
+    /// A `_meta` may have any keys that the specification does not reserve.
     fn wrong_meta(&self, meta: &Value, shape: &Value, path: &str) -> Vec<String> {
         let shape = match shape {
             Value::String(name) => self.definition(name),
@@ -289,7 +289,7 @@ impl Schema {
             .collect()
     }
 
-    /// Whether the members that tell shapes apart are those of this one.
+    /// Whether the members that distinguish shapes match this one.
     fn fits(&self, value: &Value, shape: &Value) -> bool {
         match shape {
             Value::String(text) => match text.strip_prefix('=') {

@@ -1,5 +1,4 @@
-//! Every kind of message in every revision, and what becomes of a message on the way to an older
-//! one.
+//! Every kind of message in every revision, and how it is lowered.
 
 mod cases;
 mod coverage;
@@ -12,18 +11,18 @@ use askback_core::revision::Revision;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
-/// A message as it stands on the wire, and the revisions in which it does.
+/// A message as it is sent, with its revisions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
     kind: Kind,
-    /// The method a result or an answer belongs to.
+    /// The method that a result or an answer belongs to.
     method: Option<String>,
     since: Option<String>,
     until: Option<String>,
-    /// Kept as text: the order of members is what a form is about.
+    /// As text, because the order of members matters in forms.
     message: Box<RawValue>,
-    /// How it is written in a revision, where that is not as it came.
+    /// How it is written in a revision, if it is not written unchanged.
     #[serde(default)]
     written: BTreeMap<String, Value>,
 }
@@ -33,7 +32,7 @@ struct Case {
 enum Kind {
     ClientRequest,
     ServerRequest,
-    /// A question inside a result, and the answer to one inside a request.
+    /// A question in a result, and an answer in a request.
     InputRequest,
     InputResponse,
     ClientNotification,
@@ -59,14 +58,14 @@ impl Case {
         serde_json::from_str(self.message.get()).unwrap()
     }
 
-    /// The method, as the message or the case names it.
+    /// The method of the message or the case.
     fn method(&self) -> Option<String> {
         let said = || Some(self.value().get("method")?.as_str()?.to_owned());
         self.method.clone().or_else(said)
     }
 }
 
-/// Everything in the JSON files of a directory beside this file, each a list.
+/// Reads all JSON files of a directory next to this file; each is a list.
 fn read<T: DeserializeOwned>(directory: &str) -> Vec<T> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/core/wire")
