@@ -1,4 +1,4 @@
-//! Third parties, as whoever connects a server to them uses this crate.
+//! Tests of this crate as a user of third parties.
 
 mod answers;
 mod discovery;
