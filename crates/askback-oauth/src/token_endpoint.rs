@@ -64,8 +64,8 @@ impl TokenEndpoint {
     /// # Errors
     ///
     /// [`AuthorizationError::Refused`] if the provider refuses, [`AuthorizationError::Fetch`] if it
-    /// is unreachable, and [`AuthorizationError::Busy`] if it cannot answer now. After any of them,
-    /// the code may be used up.
+    /// is unreachable, and [`AuthorizationError::Busy`] if it cannot answer now: the code
+    /// may be used up then.
     pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
         let pointer = self.provider.shape.code_tokens_at.as_deref();
         self.tokens(code.form(), pointer).await
