@@ -79,7 +79,7 @@ pub enum BadConnections {
     Url {
         /// The URL, without any password in it.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// A provider uses the device flow, for which there is no page.

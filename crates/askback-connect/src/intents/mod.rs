@@ -209,7 +209,7 @@ impl Intent {
         self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
     }
 
-    /// When a running exchange times out; 0 if there is none.
+    /// When the running exchange times out; 0 without one.
     fn busy_until(&self) -> Millis {
         match (&self.stage, &self.purpose) {
             (Stage::Exchanging, Purpose::Account { .. }) => {

@@ -110,7 +110,7 @@ struct AccountEntry {
     id: Vec<String>,
 }
 
-/// What is wrong with a table, and with which key of it.
+/// A problem of a table, and the key that has it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) key: Option<&'static str>,

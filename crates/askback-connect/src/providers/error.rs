@@ -46,7 +46,7 @@ pub enum ConnectError {
     Account {
         /// The third party's name.
         provider: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// The operator's setting for the account ([`AccountSource`](super::AccountSource), or
@@ -77,7 +77,7 @@ pub enum ConnectError {
     Description {
         /// The third party's name.
         provider: String,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         why: String,
     },
     /// A setting of a third party is invalid, such as a URL. The operator has to fix it.
@@ -85,7 +85,7 @@ pub enum ConnectError {
     Setting {
         /// The setting.
         what: &'static str,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// The scopes cannot be requested.
@@ -121,7 +121,7 @@ impl ConnectError {
         }
     }
 
-    /// What is wrong, without the name of the setting.
+    /// The problem, without the name of the setting.
     pub(super) fn fault(&self) -> String {
         match self {
             Self::Description { why, .. } | Self::Setting { why, .. } => why.clone(),

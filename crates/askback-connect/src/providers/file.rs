@@ -41,7 +41,7 @@ pub enum BadProvidersFile {
         path: String,
         /// The line number, from 1.
         line: usize,
-        /// What is wrong, and what is expected.
+        /// The problem, and what is expected.
         why: String,
     },
     /// A table is invalid.
@@ -55,7 +55,7 @@ pub enum BadProvidersFile {
         provider: String,
         /// The key, such as `account.url`, if one key is invalid.
         key: Option<String>,
-        /// What is wrong, and what is expected.
+        /// The problem, and what is expected.
         why: String,
     },
 }

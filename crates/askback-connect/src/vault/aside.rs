@@ -1,4 +1,4 @@
-//! What the vault does for the pages: intents and sealed cookies.
+//! Vault services for the pages: intents and sealed cookies.
 
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::Secret;

@@ -33,7 +33,7 @@ pub struct AuditEntry {
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// What an audit record reports.
+        /// An audited event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum AuditEvent {

@@ -40,7 +40,7 @@ pub enum VaultError {
     Refused {
         /// The value.
         what: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// A key-encryption key is unavailable.
