@@ -1,4 +1,4 @@
-//! The vault, over each store; and third parties and issuers, over real connections.
+//! The vault on each store, and third parties and issuers over real connections.
 
 mod accounts;
 mod asking;

@@ -1,4 +1,4 @@
-//! Rules on records and their leases.
+//! Rules for records and their leases.
 
 use super::*;
 
@@ -117,7 +117,7 @@ pub(super) async fn shared(stores: Stores) -> Kept {
         };
         one.write(Change::insert(&put).audited(&granted())).await?;
     }
-    // A person who calls themself what the id of another account is.
+    // A user whose display name is the id of another account.
     let same = VaultRecord {
         account: holder(None, None, "mallory").account("github", "m-1"),
         name: "ada-l".into(),

@@ -1,4 +1,4 @@
-//! Rules on the keys of tenants.
+//! Rules for the keys of tenants.
 
 use std::collections::BTreeSet;
 
