@@ -302,8 +302,7 @@ impl<'a> Walk<'a> {
         walk.faults
     }
 
-    /// Checks a part and everything in it. A value needs a type unless the part only refines
-    /// another schema.
+    /// Checks a part and everything in it. A value needs a type unless the part only refines another schema.
     fn part(&mut self, part: &'a Value, place: &str, needs_type: bool) {
         let work = PART_WORK.saturating_add(place.len());
         let is_looked_at = part.is_object() && self.depth < MAX_SCHEMA_DEPTH;

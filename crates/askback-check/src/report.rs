@@ -68,8 +68,7 @@ impl Report {
         }
     }
 
-    /// Returns whether the server fails: a client cannot use it, it breaks a rule that counts, or
-    /// it went away.
+    /// Returns whether the server fails: a client cannot use it, it breaks a rule that counts, or it went away.
     pub fn is_faulty(&self, measure: &Measure) -> bool {
         let mut findings = self.ledger.findings().into_iter();
         let is_broken = findings.any(|finding| measure.counts(finding));
@@ -149,8 +148,7 @@ impl Report {
         })
     }
 
-    /// Writes the report to a page. With `is_whole`, includes the rules that were kept or not
-    /// tried.
+    /// Writes the report to a page. With `is_whole`, includes the rules that were kept or not tried.
     pub fn put(&self, page: &mut Page, is_whole: bool, measure: &Measure) {
         for step in &self.steps {
             step.put(page);

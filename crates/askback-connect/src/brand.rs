@@ -44,8 +44,7 @@ impl Brand {
         }
     }
 
-    /// Sets the color of buttons, such as `#1f4fd8`. Their text is black or white, whichever has
-    /// more contrast.
+    /// Sets the color of buttons, such as `#1f4fd8`. Their text is black or white, whichever has more contrast.
     ///
     /// # Errors
     ///

@@ -15,8 +15,8 @@ const REFUSED: u16 = 401;
 
 /// The caller's account at a third party, for requests in their name.
 ///
-/// Each request takes the token from the vault, which renews it if it is about to expire. The token
-/// cannot be printed or serialized, and a handler's journal does not contain it.
+/// Each request takes the token from the vault, which renews it if it is about to expire. The token cannot be printed
+/// or serialized, and a handler's journal does not contain it.
 #[derive(Clone)]
 pub struct Connection {
     kit: Arc<Kit>,
@@ -29,8 +29,8 @@ impl Connection {
         Self { kit, party, wanted }
     }
 
-    /// Returns the current credential, for a third party's own client library. Call this again for
-    /// each use, because the credential may have been renewed.
+    /// Returns the current credential, for a third party's own client library. Call this again for each use, because
+    /// the credential may have been renewed.
     ///
     /// # Errors
     ///
@@ -62,14 +62,13 @@ impl Connection {
 
     /// Fetches JSON in the user's name. Follows no redirects.
     ///
-    /// The token is sent only to the third party's API ([`ThirdParty::api`]). If the third party
-    /// answers 401, the token is renewed and the request is sent once more.
+    /// The token is sent only to the third party's API ([`ThirdParty::api`]). If the third party answers 401, the token
+    /// is renewed and the request is sent once more.
     ///
     /// # Errors
     ///
-    /// As [`Connection::credential`]. Also if the URL is not in the API, if the third party is
-    /// unreachable, or if it still rejects the account's tokens. A response with another error
-    /// status is not an error.
+    /// As [`Connection::credential`]. Also if the URL is not in the API, if the third party is unreachable, or if it
+    /// still rejects the account's tokens. A response with another error status is not an error.
     pub async fn get(&self, url: &str) -> Result<FetchedAnswer> {
         self.send(Method::GET, url, None).await
     }
@@ -84,12 +83,12 @@ impl Connection {
         self.send(Method::POST, url, Some(&body)).await
     }
 
-    /// Reports that the third party rejected this credential (401), if you use a client library of
-    /// its own. Returns whether a new credential is available, for one more try.
+    /// Reports that the third party rejected this credential (401), if you use a client library of its own. Returns
+    /// whether a new credential is available, for one more try.
     ///
     /// The token is renewed if possible. If not, or if the new token was rejected too, the next
-    /// [`ctx.connect`](crate::ConnectExt::connect) asks the user. An API that rejects every token
-    /// does not cause endless renewals or questions.
+    /// [`ctx.connect`](crate::ConnectExt::connect) asks the user. An API that rejects every token does not cause
+    /// endless renewals or questions.
     ///
     /// # Errors
     ///

@@ -20,9 +20,8 @@ use askback_core::debug_only;
 
 /// Accounts at third parties, for the handlers of a server.
 ///
-/// Clones share one state. Pass one to [`ServerBuilder::state`](askback::ServerBuilder::state), and
-/// serve its [`pages`](Connections::pages). Handlers then call
-/// [`ctx.connect`](crate::ConnectExt::connect).
+/// Clones share one state. Pass one to [`ServerBuilder::state`](askback::ServerBuilder::state), and serve its
+/// [`pages`](Connections::pages). Handlers then call [`ctx.connect`](crate::ConnectExt::connect).
 #[derive(Clone)]
 pub struct Connections(pub(crate) Arc<Kit>);
 
@@ -115,11 +114,10 @@ const USER: &str = "this computer's user";
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// Creates pages at a public URL, such as `https://tools.example/connect`, with a sign-in for
-    /// visitors.
+    /// Creates pages at a public URL, such as `https://tools.example/connect`, with a sign-in for visitors.
     ///
-    /// The sign-in must use the issuer of the tokens that the server accepts, so that a user has
-    /// the same subject on the pages and in calls.
+    /// The sign-in must use the issuer of the tokens that the server accepts, so that a user has the same subject on
+    /// the pages and in calls.
     pub fn at(
         url: impl Into<String>,
         sign_in: WebSignIn,
@@ -132,15 +130,15 @@ impl Connections {
 
     /// Creates pages for the one user of this machine, at a URL such as `http://127.0.0.1:4000`.
     ///
-    /// There is no sign-in: a link contains a secret and works only in the first browser that opens
-    /// it. Other users of the machine may see the link first, for example in the browser's
-    /// arguments. Their requests are refused if the system reports the user of a connection:
-    /// automatically behind [`Endpoint::beside`](askback::http::Endpoint::beside), and with
-    /// [`PeerUser`](askback::http::PeerUser) in other servers.
+    /// There is no sign-in: a link contains a secret and works only in the first browser that opens it. Other users of
+    /// the machine may see the link first, for example in the browser's arguments. Their requests are refused if the
+    /// system reports the user of a connection: automatically behind
+    /// [`Endpoint::beside`](askback::http::Endpoint::beside), and with [`PeerUser`](askback::http::PeerUser) in other
+    /// servers.
     ///
-    /// Over standard streams and in memory, each caller is that user. Over HTTP, other users can
-    /// reach the endpoint too: protect it, and set the authenticated caller who is this user with
-    /// [`ConnectionsBuilder::user`]. All other callers are refused.
+    /// Over standard streams and in memory, each caller is that user. Over HTTP, other users can reach the endpoint
+    /// too: protect it, and set the authenticated caller who is this user with [`ConnectionsBuilder::user`]. All other
+    /// callers are refused.
     pub fn on_this_machine(
         url: impl Into<String>,
         vault: Vault,
@@ -149,19 +147,18 @@ impl Connections {
         ConnectionsBuilder::new(url.into(), Door::Machine, vault, providers)
     }
 
-    /// Returns the owner of the accounts of [`Connections::on_this_machine`], so that another
-    /// program can list and disconnect the accounts in its vault.
+    /// Returns the owner of the accounts of [`Connections::on_this_machine`], so that another program can list and
+    /// disconnect the accounts in its vault.
     #[must_use]
     pub fn user_of_this_machine() -> Principal {
         Kit::user()
     }
 
-    /// Creates a link to the page on which the user of this machine sees and disconnects their
-    /// accounts. It must be opened within two minutes, works in one browser, and expires after ten
-    /// minutes. Returns `None` if visitors sign in, because their page is `/accounts`.
+    /// Creates a link to the page on which the user of this machine sees and disconnects their accounts. It must be
+    /// opened within two minutes, works in one browser, and expires after ten minutes. Returns `None` if visitors sign
+    /// in, because their page is `/accounts`.
     ///
-    /// Show the link only to that user, for example in the terminal in which they started the
-    /// program.
+    /// Show the link only to that user, for example in the terminal in which they started the program.
     ///
     /// # Errors
     ///
@@ -195,8 +192,8 @@ impl Connections {
         &self.0.providers
     }
 
-    /// Sends the pending token revocations to the providers, for example of disconnected accounts.
-    /// Returns how many succeeded. Call this about once a minute. The pages call it too.
+    /// Sends the pending token revocations to the providers, for example of disconnected accounts. Returns how many
+    /// succeeded. Call this about once a minute. The pages call it too.
     ///
     /// # Errors
     ///
@@ -225,16 +222,16 @@ impl ConnectionsBuilder {
         self
     }
 
-    /// Sends links to clients of 2025-11-25 as the error -32042 instead of a question: the call
-    /// ends, and the client repeats it once it is notified that the page is done.
+    /// Sends links to clients of 2025-11-25 as the error -32042 instead of a question: the call ends, and the client
+    /// repeats it once it is notified that the page is done.
     pub fn by_error(mut self) -> Self {
         self.by_error = true;
         self
     }
 
     /// Sets the authenticated caller who is the user of this machine, for pages
-    /// [`on_this_machine`](Connections::on_this_machine) and a protected endpoint. Their accounts
-    /// belong to [`Connections::user_of_this_machine`].
+    /// [`on_this_machine`](Connections::on_this_machine) and a protected endpoint. Their accounts belong to
+    /// [`Connections::user_of_this_machine`].
     pub fn user(mut self, principal: Principal) -> Self {
         self.user = Some(principal);
         self
@@ -244,10 +241,10 @@ impl ConnectionsBuilder {
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] if the URL cannot be used for pages: it must be `https`, or `http` at a
-    /// loopback address, without a query, fragment or user name. Also if a provider sets neither
-    /// [`api`](ThirdParty::api) nor [`without_api`](ThirdParty::without_api): no
-    /// [`Connection`](crate::Connection) could send requests for its accounts.
+    /// [`BadConnections`] if the URL cannot be used for pages: it must be `https`, or `http` at a loopback address,
+    /// without a query, fragment or user name. Also if a provider sets neither [`api`](ThirdParty::api) nor
+    /// [`without_api`](ThirdParty::without_api): no [`Connection`](crate::Connection) could send requests for its
+    /// accounts.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
         let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
@@ -331,8 +328,8 @@ impl Address {
 }
 
 impl Kit {
-    /// Returns the owner of the accounts: the authenticated caller, or the user of this machine.
-    /// `is_here` says whether only that user can have called.
+    /// Returns the owner of the accounts: the authenticated caller, or the user of this machine. `is_here` says whether
+    /// only that user can have called.
     pub(crate) fn caller(
         &self,
         principal: Option<&Principal>,
@@ -426,8 +423,8 @@ impl Kit {
         self.changed.notify_waiters();
     }
 
-    /// Waits for the final stage of an intent. Returns `None` if it expired, or if another call has
-    /// obtained what it asked for. The future may be dropped at any time.
+    /// Waits for the final stage of an intent. Returns `None` if it expired, or if another call has obtained what it
+    /// asked for. The future may be dropped at any time.
     pub(crate) async fn settled(
         &self,
         id: IntentId,

@@ -20,8 +20,8 @@ use crate::vault::{AccountQuery, AuditEvent, Credential, Holder, VaultError};
 
 /// Accounts and secrets of the user for whom a handler works.
 ///
-/// Unless the vault already has what is needed, each method sends the user to a page of the
-/// [`Connections`] in the server's state. The client sees none of it.
+/// Unless the vault already has what is needed, each method sends the user to a page of the [`Connections`] in the
+/// server's state. The client sees none of it.
 pub trait ConnectExt {
     /// Returns the caller's account at a third party. Asks the user to connect one if needed.
     ///
@@ -38,20 +38,19 @@ pub trait ConnectExt {
     ///
     /// # Errors
     ///
-    /// An error that tells the caller what to do, if the user declines, the link expires, or the
-    /// client cannot open links.
+    /// An error that tells the caller what to do, if the user declines, the link expires, or the client cannot open
+    /// links.
     fn connect(&self, provider: impl Into<String>) -> ConnectAccount;
 
-    /// Returns the user's secret of this name, such as an API key. Asks the user to enter it on a
-    /// page if needed.
+    /// Returns the user's secret of this name, such as an API key. Asks the user to enter it on a page if needed.
     ///
     /// # Errors
     ///
     /// As [`ConnectExt::connect`].
     fn ask_secret(&self, name: impl Into<String>) -> AskSecret;
 
-    /// Asks the user to open an author's page at this path of the site. Only this user can use it.
-    /// The page reports when it is done: see [`Connections::asked`].
+    /// Asks the user to open an author's page at this path of the site. Only this user can use it. The page reports
+    /// when it is done: see [`Connections::asked`].
     ///
     /// # Errors
     ///
@@ -122,8 +121,8 @@ impl ConnectAccount {
         self
     }
 
-    /// Requires this account, by id or by name. The question and the page show it. If no account
-    /// has this id and several have the name, the call fails with an error that lists their ids.
+    /// Requires this account, by id or by name. The question and the page show it. If no account has this id and
+    /// several have the name, the call fails with an error that lists their ids.
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = Some(account.into());
         self
@@ -180,15 +179,14 @@ impl ConnectAccount {
 }
 
 impl AskSecret {
-    /// Sets the title shown to the user, such as "Stripe API key". The default is the secret's
-    /// name.
+    /// Sets the title shown to the user, such as "Stripe API key". The default is the secret's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Deletes this secret because it does not work, for example because of a typo. The next call
-    /// that needs it asks the user. If the user has replaced it meanwhile, the new secret stays.
+    /// Deletes this secret because it does not work, for example because of a typo. The next call that needs it asks
+    /// the user. If the user has replaced it meanwhile, the new secret stays.
     ///
     /// ```
     /// # use askback::{Ctx, Error, Result};
@@ -309,8 +307,7 @@ impl Desk {
         })
     }
 
-    /// Finds the account or secret, or asks the user for it. The choice is fixed for the whole
-    /// call.
+    /// Finds the account or secret, or asks the user for it. The choice is fixed for the whole call.
     async fn obtain(
         &self,
         wanted: AccountQuery,

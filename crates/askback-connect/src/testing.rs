@@ -14,12 +14,10 @@ use crate::providers::Providers;
 use crate::script::{Script, ScriptStep};
 use crate::vault::{LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, entropy};
 
-/// Connections for handler tests: a script says what the user does on the pages, without a server
-/// or requests.
+/// Connections for handler tests: a script says what the user does on the pages, without a server or requests.
 ///
-/// The scripted person of [`askback::testing`] still decides whether to open the link: the page's
-/// script runs once they [agree](askback::testing::Person::agree). A page without a script stays
-/// unfinished. The vault is in memory.
+/// The scripted person of [`askback::testing`] still decides whether to open the link: the page's script runs once they
+/// [agree](askback::testing::Person::agree). A page without a script stays unfinished. The vault is in memory.
 ///
 /// ```
 /// use askback::{Ctx, Result, Server, Tool, testing::{Fixture, Person}};
@@ -103,8 +101,7 @@ impl ScriptedPages {
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] if a provider uses the device flow or has no API, or if the system has no
-    /// random bytes.
+    /// [`BadConnections`] if a provider uses the device flow or has no API, or if the system has no random bytes.
     pub fn build(self) -> Result<ScriptedConnections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
@@ -126,9 +123,9 @@ impl ScriptedPages {
 ///
 /// # Panics
 ///
-/// On drop, if the script has an entry that no handler asked for, such as a misspelt provider.
-/// During another panic, this is logged instead. Drop it in the test itself, because a panic in a
-/// task that is not awaited does not fail the test.
+/// On drop, if the script has an entry that no handler asked for, such as a misspelt provider. During another panic,
+/// this is logged instead. Drop it in the test itself, because a panic in a task that is not awaited does not fail the
+/// test.
 #[derive(Debug)]
 #[must_use = "it fails the test if the script is not used"]
 pub struct ScriptedConnections(Connections);

@@ -1,7 +1,7 @@
 //! Raw exchanges with a server: a probe can send any bytes, and keeps everything that comes back.
 //!
-//! A client follows the protocol and hides what does not. A probe does neither, so a check can test
-//! situations that a client never causes. It is limited in time, messages and bytes.
+//! A client follows the protocol and hides what does not. A probe does neither, so a check can test situations that a
+//! client never causes. It is limited in time, messages and bytes.
 
 mod exchange;
 mod patience;
@@ -380,8 +380,7 @@ impl Speaker {
         }
         set(SESSION_ID, self.session.as_deref());
         if is_modern {
-            // They repeat the body (2026-07-28, basic/transports/streamable-http, Standard Request
-            // Headers).
+            // They repeat the body (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
             let message: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
             if let Some(method) = message["method"].as_str() {
                 set("mcp-method", Some(method));
@@ -423,8 +422,7 @@ pub(crate) fn sampled() -> Value {
     json!({"role": "assistant", "content": content, "model": "askback"})
 }
 
-/// Whether this method is a question, which a server may send only to a client with that
-/// capability.
+/// Whether this method is a question, which a server may send only to a client with that capability.
 pub(crate) fn is_question(method: &Value) -> bool {
     let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
     questions.iter().any(|question| method == question)

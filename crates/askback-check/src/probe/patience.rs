@@ -15,8 +15,8 @@ pub struct Patience(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// The number of unanswered requests in a row, over all connections. The first request of a
-    /// connection does not count, because a server may know only its handshake.
+    /// The number of unanswered requests in a row, over all connections. The first request of a connection does not
+    /// count, because a server may know only its handshake.
     silent: u32,
     /// Whether a process kept running after its input was closed.
     lingers: bool,
@@ -81,8 +81,8 @@ impl Patience {
         self.lock().lingers |= !is_by_itself;
     }
 
-    /// How long a process may take to exit: `least`, or the time of its slowest answer if that is
-    /// longer, because the machine may be busy.
+    /// How long a process may take to exit: `least`, or the time of its slowest answer if that is longer, because the
+    /// machine may be busy.
     pub(super) fn exit(&self, least: Duration, slowest: Duration) -> Duration {
         match self.lock().lingers {
             true => least.min(SHORT),

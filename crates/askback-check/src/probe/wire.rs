@@ -59,8 +59,7 @@ struct Body {
 }
 
 impl Wire {
-    /// Sends something, and reads until the answer has come. Answers the server's requests
-    /// immediately.
+    /// Sends something, and reads until the answer has come. Answers the server's requests immediately.
     pub(super) async fn exchange(
         &mut self,
         sent: &ProbeRequest,
@@ -105,8 +104,7 @@ impl Wire {
             let is_wanted = reply.take(&bytes, &sent.wait);
             let asked = reply.asked.iter().skip(before);
             for answer in asked.map(|asked| speaker.answer(asked)).collect::<Vec<_>>() {
-                // Not a test of whether the server accepts the answers. If it goes away, the next
-                // read fails.
+                // Not a test of whether the server accepts the answers. If it goes away, the next read fails.
                 match self {
                     Self::Process(Some(child)) => {
                         bounds.shows(&WireEvent::Sent(&answer.body));
@@ -124,8 +122,7 @@ impl Wire {
     }
 }
 
-/// Reads the next line of standard output. Keeps the last lines of standard error, which may have
-/// any length.
+/// Reads the next line of standard output. Keeps the last lines of standard error, which may have any length.
 async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
     let closed = |error: io::Error| End::Closed(error.to_string());
     loop {
@@ -220,8 +217,8 @@ impl Address {
         self.0.site.credentials.iter().map(String::as_str).collect()
     }
 
-    /// Returns whether the refused request had credentials. A server that requires a token says so
-    /// in `WWW-Authenticate`, whatever other headers it got.
+    /// Returns whether the refused request had credentials. A server that requires a token says so in
+    /// `WWW-Authenticate`, whatever other headers it got.
     pub fn sends_credentials(&self, refusal: &Reply) -> bool {
         let headers = &self.0.site.headers;
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();

@@ -47,8 +47,7 @@ struct Exchange {
     lists: Lists,
 }
 
-/// Starts a conversation and reads the lists with our client, so that a step fails if the client
-/// cannot use the server.
+/// Starts a conversation and reads the lists with our client, so that a step fails if the client cannot use the server.
 pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     let heard = Arc::new(Mutex::new(Exchange::default()));
     let (on_wire, on_event) = (Arc::clone(&heard), Arc::clone(&heard));

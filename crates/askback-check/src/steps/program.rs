@@ -23,8 +23,7 @@ pub struct Program {
     pub folder: Option<PathBuf>,
     /// The `PATH` of its environment, if not ours.
     pub path: Option<String>,
-    /// How reports name the program and its folder, if one contains the value of a variable, which
-    /// may be a secret.
+    /// How reports name the program and its folder, if one contains the value of a variable, which may be a secret.
     pub shown: Option<(String, Option<PathBuf>)>,
     /// Makes a process without starting it.
     pub child: Arc<dyn Fn() -> Child + Send + Sync>,
@@ -174,8 +173,7 @@ pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
     })
 }
 
-/// Whether Python did not find a module inside a package. If the package is missing, it names only
-/// the package.
+/// Whether Python did not find a module inside a package. If the package is missing, it names only the package.
 fn lacks_part(line: &str) -> bool {
     let named = line.split_once("ModuleNotFoundError: No module named '");
     let named = named.and_then(|(_, rest)| rest.split_once('\''));

@@ -204,8 +204,7 @@ impl Trials<'_> {
         self.judge(seen, verdicts);
     }
 
-    /// Records a forbidden request and what was being sent then, or that there was none since
-    /// `since`.
+    /// Records a forbidden request and what was being sent then, or that there was none since `since`.
     fn judge_asked(&mut self, rule: Rule, asked: Option<&ServerRequest>, since: &Reply) {
         let (sent, part) = match asked {
             Some(asked) => (&asked.during, json!({"method": asked.method}).to_string()),

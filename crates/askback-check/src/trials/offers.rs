@@ -31,8 +31,8 @@ const TOKEN: &str = "askback-progress";
 const HARMLESS: usize = 4;
 
 impl Trials<'_> {
-    /// Checks that in one of these revisions the server lists each tool that the user named. An
-    /// incomplete list may contain any tool.
+    /// Checks that in one of these revisions the server lists each tool that the user named. An incomplete list may
+    /// contain any tool.
     pub(crate) async fn find_tools(
         &mut self,
         revisions: &BTreeSet<Revision>,
@@ -382,8 +382,7 @@ fn required(tool: &Value) -> Vec<&str> {
     names.filter_map(Value::as_str).collect()
 }
 
-/// Whether a value fits a schema; `None` if the schema is invalid, or if this build has no schema
-/// check.
+/// Whether a value fits a schema; `None` if the schema is invalid, or if this build has no schema check.
 #[cfg(feature = "json-schema")]
 fn fits(schema: &Value, value: &Value) -> Option<bool> {
     let validator = jsonschema::validator_for(schema).ok()?;

@@ -161,8 +161,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Lets the tool ask again, and answers like a client. Returns the result of the decline, or
-    /// null.
+    /// Lets the tool ask again, and answers like a client. Returns the result of the decline, or null.
     async fn declined(&mut self, tool: &NamedTool) -> Value {
         let asks = self.call(tool, json!({})).await;
         let Some(round) = self.round(&asks) else {
@@ -172,8 +171,8 @@ impl Conversation<'_> {
         self.call(tool, more).await.result().clone()
     }
 
-    /// Records whether a state was refused. Skips a refusal that looks like a decline: both are
-    /// errors with the same content.
+    /// Records whether a state was refused. Skips a refusal that looks like a decline: both are errors with the same
+    /// content.
     fn judge_refusal(&mut self, rule: Rule, seen: &Reply, declined: &Value) {
         let result = seen.result();
         let is_error = |result: &Value| result["isError"] == true;
@@ -205,8 +204,8 @@ fn again(state: Option<&str>, answers: &Value) -> Value {
     more
 }
 
-/// A state with one character changed, at two places. Never the last characters, because some
-/// encodings have unused bits there.
+/// A state with one character changed, at two places. Never the last characters, because some encodings have unused
+/// bits there.
 fn changed(state: &str) -> Vec<String> {
     let length = state.chars().count();
     let places = [length / 3, length / 2];

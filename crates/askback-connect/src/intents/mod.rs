@@ -11,12 +11,11 @@
 //! | exchanging | misconfigured | the operator's settings do not identify the account |
 //! | any of these | burned | other users have opened it five times |
 //!
-//! On one machine there is no sign-in. The first browser that opens a link gets it: the intent
-//! records the visit, and refuses every other browser. The list of accounts has such a link too,
-//! which stays open.
+//! On one machine there is no sign-in. The first browser that opens a link gets it: the intent records the visit, and
+//! refuses every other browser. The list of accounts has such a link too, which stays open.
 //!
-//! If the process dies during an exchange, no result is written. The link expires after the time
-//! for an exchange, so that the waiting call ends.
+//! If the process dies during an exchange, no result is written. The link expires after the time for an exchange, so
+//! that the waiting call ends.
 //!
 //! Each step replaces the version that was read, so that only one of two concurrent steps succeeds.
 
@@ -36,8 +35,8 @@ pub(crate) const OWN_SECRET: &str = "secret";
 /// The lifetime of a link: ten minutes.
 pub(crate) const LIFETIME: Millis = 600_000;
 
-/// The time to exchange an answer or to store a secret: one minute. It covers two requests to a
-/// provider, each ten seconds by default, and a few writes.
+/// The time to exchange an answer or to store a secret: one minute. It covers two requests to a provider, each ten
+/// seconds by default, and a few writes.
 pub(crate) const EXCHANGE: Millis = 60_000;
 
 /// The link to the accounts must be opened within two minutes.
@@ -46,8 +45,8 @@ const OPENING: Millis = 120_000;
 /// How many times other users may open a link.
 const MISMATCHES: u32 = 5;
 
-/// The id of an intent: 128 random bits, the only content of its link. The vault stores a digest,
-/// so that reading the database reveals no link.
+/// The id of an intent: 128 random bits, the only content of its link. The vault stores a digest, so that reading the
+/// database reveals no link.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IntentId(pub(crate) [u8; 16]);
 
@@ -202,8 +201,8 @@ impl Intent {
         self.stage.is_final() || now >= ends || self.is_cut_off(now)
     }
 
-    /// Whether the process that made the exchange is gone. Does not apply to an author's page,
-    /// because a payment may take longer.
+    /// Whether the process that made the exchange is gone. Does not apply to an author's page, because a payment may
+    /// take longer.
     pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
         let until = self.taken.saturating_add(EXCHANGE);
         self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
@@ -231,8 +230,8 @@ impl Intent {
         is_first
     }
 
-    /// Whether the browser of this visit may disconnect the account: on the list of accounts, or
-    /// just after connecting that account.
+    /// Whether the browser of this visit may disconnect the account: on the list of accounts, or just after connecting
+    /// that account.
     pub(crate) fn may_disconnect(
         &self,
         visit: [u8; 16],
@@ -252,8 +251,7 @@ impl Intent {
         is_meant && self.visit == Some(visit)
     }
 
-    /// Compares a visitor with the user who was asked, and the browser with the one that has the
-    /// link.
+    /// Compares a visitor with the user who was asked, and the browser with the one that has the link.
     pub(crate) fn opened_by(&mut self, visitor: &Holder, visit: [u8; 16]) -> Visitor {
         if *visitor == self.holder && self.visit.is_none_or(|bound| bound == visit) {
             return Visitor::Asked;
@@ -267,8 +265,7 @@ impl Intent {
         Visitor::OtherAgain
     }
 
-    /// Records that the user is sent to the provider with this `state`. Returns whether that is
-    /// allowed.
+    /// Records that the user is sent to the provider with this `state`. Returns whether that is allowed.
     pub(crate) fn redirect(&mut self, state: &str, visit: [u8; 16]) -> bool {
         let may = matches!(self.stage, Stage::Open | Stage::Redirected { .. });
         if may {
@@ -280,8 +277,7 @@ impl Intent {
         may
     }
 
-    /// Accepts the provider's answer once. Returns whether it matches the last redirect, in the
-    /// same visit.
+    /// Accepts the provider's answer once. Returns whether it matches the last redirect, in the same visit.
     pub(crate) fn answered(&mut self, state: &str, visit: [u8; 16], now: Millis) -> bool {
         let expected = Stage::Redirected {
             state: digest(state),
@@ -295,8 +291,8 @@ impl Intent {
         is_expected
     }
 
-    /// Records the outcome of an exchange: done, misconfigured, or open if the user may try again.
-    /// Returns whether an exchange was running and its link has not expired.
+    /// Records the outcome of an exchange: done, misconfigured, or open if the user may try again. Returns whether an
+    /// exchange was running and its link has not expired.
     pub(crate) fn exchanged(&mut self, to: Stage, now: Millis) -> bool {
         let was = self.is_exchanged(now);
         if was {

@@ -55,8 +55,8 @@ impl fmt::Debug for IntentId {
 }
 
 impl Intent {
-    /// Adds the intent. Returns whether the user may have another link. If the same step runs
-    /// twice, the intent may exist already.
+    /// Adds the intent. Returns whether the user may have another link. If the same step runs twice, the intent may
+    /// exist already.
     pub(crate) async fn add(&self, vault: &Vault) -> Result<bool, VaultError> {
         let added = vault.add_intent(self.row()?).await?;
         if added {
@@ -77,8 +77,7 @@ impl Intent {
         }))
     }
 
-    /// Records the outcome of an exchange. Retries after concurrent changes of the intent, and
-    /// keeps them.
+    /// Records the outcome of an exchange. Retries after concurrent changes of the intent, and keeps them.
     pub(crate) async fn settle(
         &mut self,
         vault: &Vault,
@@ -97,8 +96,8 @@ impl Intent {
         }
     }
 
-    /// Takes a step if it is allowed, with an audit entry. Retries after concurrent changes of the
-    /// intent, and keeps them. Returns whether the step was taken.
+    /// Takes a step if it is allowed, with an audit entry. Retries after concurrent changes of the intent, and keeps
+    /// them. Returns whether the step was taken.
     pub(crate) async fn step(
         &mut self,
         vault: &Vault,
@@ -149,8 +148,7 @@ impl Intent {
             expires: self.expires,
             busy_until: self.busy_until(),
             version: self.version,
-            // The user does not have to finish a list of accounts, so it does not count as an open
-            // link.
+            // The user does not have to finish a list of accounts, so it does not count as an open link.
             is_open: !self.stage.is_final() && self.purpose != Purpose::Accounts,
             body: serde_json::to_vec(self).map_err(VaultError::store)?,
         })

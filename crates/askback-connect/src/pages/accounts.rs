@@ -91,8 +91,7 @@ impl PageRequest<'_> {
         Ok(see_other(&Next::Accounts.path(&self.kit.place))?)
     }
 
-    /// Disconnects an account through a link of this machine's user, in the browser that has the
-    /// link.
+    /// Disconnects an account through a link of this machine's user, in the browser that has the link.
     pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> PageResult {
         let vault = &self.kit.vault;
         let (provider, account) = self.to_disconnect(visit).await?;
@@ -140,8 +139,7 @@ impl PageRequest<'_> {
     }
 }
 
-/// The name of an account in a list. Includes the id if another account of the provider has the
-/// same name.
+/// The name of an account in a list. Includes the id if another account of the provider has the same name.
 fn shown_name(account: &Account, all: &[Account]) -> String {
     let is_same =
         |it: &&Account| it.key.provider == account.key.provider && it.name == account.name;

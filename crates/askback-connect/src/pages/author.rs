@@ -21,24 +21,22 @@ pub struct PageVisit {
     visit: Visit,
 }
 
-/// A submitted author's page. No other request can submit it meanwhile. If neither method is
-/// called, its link is blocked until it expires.
+/// A submitted author's page. No other request can submit it meanwhile. If neither method is called, its link is
+/// blocked until it expires.
 #[must_use = "the call waits until it is done"]
 pub struct PageClaim {
     kit: Arc<Kit>,
     intent: Intent,
 }
 
-/// Why an author's page must not be shown. Show the same page for each reason: it is not for this
-/// visitor.
+/// Why an author's page must not be shown. Show the same page for each reason: it is not for this visitor.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageRefusal {
     /// The link has expired or never existed.
     #[error("the link is over: the person goes back to their client and starts again there")]
     Over,
-    /// The visitor is not the user who was asked, the form is from another page, or the request was
-    /// for another host.
+    /// The visitor is not the user who was asked, the form is from another page, or the request was for another host.
     #[error("the visitor is not the person who was asked")]
     Wrong,
     /// The vault failed.
@@ -47,13 +45,11 @@ pub enum PageRefusal {
 }
 
 impl Connections {
-    /// Checks a visit of an author's page ([`ConnectExt::ask_page`]) and returns the user who was
-    /// asked. The request must have exactly the path and query that the handler passed. `parts` is
-    /// the head of the request.
+    /// Checks a visit of an author's page ([`ConnectExt::ask_page`]) and returns the user who was asked. The request
+    /// must have exactly the path and query that the handler passed. `parts` is the head of the request.
     ///
-    /// As on the built-in pages, `Host` must be the host of the pages' URL. On one machine, a
-    /// request is refused if its [`ConnectionEnds`](askback::http::ConnectionEnds) belong to
-    /// another user.
+    /// As on the built-in pages, `Host` must be the host of the pages' URL. On one machine, a request is refused if its
+    /// [`ConnectionEnds`](askback::http::ConnectionEnds) belong to another user.
     ///
     /// ```
     /// # use askback_connect::{Connections, PageRefusal};
@@ -133,13 +129,12 @@ impl PageVisit {
         self.visit.token(&self.kit.vault, &about).await
     }
 
-    /// Accepts the user's submission, once. Call this before any effect, such as a payment.
-    /// `headers` and `token` are from the request with the form.
+    /// Accepts the user's submission, once. Call this before any effect, such as a payment. `headers` and `token` are
+    /// from the request with the form.
     ///
     /// # Errors
     ///
-    /// [`PageRefusal::Wrong`] if the form is not from this page, and [`PageRefusal::Over`] if it
-    /// was submitted before.
+    /// [`PageRefusal::Wrong`] if the form is not from this page, and [`PageRefusal::Over`] if it was submitted before.
     pub async fn claim(
         mut self,
         headers: &HeaderMap,
@@ -205,8 +200,8 @@ impl From<IntentError> for PageRefusal {
     }
 }
 
-/// The parameter in the URL of an author's page. It identifies the browser of this machine's user,
-/// because the link's cookie is not sent to other paths.
+/// The parameter in the URL of an author's page. It identifies the browser of this machine's user, because the link's
+/// cookie is not sent to other paths.
 pub(super) async fn written(kit: &Kit, id: IntentId, visit: &Visit) -> Result<String, VaultError> {
     if kit.has_sign_in() {
         return Ok(id.to_string());

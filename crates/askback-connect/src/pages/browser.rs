@@ -13,8 +13,8 @@ use crate::vault::{BROWSER_KEEPS, Holder, Vault, VaultError};
 /// How long a user stays signed in on the pages, in seconds.
 const VISIT: u64 = BROWSER_KEEPS;
 
-/// The lifetime of the mark that the next sign-in must ask the user, in seconds: 400 days, the
-/// maximum in browsers. The issuer's session may last as long. The sign-in deletes the mark.
+/// The lifetime of the mark that the next sign-in must ask the user, in seconds: 400 days, the maximum in browsers. The
+/// issuer's session may last as long. The sign-in deletes the mark.
 const MARKED: u64 = 34_560_000;
 
 /// How long a browser may stay at another site, in seconds.
@@ -87,8 +87,8 @@ impl Visit {
         self.holder.principal(client)
     }
 
-    /// Whether the user signed in so recently that they are probably still there, and no other
-    /// person has signed this browser in for them. Always true for the user of this machine.
+    /// Whether the user signed in so recently that they are probably still there, and no other person has signed this
+    /// browser in for them. Always true for the user of this machine.
     pub(super) fn is_fresh(&self, door: &Door, now: Millis) -> bool {
         match door {
             Door::SignIn(sign_in) => now < self.since.saturating_add(sign_in.longest_ago()),
@@ -136,8 +136,7 @@ impl Cookie<'_> {
         match self {
             // Required by the cookie name's prefix.
             _ if place.is_secure => "/".to_owned(),
-            // Browsers send cookies to all ports of a host. A narrow path keeps them from other
-            // servers.
+            // Browsers send cookies to all ports of a host. A narrow path keeps them from other servers.
             Self::Link(id) => Next::Link(id).path(place),
             Self::Consent(_) => format!("{}/cb", place.path),
             Self::Visit | Self::Anew | Self::SignIn(_) => "/".to_owned(),
@@ -211,8 +210,7 @@ impl Cookie<'_> {
     }
 }
 
-/// Returns the cookie of this name. If there are two, another party has set one of them, so both
-/// are ignored.
+/// Returns the cookie of this name. If there are two, another party has set one of them, so both are ignored.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut named = cookies(headers).filter(|(key, _)| *key == name);
     let (_, value) = named.next()?;

@@ -10,8 +10,8 @@ use crate::providers::{AccountGrant, ConnectError, PendingConnection, ThirdParty
 use crate::vault::AuditEvent;
 
 impl PageRequest<'_> {
-    /// Accepts the provider's answer once, in the browser and visit that were sent there, from the
-    /// user who was asked. All of this is checked before the code is used.
+    /// Accepts the provider's answer once, in the browser and visit that were sent there, from the user who was asked.
+    /// All of this is checked before the code is used.
     pub(super) async fn callback(&self, provider: &str) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let state = self.state().ok_or(PageError::Wrong)?;

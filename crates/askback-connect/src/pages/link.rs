@@ -384,8 +384,7 @@ impl PageRequest<'_> {
     }
 }
 
-/// Returns the intent if it is open and the visitor is the user who was asked. Records any other
-/// visitor.
+/// Returns the intent if it is open and the visitor is the user who was asked. Records any other visitor.
 pub(super) async fn asked_person(
     kit: &Kit,
     id: IntentId,

@@ -8,13 +8,12 @@
 //! | `POST /sign-in`, `GET /signed-in`, `POST /sign-out` | identify the visitor |
 //! | `GET /accounts`, `POST /disconnect` | the connected accounts |
 //!
-//! On one machine there is no sign-in: only links and providers' answers have paths, and the list
-//! of accounts has its own link.
+//! On one machine there is no sign-in: only links and providers' answers have paths, and the list of accounts has its
+//! own link.
 //!
-//! A `GET` by the user who was asked changes only cookies and, if it carries the answer of an
-//! issuer or provider, the state that the answer is for. On one machine, it can also bind the link
-//! to the browser. A `GET` by another user is recorded, and the fifth one ends the link. Each
-//! failed check shows the same page, without any user's name.
+//! A `GET` by the user who was asked changes only cookies and, if it carries the answer of an issuer or provider, the
+//! state that the answer is for. On one machine, it can also bind the link to the browser. A `GET` by another user is
+//! recorded, and the fifth one ends the link. Each failed check shows the same page, without any user's name.
 
 mod accounts;
 mod author;
@@ -58,20 +57,17 @@ const FORM: usize = 32 << 10;
 /// The maximum length of a query, in bytes.
 const QUERY: usize = 8 << 10;
 
-/// The policy of all pages: nothing from other sites, no scripts, no framing, no forms to other
-/// sites.
+/// The policy of all pages: nothing from other sites, no scripts, no framing, no forms to other sites.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
 /// The pages as a tower service. Cheap to clone.
 ///
-/// It answers every request: route the path of the pages' URL, and all paths below it, to this
-/// service. It must be called within a tokio runtime. A request is completed even if its future is
-/// dropped.
+/// It answers every request: route the path of the pages' URL, and all paths below it, to this service. It must be
+/// called within a tokio runtime. A request is completed even if its future is dropped.
 ///
 /// On one machine, requests are refused if their [`ConnectionEnds`] belong to another user.
-/// [`Endpoint::beside`](askback::http::Endpoint::beside) sets these. Other servers check
-/// connections with [`PeerUser`].
+/// [`Endpoint::beside`](askback::http::Endpoint::beside) sets these. Other servers check connections with [`PeerUser`].
 #[derive(Clone, Debug)]
 pub struct Pages(pub(crate) Connections);
 
@@ -130,8 +126,8 @@ impl Connections {
 }
 
 impl Pages {
-    /// Answers a request. The work is completed even if the future is dropped, for example because
-    /// the browser disconnects: a code can be redeemed only once, and its tokens must be stored.
+    /// Answers a request. The work is completed even if the future is dropped, for example because the browser
+    /// disconnects: a code can be redeemed only once, and its tokens must be stored.
     ///
     /// # Panics
     ///
@@ -255,8 +251,7 @@ impl PageRequest<'_> {
         Visit::of(vault, place, self.headers).await
     }
 
-    /// The visit in which a link is used: of the signed-in user, or of the browser that has the
-    /// link.
+    /// The visit in which a link is used: of the signed-in user, or of the browser that has the link.
     async fn visit_of(&self, id: IntentId) -> Result<Option<Visit>, VaultError> {
         let Kit { vault, place, .. } = &**self.kit;
         match self.kit.has_sign_in() {

@@ -113,8 +113,7 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    /// Makes the browser's next sign-in ask the user, because the issuer may still have the last
-    /// user's session.
+    /// Makes the browser's next sign-in ask the user, because the issuer may still have the last user's session.
     pub(super) fn sign_in_anew(&self, answer: &mut Answer) -> Result<(), VaultError> {
         if self.kit.has_sign_in() {
             let cookie = Cookie::Anew.mark(&self.kit.place)?;

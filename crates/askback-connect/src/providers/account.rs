@@ -21,9 +21,9 @@ const MOST: usize = 256;
 
 /// Where a third party reports the id and the name of a connected account.
 ///
-/// The id is unique and never changes. The name is shown to the user. If no id is configured, the
-/// name is used as the id, so an account that is renamed counts as another account.
-/// no id is known, the name is taken for it: then a person who changes it has another account here.
+/// The id is unique and never changes. The name is shown to the user. If no id is configured, the name is used as the
+/// id, so an account that is renamed counts as another account. no id is known, the name is taken for it: then a person
+/// who changes it has another account here.
 #[derive(Clone)]
 pub struct AccountSource(Place);
 
@@ -50,16 +50,15 @@ pub(super) struct AccountIdentity {
 const SUBJECT: &str = "sub";
 
 impl AccountSource {
-    /// Uses the same name for every account, for a third party that reports none. Each user can
-    /// then connect one account there.
+    /// Uses the same name for every account, for a third party that reports none. Each user can then connect one
+    /// account there.
     #[must_use]
     pub fn constant(name: impl Into<String>) -> Self {
         Self(Place::Constant(name.into()))
     }
 
-    /// Takes the name from a JSON document that is fetched with the token, at this JSON pointer
-    /// (RFC 6901). Use [`AccountSource::id`] for the id, and [`AccountSource::and`] for another
-    /// part of the name.
+    /// Takes the name from a JSON document that is fetched with the token, at this JSON pointer (RFC 6901). Use
+    /// [`AccountSource::id`] for the id, and [`AccountSource::and`] for another part of the name.
     ///
     /// # Errors
     ///
@@ -81,8 +80,8 @@ impl AccountSource {
         Self::at(url, Some(body), vec![pointer.into()], Vec::new())
     }
 
-    /// Takes the name from a claim of the identity token, such as `email`, and the id from the
-    /// claim `sub`. The scope `openid` must be among the default scopes.
+    /// Takes the name from a claim of the identity token, such as `email`, and the id from the claim `sub`. The scope
+    /// `openid` must be among the default scopes.
     #[must_use]
     pub fn claim(name: impl Into<String>) -> Self {
         Self(Place::Claim(name.into()))
@@ -97,8 +96,8 @@ impl AccountSource {
         self
     }
 
-    /// Sets the pointer to the id. If the id has several parts, such as a workspace id and a member
-    /// id, call this for each part.
+    /// Sets the pointer to the id. If the id has several parts, such as a workspace id and a member id, call this for
+    /// each part.
     #[must_use]
     pub fn id(mut self, pointer: impl Into<String>) -> Self {
         if let Place::Document { id, .. } = &mut self.0 {
@@ -292,9 +291,8 @@ fn named(value: Option<&Value>) -> Result<String, IdentityError> {
     }
 }
 
-/// Returns the claims of an identity token. The signature is not checked, because the token came
-/// from the token endpoint over TLS (OpenID Connect Core 1.0, 3.1.3.7, 6), and it grants no access
-/// here.
+/// Returns the claims of an identity token. The signature is not checked, because the token came from the token
+/// endpoint over TLS (OpenID Connect Core 1.0, 3.1.3.7, 6), and it grants no access here.
 fn claims(token: &Secret) -> Option<Value> {
     let claims = token.expose().split('.').nth(1)?;
     let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;

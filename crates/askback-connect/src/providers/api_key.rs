@@ -49,9 +49,9 @@ impl ApiKey {
         Ok(self)
     }
 
-    /// Sets a URL that answers a GET with 2xx if the key is valid. The key is sent in this header
-    /// after the prefix, such as `Authorization` and `Bearer `. The same header is used to read the
-    /// account's name, and for requests of a [`Connection`](crate::Connection).
+    /// Sets a URL that answers a GET with 2xx if the key is valid. The key is sent in this header after the prefix,
+    /// such as `Authorization` and `Bearer `. The same header is used to read the account's name, and for requests of a
+    /// [`Connection`](crate::Connection).
     ///
     /// # Errors
     ///
@@ -90,8 +90,7 @@ impl ApiKey {
         self.check.as_ref().map(|check| &check.url)
     }
 
-    /// Returns the headers with the key: a bearer token if no header is set. Returns `None` if the
-    /// key cannot be sent.
+    /// Returns the headers with the key: a bearer token if no header is set. Returns `None` if the key cannot be sent.
     pub(super) fn headers(&self, key: &Secret) -> Option<HeaderMap> {
         let header = match &self.check {
             Some(check) => (check.header.clone(), check.value(key)?),

@@ -21,9 +21,8 @@ const DENIED: &str = "access_denied";
 
 /// A request at a third party that was not answered yet: what is needed to check the answer.
 ///
-/// It is secret. If another process may receive the answer, use [`write`](Self::write) and
-/// [`read`](Self::read). Keep it where only the browser that started it can use it, such as in a
-/// sealed cookie.
+/// It is secret. If another process may receive the answer, use [`write`](Self::write) and [`read`](Self::read). Keep
+/// it where only the browser that started it can use it, such as in a sealed cookie.
 #[derive(Debug)]
 pub struct PendingConnection(pub(crate) ConnectionRequest);
 
@@ -39,8 +38,7 @@ pub(crate) struct ConnectionRequest {
 
 /// A connected account: its id, and the credentials for the vault.
 pub struct AccountGrant {
-    /// The id of the account, which never changes. If no id is configured for the third party, this
-    /// is the name.
+    /// The id of the account, which never changes. If no id is configured for the third party, this is the name.
     pub account: String,
     /// The tokens or the key, the granted scopes and the account's name.
     pub granted: Grant,
@@ -55,9 +53,8 @@ impl AccountGrant {
 }
 
 impl ThirdParty {
-    /// Starts to connect an account, with these scopes in addition to the default ones. Returns the
-    /// URL to open in the user's browser, and the state to keep until it returns to the redirect
-    /// URI.
+    /// Starts to connect an account, with these scopes in addition to the default ones. Returns the URL to open in the
+    /// user's browser, and the state to keep until it returns to the redirect URI.
     ///
     /// # Errors
     ///
@@ -71,9 +68,8 @@ impl ThirdParty {
         self.begin_keeping(scopes, &Scopes::new(), redirect_uri)
     }
 
-    /// Starts to extend the scopes of a connected account. Its current scopes are requested too,
-    /// because the new grant replaces the old one. It is no error if the provider does not grant
-    /// them again.
+    /// Starts to extend the scopes of a connected account. Its current scopes are requested too, because the new grant
+    /// replaces the old one. It is no error if the provider does not grant them again.
     ///
     /// # Errors
     ///
@@ -106,16 +102,14 @@ impl ThirdParty {
         Ok((url, PendingConnection(pending)))
     }
 
-    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the
-    /// code, and reads the account's identity. Each request to the provider has the fetcher's
-    /// timeout.
+    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and reads the
+    /// account's identity. Each request to the provider has the fetcher's timeout.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Declined`] if the user refused, [`ConnectError::FewerScopes`] if they
-    /// granted less, [`ConnectError::Incomplete`] if there are tokens but the account's identity is
-    /// unknown, and others if the answer is not accepted or the provider fails. The code is used up
-    /// then.
+    /// [`ConnectError::Declined`] if the user refused, [`ConnectError::FewerScopes`] if they granted less,
+    /// [`ConnectError::Incomplete`] if there are tokens but the account's identity is unknown, and others if the answer
+    /// is not accepted or the provider fails. The code is used up then.
     pub async fn finish(
         &self,
         fetcher: &Fetcher,
@@ -160,8 +154,8 @@ impl ThirdParty {
         })
     }
 
-    /// Returns the account of new tokens if all required scopes were granted. The account's earlier
-    /// scopes were requested too, but are not required.
+    /// Returns the account of new tokens if all required scopes were granted. The account's earlier scopes were
+    /// requested too, but are not required.
     pub(super) async fn connected(
         &self,
         fetcher: &Fetcher,

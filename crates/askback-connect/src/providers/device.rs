@@ -33,13 +33,12 @@ pub enum DeviceAnswer {
 }
 
 impl ThirdParty {
-    /// Starts to connect an account by the device flow, with these scopes in addition to the
-    /// default ones.
+    /// Starts to connect an account by the device flow, with these scopes in addition to the default ones.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::OtherWay`] if the third party does not use the device flow, and
-    /// [`ConnectError::Authorization`] if the provider returns no code.
+    /// [`ConnectError::OtherWay`] if the third party does not use the device flow, and [`ConnectError::Authorization`]
+    /// if the provider returns no code.
     pub async fn begin_device(
         &self,
         fetcher: &Fetcher,
@@ -54,13 +53,13 @@ impl ThirdParty {
         Ok(PendingDevice { device, asked })
     }
 
-    /// Polls for the user's answer, unless it is too early. Tokens that cannot be kept are queued
-    /// for revocation as tokens of the caller ([`Vault::discard`]).
+    /// Polls for the user's answer, unless it is too early. Tokens that cannot be kept are queued for revocation as
+    /// tokens of the caller ([`Vault::discard`]).
     ///
     /// # Errors
     ///
-    /// As for [`ThirdParty::finish`], but [`ConnectError::GivenBack`] if there are tokens that
-    /// cannot be kept, and [`ConnectError::Authorization`] if the codes have expired.
+    /// As for [`ThirdParty::finish`], but [`ConnectError::GivenBack`] if there are tokens that cannot be kept, and
+    /// [`ConnectError::Authorization`] if the codes have expired.
     pub async fn poll_device(
         &self,
         fetcher: &Fetcher,

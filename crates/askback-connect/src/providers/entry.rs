@@ -124,8 +124,7 @@ fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     }
 }
 
-/// The same for a URL of an authorization server. Does not quote it, because it may contain a key
-/// or a password.
+/// The same for a URL of an authorization server. Does not quote it, because it may contain a key or a password.
 fn of_url(key: &'static str) -> impl Fn(AuthorizationError) -> Fault {
     move |error| {
         of(key)(match error {

@@ -14,8 +14,7 @@ pub enum ConnectError {
         /// The third party's name.
         provider: String,
     },
-    /// The user granted less than was requested. The error contains the grant, to be kept or
-    /// revoked.
+    /// The user granted less than was requested. The error contains the grant, to be kept or revoked.
     #[error("the person allowed less than was asked for: {missing} is missing")]
     FewerScopes {
         /// The scopes that were not granted.
@@ -23,8 +22,8 @@ pub enum ConnectError {
         /// The account, with the granted scopes.
         connected: Box<AccountGrant>,
     },
-    /// An error after tokens were issued, for example if the third party does not report the
-    /// account. The error contains the tokens, to be revoked.
+    /// An error after tokens were issued, for example if the third party does not report the account. The error
+    /// contains the tokens, to be revoked.
     #[error("{why}")]
     Incomplete {
         /// The tokens.
@@ -49,9 +48,8 @@ pub enum ConnectError {
         /// The problem.
         why: String,
     },
-    /// The operator's setting for the account ([`AccountSource`](super::AccountSource), or
-    /// `account` in a file) does not match what the third party reports. The operator has to fix
-    /// it.
+    /// The operator's setting for the account ([`AccountSource`](super::AccountSource), or `account` in a file) does
+    /// not match what the third party reports. The operator has to fix it.
     #[error("the `account` setting of {provider} is wrong: {why}")]
     AccountSetting {
         /// The third party's name.
@@ -65,8 +63,8 @@ pub enum ConnectError {
         /// The third party's name.
         provider: String,
     },
-    /// The third party connects accounts in another way, for example through an authorization
-    /// server and not by key. This is a bug in the program.
+    /// The third party connects accounts in another way, for example through an authorization server and not by key.
+    /// This is a bug in the program.
     #[error("{provider} is connected in another way: see `ThirdParty::way`")]
     OtherWay {
         /// The third party's name.

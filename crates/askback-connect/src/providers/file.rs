@@ -21,8 +21,8 @@ use super::third_party::ThirdParty;
 /// The maximum size of the file, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// Why a providers file cannot be used. No message quotes a secret, even if the operator wrote one
-/// into the file by mistake.
+/// Why a providers file cannot be used. No message quotes a secret, even if the operator wrote one into the file by
+/// mistake.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadProvidersFile {
@@ -98,16 +98,14 @@ impl Providers {
     /// api = ["https://api.invoices.example"]
     /// ```
     ///
-    /// A secret is an environment variable (`${NAME}`), or the first line of another file in the
-    /// same folder. It cannot be written here. A preset fills in missing keys. Keys of the table
-    /// replace the preset's, so `scopes` must repeat the preset's own, such as Google's `openid`
-    /// and `email`. Only `scope_words` are merged.
+    /// A secret is an environment variable (`${NAME}`), or the first line of another file in the same folder. It cannot
+    /// be written here. A preset fills in missing keys. Keys of the table replace the preset's, so `scopes` must repeat
+    /// the preset's own, such as Google's `openid` and `email`. Only `scope_words` are merged.
     ///
-    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A
-    /// `revocation_endpoint` or `device_endpoint` in the table takes precedence. `api` lists the
-    /// origins that tokens may be sent to ([`ThirdParty::api`]), and `scope_words` say on the page
-    /// what a scope allows. Presets have both. All keys and presets are in the guide,
-    /// `docs/guide/providers.md` of the repository.
+    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint` or
+    /// `device_endpoint` in the table takes precedence. `api` lists the origins that tokens may be sent to
+    /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows. Presets have both. All keys and
+    /// presets are in the guide, `docs/guide/providers.md` of the repository.
     ///
     /// # Errors
     ///

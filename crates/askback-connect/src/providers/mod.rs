@@ -1,10 +1,9 @@
 //! Third parties at which users have accounts, and how accounts are connected.
 //!
-//! A [`ThirdParty`] is a value: an authorization server at which this server is a client, or a page
-//! for an API key. [`ThirdParty::begin`] returns the URL for the user's browser, and
-//! [`ThirdParty::finish`] turns the URL that the browser returns to into an account and tokens for
-//! the [vault](crate::vault). [`Providers`] holds all third parties of a server. The vault renews
-//! and revokes tokens through it.
+//! A [`ThirdParty`] is a value: an authorization server at which this server is a client, or a page for an API key.
+//! [`ThirdParty::begin`] returns the URL for the user's browser, and [`ThirdParty::finish`] turns the URL that the
+//! browser returns to into an account and tokens for the [vault](crate::vault). [`Providers`] holds all third parties
+//! of a server. The vault renews and revokes tokens through it.
 //!
 //! ```
 //! use askback_connect::providers::{AccountSource, ApiKey, PendingConnection, Providers, ThirdParty};
@@ -44,8 +43,8 @@
 //! # }
 //! ```
 //!
-//! This module does not identify the user. Before you call `finish` or store its result, check that
-//! the user in the browser is the one who called `begin`.
+//! This module does not identify the user. Before you call `finish` or store its result, check that the user in the
+//! browser is the one who called `begin`.
 
 mod account;
 mod api_key;

@@ -11,8 +11,8 @@ use super::third_party::ThirdParty;
 pub(super) const PRESETS: &str = include_str!("presets.toml");
 
 impl ThirdParty {
-    /// Creates GitHub, for an OAuth app or a GitHub App. Tokens of an OAuth app do not expire and
-    /// have no refresh token.
+    /// Creates GitHub, for an OAuth app or a GitHub App. Tokens of an OAuth app do not expire and have no refresh
+    /// token.
     ///
     /// # Errors
     ///
@@ -39,8 +39,8 @@ impl ThirdParty {
         party("linear", None, client)
     }
 
-    /// Creates Microsoft, for the accounts of a tenant: its id or domain, or `common`,
-    /// `organizations` or `consumers`. Microsoft has no token revocation.
+    /// Creates Microsoft, for the accounts of a tenant: its id or domain, or `common`, `organizations` or `consumers`.
+    /// Microsoft has no token revocation.
     ///
     /// # Errors
     ///

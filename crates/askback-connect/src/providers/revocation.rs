@@ -55,8 +55,8 @@ impl RevocationWay {
         )?)))
     }
 
-    /// A DELETE of a URL with the client's credentials (`Authorization: Basic`) and the access
-    /// token as JSON. `{client_id}` in the URL is replaced by the client id.
+    /// A DELETE of a URL with the client's credentials (`Authorization: Basic`) and the access token as JSON.
+    /// `{client_id}` in the URL is replaced by the client id.
     ///
     /// # Errors
     ///
@@ -81,8 +81,7 @@ impl RevocationWay {
                 match endpoint.revoke(token).await {
                     Ok(()) => Ok(RevocationOutcome::Revoked),
                     Err(AuthorizationError::Refused { code, .. }) => match &*code {
-                        // Some providers return this for a token that has expired or was revoked
-                        // before.
+                        // Some providers return this for a token that has expired or was revoked before.
                         "invalid_token" => Ok(RevocationOutcome::Unknown),
                         "unsupported_token_type" => Ok(RevocationOutcome::NotTaken),
                         _ => Err(RevocationError::Refused(code)),
@@ -145,8 +144,7 @@ async fn as_client(
     Ok(fetcher.request(Method::DELETE, &url, headers, body).await?)
 }
 
-/// Reads a response: 2xx means that the token was revoked, `unknown` statuses that there is no such
-/// token.
+/// Reads a response: 2xx means that the token was revoked, `unknown` statuses that there is no such token.
 fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, RevocationError> {
     let json = answer.json().unwrap_or_default();
     match answer.status {
@@ -158,8 +156,8 @@ fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, 
     }
 }
 
-/// Whether a response rejects the token of its request: by its status (RFC 6750, 3.1), or by an
-/// error in a successful response.
+/// Whether a response rejects the token of its request: by its status (RFC 6750, 3.1), or by an error in a successful
+/// response.
 pub(super) fn is_refusal(answer: &FetchedAnswer) -> bool {
     answer.status == 401 || says_gone(&answer.json().unwrap_or_default())
 }

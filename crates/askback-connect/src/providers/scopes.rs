@@ -34,8 +34,8 @@ impl ScopeRules {
         all.join(&self.separator.to_string())
     }
 
-    /// Returns the granted scopes: the listed ones, and the requested ones that these include. If
-    /// the response lists none, all requested scopes were granted (RFC 6749, 5.1).
+    /// Returns the granted scopes: the listed ones, and the requested ones that these include. If the response lists
+    /// none, all requested scopes were granted (RFC 6749, 5.1).
     pub(super) fn granted(
         &self,
         asked: &Scopes,

@@ -11,8 +11,8 @@ use crate::vault::{
     SecondLook, TokenKind,
 };
 
-/// The third parties of a server by name, and the fetcher that reaches them. It renews and revokes
-/// tokens for the vault. Clones share one set.
+/// The third parties of a server by name, and the fetcher that reaches them. It renews and revokes tokens for the
+/// vault. Clones share one set.
 #[derive(Debug, Clone)]
 pub struct Providers {
     fetcher: Fetcher,

@@ -15,12 +15,10 @@ use super::scopes::ScopeRules;
 /// The maximum length of a name, in bytes.
 const MOST_NAME: usize = 64;
 
-/// A third party at which users have accounts, and how they are connected. Clones share one third
-/// party.
+/// A third party at which users have accounts, and how they are connected. Clones share one third party.
 ///
-/// By default, each user can connect one account, named after the third party, and tokens are
-/// revoked if the provider has a revocation endpoint.
-/// given back where the provider has a revocation endpoint.
+/// By default, each user can connect one account, named after the third party, and tokens are revoked if the provider
+/// has a revocation endpoint. given back where the provider has a revocation endpoint.
 #[derive(Clone)]
 pub struct ThirdParty {
     pub(super) inner: Arc<Inner>,
@@ -35,8 +33,7 @@ pub(super) struct Inner {
     pub(super) rules: ScopeRules,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
-    /// The origins that its tokens may be sent to. `None` if the operator has set neither `api` nor
-    /// `without_api`.
+    /// The origins that its tokens may be sent to. `None` if the operator has set neither `api` nor `without_api`.
     pub(super) api: Option<Vec<Origin>>,
     pub(super) revocation: RevocationWay,
     /// Error codes for an invalid refresh token, in addition to `invalid_grant`.
@@ -65,16 +62,16 @@ pub enum Way<'a> {
     Code,
     /// The user types a code on another screen: [`ThirdParty::begin_device`].
     ///
-    /// Only for a server with a single user: the code is not bound to a person, so an attacker
-    /// could trick another person into typing it and get access to their account.
+    /// Only for a server with a single user: the code is not bound to a person, so an attacker could trick another
+    /// person into typing it and get access to their account.
     Device,
     /// The user enters a key on a page: [`ThirdParty::accept_key`].
     ApiKey(&'a ApiKey),
 }
 
 impl ThirdParty {
-    /// Creates a third party with an authorization server, at which this server is a client. `name`
-    /// is used in URLs and in the vault: lowercase letters, digits and `-`.
+    /// Creates a third party with an authorization server, at which this server is a client. `name` is used in URLs and
+    /// in the vault: lowercase letters, digits and `-`.
     ///
     /// # Errors
     ///
@@ -102,13 +99,13 @@ impl ThirdParty {
         )
     }
 
-    /// Creates a third party by discovery of its authorization server (RFC 8414, or OpenID Connect
-    /// Discovery). Its title is its name unless [`ThirdParty::title`] sets another.
+    /// Creates a third party by discovery of its authorization server (RFC 8414, or OpenID Connect Discovery). Its
+    /// title is its name unless [`ThirdParty::title`] sets another.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Authorization`] if the metadata cannot be fetched or used, and
-    /// [`ConnectError::Description`] if the name is invalid.
+    /// [`ConnectError::Authorization`] if the metadata cannot be fetched or used, and [`ConnectError::Description`] if
+    /// the name is invalid.
     pub async fn discover(
         fetcher: &Fetcher,
         name: impl Into<String>,
@@ -178,14 +175,14 @@ impl ThirdParty {
         self.with(|it| it.account = source)
     }
 
-    /// Adds origins of its API, such as `https://api.example`. A [`Connection`](crate::Connection)
-    /// sends the token only to them. [`Connections`](crate::Connections) require at least one
-    /// origin, unless you call [`ThirdParty::without_api`].
+    /// Adds origins of its API, such as `https://api.example`. A [`Connection`](crate::Connection) sends the token only
+    /// to them. [`Connections`](crate::Connections) require at least one origin, unless you call
+    /// [`ThirdParty::without_api`].
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] if a text is not an origin: `https`, or `http` on this machine,
-    /// with a host and no path.
+    /// [`ConnectError::Setting`] if a text is not an origin: `https`, or `http` on this machine, with a host and no
+    /// path.
     pub fn api<T: AsRef<str>>(
         self,
         origins: impl IntoIterator<Item = T>,
@@ -208,10 +205,9 @@ impl ThirdParty {
         self.with(|it| it.revocation = revocation)
     }
 
-    /// Declares that revoking one token leaves the account's other tokens valid. Most providers do
-    /// not promise this: they revoke everything the user has granted to the client, including a
-    /// later grant. Without this setting, the tokens that a new grant replaces are revoked only
-    /// once no user has the account connected.
+    /// Declares that revoking one token leaves the account's other tokens valid. Most providers do not promise this:
+    /// they revoke everything the user has granted to the client, including a later grant. Without this setting, the
+    /// tokens that a new grant replaces are revoked only once no user has the account connected.
     #[must_use]
     pub fn revokes_singly(self) -> Self {
         self.with(|it| it.revokes_singly = true)
@@ -224,8 +220,7 @@ impl ThirdParty {
         self.with(|it| it.parameters.push(parameter))
     }
 
-    /// Sets the name of the scope parameter and the separator of scopes. The defaults are `scope`
-    /// and a space.
+    /// Sets the name of the scope parameter and the separator of scopes. The defaults are `scope` and a space.
     #[must_use]
     pub fn scope_parameter(self, name: impl Into<String>, separator: char) -> Self {
         let name = name.into();
@@ -273,8 +268,8 @@ impl ThirdParty {
         self.with(|it| it.refusals.push(code))
     }
 
-    /// Connects accounts by the device flow (RFC 8628), for a server that no browser can be
-    /// redirected to. Only for a server with a single user: see [`Way::Device`].
+    /// Connects accounts by the device flow (RFC 8628), for a server that no browser can be redirected to. Only for a
+    /// server with a single user: see [`Way::Device`].
     #[must_use]
     pub fn single_user_device_flow(self) -> Self {
         self.with(|it| {

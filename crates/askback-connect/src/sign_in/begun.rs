@@ -7,8 +7,8 @@ use askback_core::debug_only;
 
 /// A sign-in that was not answered yet: what is needed to check the answer.
 ///
-/// It is secret. Keep it where only the browser that started it can use it, such as in a sealed
-/// cookie, so that the answer cannot sign in another browser.
+/// It is secret. Keep it where only the browser that started it can use it, such as in a sealed cookie, so that the
+/// answer cannot sign in another browser.
 #[derive(Debug)]
 pub struct PendingSignIn(pub(crate) SignInRequest);
 

@@ -42,8 +42,7 @@ pub struct WebSignIn {
 pub struct SignedInPerson {
     /// The user: tenant, issuer and subject, without a client.
     pub principal: Principal,
-    /// The display name, if the issuer has one. An e-mail address only if the issuer has verified
-    /// it.
+    /// The display name, if the issuer has one. An e-mail address only if the issuer has verified it.
     pub name: Option<String>,
     /// When the user signed in.
     pub signed_in: Millis,
@@ -56,8 +55,7 @@ pub enum WebSignInError {
     /// The user refused, or did not sign in.
     #[error("the person did not sign in")]
     Declined,
-    /// The issuer returned no identity token. The operator has to register the client for OpenID
-    /// Connect.
+    /// The issuer returned no identity token. The operator has to register the client for OpenID Connect.
     #[error("the issuer gave no identity token: register the client for OpenID Connect")]
     NoIdToken,
     /// The identity token is not valid for this sign-in.
@@ -72,14 +70,13 @@ pub enum WebSignInError {
 }
 
 impl WebSignIn {
-    /// Creates the sign-in by discovery of the issuer (RFC 8414, or OpenID Connect Discovery), for
-    /// a client that is registered with it. The issuer's name must be the same as in the endpoint's
-    /// protection.
+    /// Creates the sign-in by discovery of the issuer (RFC 8414, or OpenID Connect Discovery), for a client that is
+    /// registered with it. The issuer's name must be the same as in the endpoint's protection.
     ///
     /// # Errors
     ///
-    /// [`WebSignInError::Authorization`] if the metadata cannot be fetched or used, and
-    /// [`WebSignInError::Keys`] if the issuer's name is invalid.
+    /// [`WebSignInError::Authorization`] if the metadata cannot be fetched or used, and [`WebSignInError::Keys`] if the
+    /// issuer's name is invalid.
     pub async fn discover(
         fetcher: &Fetcher,
         issuer: &str,
@@ -121,16 +118,15 @@ impl WebSignIn {
         })
     }
 
-    /// Sets the claim with the subject, if access tokens identify users by another claim than
-    /// `sub`. It must never change, and never be given to another user.
+    /// Sets the claim with the subject, if access tokens identify users by another claim than `sub`. It must never
+    /// change, and never be given to another user.
     #[must_use]
     pub fn subject_claim(mut self, name: impl Into<String>) -> Self {
         self.subject_claim = name.into();
         self
     }
 
-    /// Sets the claim with the tenant, as in the endpoint's protection. Identity tokens without it
-    /// are rejected.
+    /// Sets the claim with the tenant, as in the endpoint's protection. Identity tokens without it are rejected.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
@@ -165,14 +161,13 @@ impl WebSignIn {
     ///
     /// # Errors
     ///
-    /// [`WebSignInError::Authorization`] if the redirect URI is not allowed, or if the system has
-    /// no random bytes.
+    /// [`WebSignInError::Authorization`] if the redirect URI is not allowed, or if the system has no random bytes.
     pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), WebSignInError> {
         self.begun(redirect_uri, None)
     }
 
-    /// Starts a sign-in that ignores the issuer's session with the browser (`prompt=login`, OpenID
-    /// Connect Core 1.0, 3.1.2.1). Use it after a sign-out, or if another user is expected.
+    /// Starts a sign-in that ignores the issuer's session with the browser (`prompt=login`, OpenID Connect Core 1.0,
+    /// 3.1.2.1). Use it after a sign-out, or if another user is expected.
     ///
     /// # Errors
     ///
@@ -208,8 +203,8 @@ impl WebSignIn {
         Ok((url, PendingSignIn(pending)))
     }
 
-    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the
-    /// code, and verifies the identity token.
+    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and verifies
+    /// the identity token.
     ///
     /// # Errors
     ///
@@ -254,8 +249,7 @@ impl WebSignIn {
     }
 }
 
-/// Whether an error means that the user did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core
-/// 1.0, 3.1.2.6).
+/// Whether an error means that the user did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6).
 fn is_no(code: &str) -> bool {
     const NO: [&str; 3] = ["access_denied", "login_required", "interaction_required"];
     NO.contains(&code)

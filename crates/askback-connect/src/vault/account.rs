@@ -24,8 +24,7 @@ pub struct AccountKey {
     pub holder: Holder,
     /// The server's name for the provider, such as `github`.
     pub provider: String,
-    /// The provider's id of the account, which never changes, or the name if the provider has no
-    /// ids.
+    /// The provider's id of the account, which never changes, or the name if the provider has no ids.
     pub account: String,
 }
 
@@ -44,14 +43,14 @@ pub enum AccountState {
     },
     /// Its tokens are no longer valid: the user has to connect it again.
     NeedsReconnect,
-    /// Usable, with a new token after the third party rejected the old one. If it rejects this one
-    /// too before `until`, the user has to connect the account again.
+    /// Usable, with a new token after the third party rejected the old one. If it rejects this one too before `until`,
+    /// the user has to connect the account again.
     Replaced {
         /// The end of the doubt.
         until: Millis,
     },
-    /// Usable: the user has connected it again. If the third party rejects the token before
-    /// `until`, the user is not asked again.
+    /// Usable: the user has connected it again. If the third party rejects the token before `until`, the user is not
+    /// asked again.
     Reconnected {
         /// The end of the doubt.
         until: Millis,

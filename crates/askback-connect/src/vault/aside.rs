@@ -26,9 +26,8 @@ pub(crate) const BROWSER_KEEPS: u64 = 3600;
 /// A creation time of a key that invalidates all cookies under older keys at once.
 pub(super) const COOKIES_END: Millis = 0;
 
-/// When all cookies under a key have expired. `newer` are the creation times of newer keys: another
-/// process may have sealed with the old key for as long as it cached its keys. Never, if there is
-/// no newer key.
+/// When all cookies under a key have expired. `newer` are the creation times of newer keys: another process may have
+/// sealed with the old key for as long as it cached its keys. Never, if there is no newer key.
 fn cookies_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
     end_of(newer, BROWSER_KEEPS * 1000)
 }
@@ -76,8 +75,7 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or if its
-    /// key was deleted.
+    /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or if its key was deleted.
     pub(crate) async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
         let found = self.inner.store.list::<IntentRow>(Filter::id(id)).await?;
         let Some(mut intent) = found.into_iter().next() else {
@@ -106,8 +104,8 @@ impl Vault {
         Ok(self.inner.store.write(advanced).await?.is_kept())
     }
 
-    /// Seals the body of an intent. Uses the key of the pages for every tenant, because pages read
-    /// an intent before they know who opens it.
+    /// Seals the body of an intent. Uses the key of the pages for every tenant, because pages read an intent before
+    /// they know who opens it.
     async fn sealed_intent(&self, mut intent: IntentRow) -> Result<IntentRow, VaultError> {
         let key = self.inner.keys.newest(None).await?;
         intent.body = seal(&key, Place::Intent(&intent), &intent.body)?;
@@ -141,8 +139,8 @@ impl Vault {
         })
     }
 
-    /// Returns the display name of the account that was just connected, and whether it matches the
-    /// query. `None` if it no longer exists.
+    /// Returns the display name of the account that was just connected, and whether it matches the query. `None` if it
+    /// no longer exists.
     pub(crate) async fn connected(
         &self,
         wanted: &AccountQuery,
@@ -205,8 +203,8 @@ impl Vault {
         seal(&key, Place::Cookie(name), value)
     }
 
-    /// Opens a cookie value. Rejects a value under a key whose cookies have all expired: only a
-    /// thief of the key can have sealed it.
+    /// Opens a cookie value. Rejects a value under a key whose cookies have all expired: only a thief of the key can
+    /// have sealed it.
     pub(crate) async fn open_cookie(
         &self,
         name: &str,

@@ -72,33 +72,28 @@ events! {
     RenewalFailed = "renewal failed",
     /// The provider rejected a refresh token as invalid.
     RenewalRefused = "renewal refused",
-    /// The third party rejected a token that should be valid. The user has to connect the account
-    /// again.
+    /// The third party rejected a token that should be valid. The user has to connect the account again.
     TokenRejected = "token rejected",
     /// A credential was not handed out, because the user has to connect the account again.
     RefusedStale = "refused: stale",
     /// A credential was not handed out, because it cannot be renewed now.
     RefusedUnavailable = "refused: unavailable",
-    /// A credential was not handed out, because its seal is invalid: it was altered, or belongs to
-    /// another account.
+    /// A credential was not handed out, because its seal is invalid: it was altered, or belongs to another account.
     RefusedNotAuthentic = "refused: not authentic",
-    /// Secrets were not sealed under a new key, because their seal is invalid: they were altered,
-    /// or belong to another account.
+    /// Secrets were not sealed under a new key, because their seal is invalid: they were altered, or belong to another
+    /// account.
     NotResealed = "not resealed",
     /// A user disconnected an account.
     Disconnected = "disconnected",
     /// The provider revoked tokens.
     Revoked = "revoked",
-    /// There was nothing to revoke: the tokens had expired or were revoked before, or the provider
-    /// has no revocation.
+    /// There was nothing to revoke: the tokens had expired or were revoked before, or the provider has no revocation.
     NothingToRevoke = "nothing to revoke",
     /// A revocation failed and will be retried.
     RevocationFailed = "revocation failed",
-    /// A revocation was postponed: the account is connected, and the provider would also revoke its
-    /// current tokens.
+    /// A revocation was postponed: the account is connected, and the provider would also revoke its current tokens.
     RevocationSpared = "revocation spared",
-    /// A revocation was abandoned: too many are pending, or the provider was unreachable for a
-    /// month.
+    /// A revocation was abandoned: too many are pending, or the provider was unreachable for a month.
     RevocationGivenUp = "revocation given up",
     /// A tenant was deleted with all its data.
     TenantDeleted = "tenant deleted",
@@ -120,8 +115,7 @@ events! {
     WrongBrowser = "wrong browser",
     /// Other users opened the page so often that its link ended.
     Burned = "link burned",
-    /// An answer of a provider was rejected: it matches no consent of this browser, or is from
-    /// another provider.
+    /// An answer of a provider was rejected: it matches no consent of this browser, or is from another provider.
     CallbackRefused = "callback refused",
     /// The provider granted nothing, or not what the user agreed to.
     NotGranted = "not granted",

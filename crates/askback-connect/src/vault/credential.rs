@@ -14,11 +14,11 @@ pub struct Grant {
     pub is_api_key: bool,
     /// When the access token expires, if the provider said so.
     pub expires: Option<Millis>,
-    /// The scopes, if the provider listed them. A renewal adds none: it keeps the earlier scopes
-    /// that the provider listed, or all if it listed none.
+    /// The scopes, if the provider listed them. A renewal adds none: it keeps the earlier scopes that the provider
+    /// listed, or all if it listed none.
     pub scopes: Option<Scopes>,
-    /// The account's display name, if the provider reported it. If it is missing, a renewal keeps
-    /// the old name, and a new record uses the id.
+    /// The account's display name, if the provider reported it. If it is missing, a renewal keeps the old name, and a
+    /// new record uses the id.
     pub name: Option<String>,
 }
 

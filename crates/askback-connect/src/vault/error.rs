@@ -26,8 +26,7 @@ pub enum VaultError {
         /// When to try again.
         until: Millis,
     },
-    /// The seal of a record is invalid: it was altered or moved to another account, or its key was
-    /// deleted.
+    /// The seal of a record is invalid: it was altered or moved to another account, or its key was deleted.
     #[error(
         "a record of the vault does not open: somebody has changed the database, or its key is gone"
     )]

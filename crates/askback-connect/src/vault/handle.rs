@@ -71,9 +71,8 @@ impl Vault {
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] if the key-encryption key is unusable, or if `keys` lacks one that
-    /// wraps a tenant's key. [`VaultError::NotAuthentic`] if a key in it does not open what it
-    /// wrapped.
+    /// [`VaultError::Keys`] if the key-encryption key is unusable, or if `keys` lacks one that wraps a tenant's key.
+    /// [`VaultError::NotAuthentic`] if a key in it does not open what it wrapped.
     pub async fn open(
         store: Arc<dyn VaultStore>,
         keys: Arc<dyn KeyWrapper>,
@@ -121,9 +120,9 @@ impl Vault {
         Ok(Self { inner })
     }
 
-    /// Stores what a provider issued for a user's account, replacing any earlier grant. Replaced
-    /// tokens, and tokens that are refused, are queued for revocation: see [`Vault::revoke_due`].
-    /// Secrets that are too large are not even queued.
+    /// Stores what a provider issued for a user's account, replacing any earlier grant. Replaced tokens, and tokens
+    /// that are refused, are queued for revocation: see [`Vault::revoke_due`]. Secrets that are too large are not even
+    /// queued.
     ///
     /// # Errors
     ///
@@ -141,13 +140,12 @@ impl Vault {
 
     /// Returns a credential of the caller, renewed if it is about to expire.
     ///
-    /// A renewal is completed even if this future is dropped, so that no token is lost. Requires a
-    /// tokio runtime.
+    /// A renewal is completed even if this future is dropped, so that no token is lost. Requires a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`VaultError::NotConnected`] and [`VaultError::NeedsReconnect`] if the user has to be asked,
-    /// and [`VaultError::Unavailable`] if the provider issues no new token now.
+    /// [`VaultError::NotConnected`] and [`VaultError::NeedsReconnect`] if the user has to be asked, and
+    /// [`VaultError::Unavailable`] if the provider issues no new token now.
     pub async fn get(
         &self,
         wanted: &AccountQuery,
@@ -244,8 +242,8 @@ impl Vault {
         self.inner.store.list(lines).await
     }
 
-    /// Deletes all audit records before a time, and returns their number. The vault itself deletes
-    /// records older than [`VaultSettings::audit_age`].
+    /// Deletes all audit records before a time, and returns their number. The vault itself deletes records older than
+    /// [`VaultSettings::audit_age`].
     ///
     /// # Errors
     ///
@@ -399,16 +397,16 @@ impl Inner {
         found.ok_or(VaultError::NotConnected)
     }
 
-    /// Whether the user has to connect the account again: it is marked so, or its token has expired
-    /// and cannot be renewed.
+    /// Whether the user has to connect the account again: it is marked so, or its token has expired and cannot be
+    /// renewed.
     pub(super) fn needs_person(&self, record: &VaultRecord) -> bool {
         let step = decide(record, self.now(), self.settings.margin);
         matches!(step, Step::Reconnect)
     }
 
-    /// Handles the result of a write that must not be lost, such as tokens whose code is redeemed.
-    /// Returns `None` if the caller should try again: the database failed, which this waits for, or
-    /// the key was deleted, and the keys are reloaded.
+    /// Handles the result of a write that must not be lost, such as tokens whose code is redeemed. Returns `None` if
+    /// the caller should try again: the database failed, which this waits for, or the key was deleted, and the keys are
+    /// reloaded.
     pub(super) async fn unless_again(
         &self,
         tries: &mut u32,
@@ -476,8 +474,8 @@ impl Inner {
         Ok(true)
     }
 
-    /// Checks that the columns of a record were written together by a vault. Returns whether the
-    /// key of its secrets still exists.
+    /// Checks that the columns of a record were written together by a vault. Returns whether the key of its secrets
+    /// still exists.
     pub(super) async fn verify(&self, record: &VaultRecord) -> Result<bool, VaultError> {
         match self.key_of(&record.account, &record.sealed).await? {
             Some(key) => open(&key, Place::Record(record), &record.proof).map(|_| true),
@@ -502,8 +500,8 @@ impl Inner {
         }
     }
 
-    /// Opens a secret of a record. Returns `None` if its key was deleted: the secret has been
-    /// resealed, and the record must be read again.
+    /// Opens a secret of a record. Returns `None` if its key was deleted: the secret has been resealed, and the record
+    /// must be read again.
     pub(super) async fn opened(
         &self,
         record: &VaultRecord,

@@ -26,14 +26,12 @@ use super::seal::{Place, key_of, open, seal};
 use super::sql::{Change, Filter};
 use super::store::{TenantKey, VaultStore, WrappedKey};
 
-/// Wraps the tenants' data keys with a key-encryption key: [`LocalKeys`], or a key management
-/// service.
+/// Wraps the tenants' data keys with a key-encryption key: [`LocalKeys`], or a key management service.
 pub trait KeyWrapper: Send + Sync + 'static {
     /// Returns the name of the active key.
     fn active(&self) -> String;
 
-    /// Encrypts a tenant's data key with the active key. It must open only for the same tenant and
-    /// id.
+    /// Encrypts a tenant's data key with the active key. It must open only for the same tenant and id.
     fn wrap<'a>(
         &'a self,
         tenant: Option<&'a str>,
@@ -72,8 +70,8 @@ impl LocalKeys {
         }
     }
 
-    /// Reads a key file: one key per line, the active one first, in 64 hexadecimal digits or
-    /// base64. The file must be readable by its owner only (0600).
+    /// Reads a key file: one key per line, the active one first, in 64 hexadecimal digits or base64. The file must be
+    /// readable by its owner only (0600).
     ///
     /// # Errors
     ///
@@ -116,9 +114,8 @@ impl LocalKeys {
         Ok(Self::of(ring, format!("the variable {variable}")))
     }
 
-    /// Replaces the ring while the vault is in use. Then call
-    /// [`Vault::rewrap`](super::Vault::rewrap) to wrap the tenants' keys with the new active key.
-    /// Until it returns, the ring must contain the old key too.
+    /// Replaces the ring while the vault is in use. Then call [`Vault::rewrap`](super::Vault::rewrap) to wrap the
+    /// tenants' keys with the new active key. Until it returns, the ring must contain the old key too.
     pub fn replace(&self, ring: KeyRing) {
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
     }
@@ -193,8 +190,7 @@ pub(super) struct DataKeys {
     loaded: Millis,
 }
 
-/// The maximum number of tenants whose unwrapped keys are cached. At the limit, the cache is
-/// cleared.
+/// The maximum number of tenants whose unwrapped keys are cached. At the limit, the cache is cleared.
 const CACHED_TENANTS: usize = 1024;
 
 /// How long unwrapped keys are cached. After that, new keys of other processes are noticed.
@@ -272,9 +268,8 @@ impl KeyCache {
         Ok(self.all(tenant).await?.find(id).cloned())
     }
 
-    /// Returns the keys of a tenant for an untrusted value that names a key. If the key is unknown,
-    /// another process may have created it. Such reloads are limited in rate, and made by one
-    /// caller at a time.
+    /// Returns the keys of a tenant for an untrusted value that names a key. If the key is unknown, another process may
+    /// have created it. Such reloads are limited in rate, and made by one caller at a time.
     pub(super) async fn all_for(
         &self,
         tenant: Option<&str>,
@@ -334,8 +329,7 @@ impl KeyCache {
         Ok(keys)
     }
 
-    /// Creates a data key for a tenant, if `newest` is still its newest one. Returns whether it
-    /// was.
+    /// Creates a data key for a tenant, if `newest` is still its newest one. Returns whether it was.
     pub(super) async fn add(
         &self,
         tenant: Option<&str>,

@@ -1,7 +1,7 @@
 //! The vault stores what a server's users have connected.
 //!
-//! A credential belongs to one user ([`Holder`]: tenant, issuer and subject), for one account at
-//! one provider. [`Vault::get`] returns it only to this user, and renews it before it expires.
+//! A credential belongs to one user ([`Holder`]: tenant, issuer and subject), for one account at one provider.
+//! [`Vault::get`] returns it only to this user, and renews it before it expires.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -46,32 +46,29 @@
 //!
 //! # Keys
 //!
-//! Each secret is sealed under its own key, derived from its tenant's data key. The seal is bound
-//! to the user, the provider, the account and the column, so a secret copied to another row does
-//! not open. The data keys are stored next to the records, wrapped by a key-encryption key that the
-//! operator keeps elsewhere: in a file ([`LocalKeys::file`]), in the environment, or in a key
-//! management service ([`KeyWrapper`]). A vault does not open without it, and never stores plain
-//! text.
+//! Each secret is sealed under its own key, derived from its tenant's data key. The seal is bound to the user, the
+//! provider, the account and the column, so a secret copied to another row does not open. The data keys are stored next
+//! to the records, wrapped by a key-encryption key that the operator keeps elsewhere: in a file ([`LocalKeys::file`]),
+//! in the environment, or in a key management service ([`KeyWrapper`]). A vault does not open without it, and never
+//! stores plain text.
 //!
-//! Both kinds of keys can be replaced while the vault is in use. [`Vault::rotate`] creates a new
-//! data key for a tenant and reseals its records. For a new key-encryption key: give all processes
-//! the new key in addition to the old one, make it the active one ([`LocalKeys::replace`]), call
-//! [`Vault::rewrap`], and remove the old key.
+//! Both kinds of keys can be replaced while the vault is in use. [`Vault::rotate`] creates a new data key for a tenant
+//! and reseals its records. For a new key-encryption key: give all processes the new key in addition to the old one,
+//! make it the active one ([`LocalKeys::replace`]), call [`Vault::rewrap`], and remove the old key.
 //!
 //! # Renewal
 //!
-//! Across all machines, one task renews a token that is about to expire: it leases the record, asks
-//! the provider, and writes the new tokens before any task gets them. After a failure, the provider
-//! is left alone for a while. If it rejects the refresh token, the user has to connect the account
-//! again ([`VaultError::NeedsReconnect`]). If a process dies between the provider's response and
-//! the write, the new tokens are lost. Most providers then reject the old ones, which also leads to
-//! `NeedsReconnect`.
+//! Across all machines, one task renews a token that is about to expire: it leases the record, asks the provider, and
+//! writes the new tokens before any task gets them. After a failure, the provider is left alone for a while. If it
+//! rejects the refresh token, the user has to connect the account again ([`VaultError::NeedsReconnect`]). If a process
+//! dies between the provider's response and the write, the new tokens are lost. Most providers then reject the old
+//! ones, which also leads to `NeedsReconnect`.
 //!
 //! # Audit
 //!
-//! Each grant, use, renewal, refusal and revocation adds an audit record ([`Vault::audit`]) with
-//! the time, the account and the client. It is written in the same transaction as the event. If a
-//! use cannot be recorded, the credential is not handed out.
+//! Each grant, use, renewal, refusal and revocation adds an audit record ([`Vault::audit`]) with the time, the account
+//! and the client. It is written in the same transaction as the event. If a use cannot be recorded, the credential is
+//! not handed out.
 
 mod account;
 mod aside;

@@ -23,19 +23,16 @@ use super::sql::Change;
 use super::store::{Lease, VaultRecord};
 
 impl Vault {
-    /// Records that the third party rejected this secret of an account. Returns whether there is a
-    /// new one.
+    /// Records that the third party rejected this secret of an account. Returns whether there is a new one.
     ///
     /// The token is renewed if possible. If not, or if its successor was rejected within
-    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the user has to connect the account
-    /// again, unless the third party accepts the token elsewhere ([`Renewer::look_again`]). An
-    /// account that was connected again stays unchanged for the same time. So an API that rejects
-    /// all tokens does not cause repeated renewals or questions.
+    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the user has to connect the account again, unless the
+    /// third party accepts the token elsewhere ([`Renewer::look_again`]). An account that was connected again stays
+    /// unchanged for the same time. So an API that rejects all tokens does not cause repeated renewals or questions.
     ///
     /// # Errors
     ///
-    /// [`VaultError::NeedsReconnect`] if the user has to connect the account again. Also if the
-    /// store fails.
+    /// [`VaultError::NeedsReconnect`] if the user has to connect the account again. Also if the store fails.
     pub async fn rejected(
         &self,
         wanted: &AccountQuery,

@@ -19,8 +19,8 @@ pub trait Renewer: Send + Sync + 'static {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Grant, RenewalError>>;
 
-    /// Checks an access token or a key at an address of the provider that accepts every valid one.
-    /// By default there is no such address.
+    /// Checks an access token or a key at an address of the provider that accepts every valid one. By default there is
+    /// no such address.
     fn look_again<'a>(
         &'a self,
         _account: &'a AccountKey,
@@ -29,8 +29,8 @@ pub trait Renewer: Send + Sync + 'static {
         Box::pin(async { SecondLook::Nowhere })
     }
 
-    /// Translates the scopes of new tokens from the provider's `answered` to the form of `before`.
-    /// By default they are the same. The vault never stores a scope that is not in `before`.
+    /// Translates the scopes of new tokens from the provider's `answered` to the form of `before`. By default they are
+    /// the same. The vault never stores a scope that is not in `before`.
     fn scopes_left(&self, _provider: &str, _before: &Scopes, answered: &Scopes) -> Scopes {
         answered.clone()
     }

@@ -1,9 +1,8 @@
 //! Renewal of tokens by one task among all machines.
 //!
-//! A task that finds a token about to expire leases the record, asks the provider and writes the
-//! new token. The write succeeds only if the record is still the leased one. Other tasks use the
-//! old token while it is valid, and then wait. A token is handed out only as read from the store,
-//! so that its refresh token is stored before its first use.
+//! A task that finds a token about to expire leases the record, asks the provider and writes the new token. The write
+//! succeeds only if the record is still the leased one. Other tasks use the old token while it is valid, and then wait.
+//! A token is handed out only as read from the store, so that its refresh token is stored before its first use.
 
 use std::time::Duration;
 
@@ -80,8 +79,8 @@ impl Inner {
         }
     }
 
-    /// Asks the provider and writes the result. With new tokens, the record gets the state `then`.
-    /// Returns whether there are new tokens.
+    /// Asks the provider and writes the result. With new tokens, the record gets the state `then`. Returns whether
+    /// there are new tokens.
     pub(super) async fn renew(
         &self,
         record: &VaultRecord,
@@ -90,8 +89,7 @@ impl Inner {
         then: AccountState,
     ) -> Result<bool, VaultError> {
         let Some(refresh) = self.opened(record, Column::Refresh).await? else {
-            // Another process has just resealed it. The lease was taken for this call, so release
-            // it.
+            // Another process has just resealed it. The lease was taken for this call, so release it.
             return self.failed(record, lease, Duration::ZERO).await;
         };
         let asked = renewer.renew(&record.account, &refresh);
@@ -200,8 +198,7 @@ impl Inner {
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
         let scopes = granted.scopes.as_ref().unwrap_or(&record.scopes);
         let mut tries = 0;
-        // The provider may no longer accept the old refresh token, so these tokens must not be
-        // lost.
+        // The provider may no longer accept the old refresh token, so these tokens must not be lost.
         let written = loop {
             let mut renewed = VaultRecord {
                 version: record.version + 1,
@@ -222,8 +219,8 @@ impl Inner {
             }
         };
         if !written.is_kept() {
-            // The user has disconnected the account or connected it again, so these tokens are
-            // unused. An earlier attempt may have stored them; then they are not revoked.
+            // The user has disconnected the account or connected it again, so these tokens are unused. An earlier
+            // attempt may have stored them; then they are not revoked.
             self.owe(&record.account, &granted).await?;
         }
         Ok(written.is_kept())

@@ -1,14 +1,13 @@
-//! Revocation of tokens that are not stored any more, or never were. Each waits in a queue until
-//! its provider has revoked it.
+//! Revocation of tokens that are not stored any more, or never were. Each waits in a queue until its provider has
+//! revoked it.
 //!
-//! These are the tokens of disconnected accounts, tokens that a new grant has replaced, and tokens
-//! that could not be kept. A provider may revoke the user's whole grant to this client (RFC 7009,
-//! 2.1 lets it decide), and with it the replacement tokens, or the tokens that another user has for
-//! the same account. So while any user has the account connected, a revocation is sent only if the
-//! provider revokes tokens one by one ([`Revoker::revokes_singly`]). Otherwise it is spared: it
-//! waits and is checked from time to time, until the account is no longer connected. It also waits
-//! while a page of the user is obtaining tokens from the provider. Tokens of an unknown account may
-//! belong to any account that the user has connected there.
+//! These are the tokens of disconnected accounts, tokens that a new grant has replaced, and tokens that could not be
+//! kept. A provider may revoke the user's whole grant to this client (RFC 7009, 2.1 lets it decide), and with it the
+//! replacement tokens, or the tokens that another user has for the same account. So while any user has the account
+//! connected, a revocation is sent only if the provider revokes tokens one by one ([`Revoker::revokes_singly`]).
+//! Otherwise it is spared: it waits and is checked from time to time, until the account is no longer connected. It also
+//! waits while a page of the user is obtaining tokens from the provider. Tokens of an unknown account may belong to any
+//! account that the user has connected there.
 
 use std::cmp::Reverse;
 
@@ -25,8 +24,7 @@ use super::settings::after;
 use super::sql::{Change, Filter};
 use super::store::{Revocation, Settlement, WriteOutcome};
 
-/// Sends revocations to a provider (RFC 7009). If it accepts only access tokens, an expired one is
-/// renewed first.
+/// Sends revocations to a provider (RFC 7009). If it accepts only access tokens, an expired one is renewed first.
 pub trait Revoker: Renewer {
     /// Sends a token of an account to its provider.
     fn revoke<'a>(
@@ -36,14 +34,13 @@ pub trait Revoker: Renewer {
         kind: TokenKind,
     ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>>;
 
-    /// Returns whether equal account names of different users mean the same account. Return `false`
-    /// if all accounts have the same name.
+    /// Returns whether equal account names of different users mean the same account. Return `false` if all accounts
+    /// have the same name.
     fn names_accounts(&self, _provider: &str) -> bool {
         true
     }
 
-    /// Returns whether revoking one token leaves the account's other tokens valid. The default is
-    /// `false`.
+    /// Returns whether revoking one token leaves the account's other tokens valid. The default is `false`.
     fn revokes_singly(&self, _provider: &str) -> bool {
         false
     }
@@ -86,8 +83,8 @@ pub enum TokenKind {
 pub struct RevocationFailure;
 
 impl Vault {
-    /// Disconnects a user's account: its secrets are not used any more, and [`Vault::revoke_due`]
-    /// revokes them. Returns whether it was connected.
+    /// Disconnects a user's account: its secrets are not used any more, and [`Vault::revoke_due`] revokes them. Returns
+    /// whether it was connected.
     ///
     /// # Errors
     ///
@@ -118,8 +115,8 @@ impl Vault {
         Ok(removed)
     }
 
-    /// Queues tokens that must not be kept for revocation by [`Vault::revoke_due`], such as tokens
-    /// with too few scopes. Ignores keys, which only the user can revoke.
+    /// Queues tokens that must not be kept for revocation by [`Vault::revoke_due`], such as tokens with too few scopes.
+    /// Ignores keys, which only the user can revoke.
     ///
     /// # Errors
     ///
@@ -136,8 +133,8 @@ impl Vault {
         self.inner.owe(&account, &granted).await
     }
 
-    /// Like [`Vault::discard`], for tokens whose account is unknown. They may belong to any account
-    /// that the user has connected there.
+    /// Like [`Vault::discard`], for tokens whose account is unknown. They may belong to any account that the user has
+    /// connected there.
     ///
     /// # Errors
     ///
@@ -152,9 +149,8 @@ impl Vault {
             .await
     }
 
-    /// Sends the pending revocations to the providers, and returns how many succeeded. A failed one
-    /// is retried after a pause. Call this after each [`Vault::disconnect`], and about once a
-    /// minute.
+    /// Sends the pending revocations to the providers, and returns how many succeeded. A failed one is retried after a
+    /// pause. Call this after each [`Vault::disconnect`], and about once a minute.
     ///
     /// # Errors
     ///

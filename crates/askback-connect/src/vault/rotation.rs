@@ -38,8 +38,8 @@ impl SealedItem {
 }
 
 impl Vault {
-    /// Wraps all tenants' data keys with the active key-encryption key, and returns how many had
-    /// another one. After that, the other key-encryption keys are not needed any more.
+    /// Wraps all tenants' data keys with the active key-encryption key, and returns how many had another one. After
+    /// that, the other key-encryption keys are not needed any more.
     ///
     /// # Errors
     ///
@@ -80,9 +80,9 @@ impl Vault {
         self.sweep(tenant).await
     }
 
-    /// Creates a new data key for a tenant and [sweeps](Self::sweep) it, because an older key may
-    /// have leaked. With `None`, this invalidates the pages' cookies under older keys in all
-    /// processes, so every user has to sign in again.
+    /// Creates a new data key for a tenant and [sweeps](Self::sweep) it, because an older key may have leaked. With
+    /// `None`, this invalidates the pages' cookies under older keys in all processes, so every user has to sign in
+    /// again.
     ///
     /// # Errors
     ///
@@ -104,17 +104,16 @@ impl Vault {
         inner.keys.add(tenant, newest, made).await
     }
 
-    /// Reseals all records and pending revocations of a tenant under its newest data key, and
-    /// deletes the older keys. Returns how many were resealed. Concurrent writes use the newest key
-    /// too.
+    /// Reseals all records and pending revocations of a tenant under its newest data key, and deletes the older keys.
+    /// Returns how many were resealed. Concurrent writes use the newest key too.
     ///
-    /// Secrets with an invalid seal are left unchanged, and their key is kept. They are reported in
-    /// the log and in the audit ([`AuditEvent::NotResealed`]). Once the user has connected the
-    /// account again, or the revocation has ended, the next sweep deletes the key.
+    /// Secrets with an invalid seal are left unchanged, and their key is kept. They are reported in the log and in the
+    /// audit ([`AuditEvent::NotResealed`]). Once the user has connected the account again, or the revocation has ended,
+    /// the next sweep deletes the key.
     ///
-    /// With `None`, the key also seals the pages' cookies and intents. The old key opens cookies
-    /// for an hour and five minutes after the new one was created. It opens intents until a sweep
-    /// deletes it, a day and fifteen minutes after.
+    /// With `None`, the key also seals the pages' cookies and intents. The old key opens cookies for an hour and five
+    /// minutes after the new one was created. It opens intents until a sweep deletes it, a day and fifteen minutes
+    /// after.
     ///
     /// # Errors
     ///
@@ -133,8 +132,7 @@ impl Vault {
             let some = Filter::tenant(tenant).sealed_otherwise(newest);
             let some = some.most(BATCH + shut.len());
             let records = inner.store.list(some.clone()).await?.into_iter();
-            // Listed after the records, because a record that is deleted in between becomes a
-            // revocation.
+            // Listed after the records, because a record that is deleted in between becomes a revocation.
             let owed = inner.store.list(some).await?.into_iter();
             let all = records.map(SealedItem::Record);
             let mut items: Vec<_> = all.chain(owed.map(SealedItem::Owed)).collect();
@@ -237,9 +235,8 @@ impl Vault {
         Ok(written.is_kept())
     }
 
-    /// Deletes a tenant with its keys and all its records at once, so that no secret can be opened
-    /// any more. Does not revoke tokens: [disconnect](Self::disconnect) the accounts first if you
-    /// want that. The audit stays.
+    /// Deletes a tenant with its keys and all its records at once, so that no secret can be opened any more. Does not
+    /// revoke tokens: [disconnect](Self::disconnect) the accounts first if you want that. The audit stays.
     ///
     /// An older backup of the database still contains the tenant's wrapped keys.
     ///

@@ -30,8 +30,8 @@ pub(super) enum Place<'a> {
     Cookie(&'a str),
     /// The body of an intent. It opens only with the other columns that it was written with.
     Intent(&'a IntentRow),
-    /// The columns of a record, including its sealed secrets. Nothing is encrypted: the tag proves
-    /// that the columns were written together.
+    /// The columns of a record, including its sealed secrets. Nothing is encrypted: the tag proves that the columns
+    /// were written together.
     Record(&'a VaultRecord),
 }
 
@@ -116,8 +116,8 @@ fn nonce(header: &[u8; HEADER]) -> [u8; NONCE] {
     nonce
 }
 
-/// Each text has its length before it, and each optional one a flag, so that no two places have the
-/// same encoding. Salt and nonce are bound by their use.
+/// Each text has its length before it, and each optional one a flag, so that no two places have the same encoding. Salt
+/// and nonce are bound by their use.
 fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     out.extend(&header[..10]);

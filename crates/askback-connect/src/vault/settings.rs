@@ -6,8 +6,7 @@ use askback_core::ask::Millis;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VaultSettings {
-    /// How long before its expiry a token is renewed. At most a quarter of its lifetime. Default:
-    /// 60 seconds.
+    /// How long before its expiry a token is renewed. At most a quarter of its lifetime. Default: 60 seconds.
     pub margin: Duration,
     /// The maximum random extension of the margin, pauses and cooldowns, in percent. Default: 10.
     pub jitter: u32,
@@ -19,14 +18,12 @@ pub struct VaultSettings {
     pub wait: Duration,
     /// How often a waiting call checks for that renewal. Default: 100 milliseconds.
     pub poll: Duration,
-    /// The pause after a failed renewal or revocation. Doubles with each failure. Default: 30
-    /// seconds.
+    /// The pause after a failed renewal or revocation. Doubles with each failure. Default: 30 seconds.
     pub cooldown: Duration,
     /// The maximum of that pause. Default: one hour.
     pub longest_cooldown: Duration,
-    /// How long a token that replaced a rejected one, or an account that was connected again, is
-    /// doubted. A rejection in that time does not cause another renewal or question. Default: 10
-    /// minutes.
+    /// How long a token that replaced a rejected one, or an account that was connected again, is doubted. A rejection
+    /// in that time does not cause another renewal or question. Default: 10 minutes.
     pub doubt: Duration,
     /// The maximum size of a secret, in bytes. Default: 16 KiB.
     pub secret_bytes: usize,
@@ -38,8 +35,7 @@ pub struct VaultSettings {
     pub revocation_bytes: u64,
     /// The maximum number of closed intents of one user. The oldest are deleted. Default: 64.
     pub closed_intents: usize,
-    /// The maximum number of audit records of one user and event. The oldest are deleted. Default:
-    /// 256.
+    /// The maximum number of audit records of one user and event. The oldest are deleted. Default: 256.
     pub audit_lines: usize,
     /// How long audit records are stored. Default: one year.
     pub audit_age: Duration,

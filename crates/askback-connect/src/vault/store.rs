@@ -4,8 +4,8 @@ use askback_sql::Database;
 use super::account::{AccountKey, AccountState, Holder};
 use askback_core::debug_only;
 
-/// A database with the vault's records. It sees no secrets, because the [`Vault`](super::Vault)
-/// seals them first. Only the stores of this crate implement it.
+/// A database with the vault's records. It sees no secrets, because the [`Vault`](super::Vault) seals them first. Only
+/// the stores of this crate implement it.
 ///
 /// - **A store reads no clock.** Leases and retries are compared with the `now` of the call.
 /// - **Each method is one transaction**, including the given audit record. The record is written if
@@ -25,11 +25,10 @@ pub struct VaultRecord {
     pub account: AccountKey,
     /// The account's display name. Like the key, it is stored in plain text.
     pub name: String,
-    /// Changes with each write. The first version is random, so that an account that is connected
-    /// again is not mistaken for the old record.
+    /// Changes with each write. The first version is random, so that an account that is connected again is not mistaken
+    /// for the old record.
     pub version: u64,
-    /// Whether it is usable. Never [`AccountState::Revoking`], because such an account has no
-    /// record.
+    /// Whether it is usable. Never [`AccountState::Revoking`], because such an account has no record.
     pub state: AccountState,
     /// The scopes.
     pub scopes: Scopes,
@@ -41,8 +40,7 @@ pub struct VaultRecord {
     pub is_api_key: bool,
     /// The secrets.
     pub sealed: SealedSecrets,
-    /// Proves, under the key of the secrets, that all fields above were written together. The lease
-    /// is excluded.
+    /// Proves, under the key of the secrets, that all fields above were written together. The lease is excluded.
     pub proof: Vec<u8>,
     /// The lease of the task that is renewing it.
     pub lease: Option<Lease>,
@@ -139,8 +137,8 @@ pub struct IntentRoom {
     pub open: usize,
     /// The maximum number of closed intents of one user. The oldest are deleted.
     pub closed: usize,
-    /// An open intent that expired after this time does not count as closed, because its page may
-    /// still be processing a payment.
+    /// An open intent that expired after this time does not count as closed, because its page may still be processing a
+    /// payment.
     pub at_work: Millis,
     /// Intents that expired before this time are deleted.
     pub before: Millis,
@@ -164,8 +162,8 @@ pub struct TenantKey {
     pub id: KeyId,
     /// The key.
     pub wrapped: WrappedKey,
-    /// When it was created. From then on, the previous key seals nothing new, and its cookies
-    /// expire after a while. 0 means that they expire at once.
+    /// When it was created. From then on, the previous key seals nothing new, and its cookies expire after a while. 0
+    /// means that they expire at once.
     pub made: Millis,
 }
 

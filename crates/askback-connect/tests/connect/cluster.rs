@@ -1,5 +1,5 @@
-//! A private PostgreSQL cluster, in its own folder and on a socket there, which runs while any test
-//! uses it. A shell stops and deletes it, even if the tests are killed.
+//! A private PostgreSQL cluster, in its own folder and on a socket there, which runs while any test uses it. A shell
+//! stops and deletes it, even if the tests are killed.
 
 use std::{
     env, fs,
@@ -26,8 +26,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Joins the cluster of other tests, or starts one. Returns `None` with a message if PostgreSQL
-    /// is not installed.
+    /// Joins the cluster of other tests, or starts one. Returns `None` with a message if PostgreSQL is not installed.
     pub(crate) fn join() -> Option<Arc<Self>> {
         static RUNNING: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

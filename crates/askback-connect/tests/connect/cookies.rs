@@ -73,8 +73,8 @@ async fn a_new_key_signs_nobody_out() {
         assert!(is_known(&mut browser.at(&other)).await, "{who}, elsewhere");
     }
 
-    // The old key is deleted once it cannot have sealed anything that is needed: intents are stored
-    // for a day after their ten minutes.
+    // The old key is deleted once it cannot have sealed anything that is needed: intents are stored for a day after
+    // their ten minutes.
     for (turned, left) in [(24 * HOUR + 600_000 + 299_999, 2), (1, 1)] {
         scene.stage.clock.turn(turned);
         scene.vault.sweep(None).await.unwrap();

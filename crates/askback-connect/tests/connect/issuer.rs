@@ -44,8 +44,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// Answers each request with the function's result. The function gets the issuer's URL and the
-    /// request.
+    /// Answers each request with the function's result. The function gets the issuer's URL and the request.
     pub(crate) async fn start(
         mut answer: impl FnMut(&str, &Request) -> Reply + Send + 'static,
     ) -> Self {

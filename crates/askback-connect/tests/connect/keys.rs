@@ -116,8 +116,7 @@ async fn the_key_of_a_tenant_opens_for_no_other() {
             .list::<TenantKey>(Filter::tenant(Some("acme")))
             .await
             .unwrap();
-        // An attacker with write access to the database gives a tenant another tenant's key, to
-        // read its secrets.
+        // An attacker with write access to the database gives a tenant another tenant's key, to read its secrets.
         for tenant in [Some("other"), Some(""), None] {
             let same = TenantKey {
                 tenant: tenant.map(str::to_owned),
@@ -426,8 +425,7 @@ async fn a_sweep_leaves_what_does_not_open() {
         }
         vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();
         vault.put(&ada(), "github", "c", tokens(0)).await.unwrap();
-        // An attacker with write access to the database alters all pending revocations but one, and
-        // a record.
+        // An attacker with write access to the database alters all pending revocations but one, and a record.
         let owed = store.list::<Revocation>(Filter::of(&holder)).await.unwrap();
         for revocation in &owed[..shut] {
             let mut altered = revocation.clone();

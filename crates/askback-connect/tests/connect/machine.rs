@@ -370,8 +370,8 @@ async fn pages_beside_the_endpoint_are_for_this_user_alone() {
             .serve(listener),
     );
     let path = asked.link.strip_prefix(MACHINE).unwrap();
-    // The test cannot make a connection as another user. A loopback connection that is not in the
-    // system's list counts as one.
+    // The test cannot make a connection as another user. A loopback connection that is not in the system's list counts
+    // as one.
     #[cfg(target_os = "linux")]
     {
         let ends = |local: &str, remote: &str| ConnectionEnds {

@@ -99,8 +99,8 @@ async fn who_connects_again_keeps_the_new_tokens() {
 
 #[tokio::test]
 async fn who_has_the_same_account_keeps_it() {
-    // The users who connect one account, whether it has its own name, and whether the first user's
-    // tokens are revoked while the second user has theirs.
+    // The users who connect one account, whether it has its own name, and whether the first user's tokens are revoked
+    // while the second user has theirs.
     for (other, is_named, is_revoked) in [
         (person("acme", "bob"), true, false),
         (person("else", "ada"), true, false),
@@ -246,8 +246,8 @@ async fn tokens_whose_account_has_a_name_that_is_refused_are_revoked() {
     }
 }
 
-/// Disconnects an account with valid or expired tokens, at a provider that revokes only access
-/// tokens and has these responses to expired ones. Checks the requests and the audit.
+/// Disconnects an account with valid or expired tokens, at a provider that revokes only access tokens and has these
+/// responses to expired ones. Checks the requests and the audit.
 async fn check_access_alone(
     expires: Option<u64>,
     dead: &[(&str, RevocationOutcome)],
@@ -381,8 +381,7 @@ async fn tokens_that_are_sealed_anew_while_the_provider_is_told_are_told_of() {
     }
 }
 
-/// A provider whose revocation takes so long that the tenant gets a new key and every process drops
-/// the old one.
+/// A provider whose revocation takes so long that the tenant gets a new key and every process drops the old one.
 struct Rotates {
     provider: Arc<Provider>,
     vault: Vault,
@@ -440,8 +439,8 @@ async fn what_the_provider_did_not_hear_is_not_hastened() {
     }
 }
 
-/// A provider that gets the revocation of a refresh token while another process uses it for a
-/// renewal, whose access token expires at this time, and the tenant gets a new key.
+/// A provider that gets the revocation of a refresh token while another process uses it for a renewal, whose access
+/// token expires at this time, and the tenant gets a new key.
 struct RenewsElsewhere {
     rotating: Rotates,
     store: Arc<dyn VaultStore>,

@@ -1,5 +1,5 @@
-//! The pages as seen by users who were not asked and by browsers that were not sent there, with all
-//! other ways to put an account into the wrong hands.
+//! The pages as seen by users who were not asked and by browsers that were not sent there, with all other ways to put
+//! an account into the wrong hands.
 
 use askback::{Principal, Revision::V2026_07_28};
 use askback_connect::{
@@ -45,8 +45,7 @@ impl Asked {
         self.link.rsplit('/').next().unwrap()
     }
 
-    /// Checks that no account was stored, the page shows no name, and the audit has these refusals
-    /// in these tenants.
+    /// Checks that no account was stored, the page shows no name, and the audit has these refusals in these tenants.
     async fn nothing_is_stored(&self, page: &Shown, status: u16, refusals: &[(&str, AuditEvent)]) {
         assert_eq!(page.status, status, "{}", page.text);
         // An id or token may contain any letters by chance.
@@ -365,8 +364,8 @@ async fn an_old_session_at_the_issuer_signs_nobody_in() {
     asked.still_works().await;
 }
 
-/// The attack of the specification: the user who was asked sends their link to a victim, who is to
-/// connect the victim's account.
+/// The attack of the specification: the user who was asked sends their link to a victim, who is to connect the victim's
+/// account.
 // Shows EL-49, BP-18, BP-19, BP-20, BP-22.
 #[tokio::test]
 async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {

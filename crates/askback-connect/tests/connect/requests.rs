@@ -316,8 +316,7 @@ async fn one_request_whose_second_token_is_refused_is_enough_to_ask() {
 
 #[tokio::test]
 async fn one_address_that_refuses_a_token_is_not_believed() {
-    // The address of the account check, the lowest number that it accepts, and whether the user has
-    // to connect again.
+    // The address of the account check, the lowest number that it accepts, and whether the user has to connect again.
     for (account, least, is_stale) in [
         (None, 0, true),
         (Some("/me"), 0, false),

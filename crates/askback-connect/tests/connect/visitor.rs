@@ -179,8 +179,8 @@ async fn sign_in(issuer: &str, clock: Arc<Hands>) -> WebSignIn {
     sign_in.tenant_claim("tid").clock(SameClock(clock))
 }
 
-/// An issuer whose codes are `tenant~subject~nonce`. A suffix `~old` means a sign-in one hour ago,
-/// and a number a sign-in that many seconds ago.
+/// An issuer whose codes are `tenant~subject~nonce`. A suffix `~old` means a sign-in one hour ago, and a number a
+/// sign-in that many seconds ago.
 async fn issuer(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |own, request| match &*request.line {
         "GET /.well-known/oauth-authorization-server" => Reply::Json(404, Value::Null),
@@ -214,8 +214,8 @@ async fn issuer(clock: Arc<Hands>) -> Issuer {
     .await
 }
 
-/// A third party whose codes are account names, or `id~name` if id and name differ. Its tokens are
-/// `canary-access-` and the code.
+/// A third party whose codes are account names, or `id~name` if id and name differ. Its tokens are `canary-access-` and
+/// the code.
 async fn third_party(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |_, request| match &*request.line {
         "POST /token" => {

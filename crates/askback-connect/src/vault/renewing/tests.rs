@@ -35,8 +35,8 @@ use super::super::settings::VaultSettings;
 use super::super::sql::SqliteVault;
 use super::super::store::{Lease, SealedSecrets, VaultRecord, VaultStore};
 
-/// A provider that issues a new refresh token each time and accepts each one once. If one is sent
-/// twice, it revokes the whole grant.
+/// A provider that issues a new refresh token each time and accepts each one once. If one is sent twice, it revokes the
+/// whole grant.
 #[derive(Default)]
 struct Provider {
     issued: Mutex<IssuedTokens>,
@@ -105,8 +105,7 @@ struct Outcome {
 
 type Task = Pin<Box<dyn Future<Output = Result<(String, String), VaultError>>>>;
 
-/// Runs tasks on several machines that need a token which has just expired, in this order, and then
-/// to their end.
+/// Runs tasks on several machines that need a token which has just expired, in this order, and then to their end.
 fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

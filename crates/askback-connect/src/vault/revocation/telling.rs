@@ -6,9 +6,9 @@
 //! | access tokens only | revoke the access token if it is known to be valid, otherwise one from a renewal |
 //! | no tokens | none |
 //!
-//! Many providers report success, or an unknown token, for an expired token too. So that does not
-//! count as success while a refresh token can produce more tokens. Renewed tokens are written into
-//! the revocation before they are revoked, so that another process can continue after a crash.
+//! Many providers report success, or an unknown token, for an expired token too. So that does not count as success
+//! while a refresh token can produce more tokens. Renewed tokens are written into the revocation before they are
+//! revoked, so that another process can continue after a crash.
 
 use askback_oauth::Secret;
 use tokio::time::timeout;
@@ -106,8 +106,7 @@ impl Inner {
             Err(VaultError::NotAuthentic) => return Ok(Step::None),
             Err(error) => return Err(error),
         };
-        // Some providers return the same access token again, and some renewals keep the refresh
-        // token.
+        // Some providers return the same access token again, and some renewals keep the refresh token.
         if self.is_kept(&kept, column, &token).await? {
             return Ok(Step::None);
         }
@@ -145,8 +144,7 @@ impl Inner {
         self.unsealed(account, sealed, column).await
     }
 
-    /// The records that may use the account's tokens, of all users. More than [`BATCH`] if there
-    /// are too many to check.
+    /// The records that may use the account's tokens, of all users. More than [`BATCH`] if there are too many to check.
     async fn kept_beside(
         &self,
         revocation: &Revocation,
@@ -185,8 +183,8 @@ impl Inner {
         Ok(false)
     }
 
-    /// Renews the tokens and writes the new ones into the revocation. If there are none, returns
-    /// how the revocation ends.
+    /// Renews the tokens and writes the new ones into the revocation. If there are none, returns how the revocation
+    /// ends.
     async fn renewed_to_revoke(
         &self,
         revocation: &mut Revocation,

@@ -39,16 +39,15 @@ impl Change {
         })
     }
 
-    /// Requires that the record still has this lease. An expired lease counts unless another
-    /// process has taken over.
+    /// Requires that the record still has this lease. An expired lease counts unless another process has taken over.
     pub fn leased(mut self, lease: [u8; 16]) -> Self {
         self.deciding.text += " AND lease = ?";
         self.deciding.values.push(Value::Bytes(lease.to_vec()));
         self
     }
 
-    /// Writes the new seals of a row's secrets, if its seals are still those in `from`. No two
-    /// seals are equal, so comparing the access token's is enough.
+    /// Writes the new seals of a row's secrets, if its seals are still those in `from`. No two seals are equal, so
+    /// comparing the access token's is enough.
     pub fn reseal<R: SealedRow>(row: &R, from: &SealedSecrets) -> Self {
         let condition = format!("{} = ?", R::VERSION);
         let version = column(row, R::VERSION);
@@ -123,8 +122,7 @@ impl Change {
         Self::of(Statement::new(text, all))
     }
 
-    /// Deletes a tenant's key, unless it is the newest. A foreign key protects a key that is still
-    /// in use.
+    /// Deletes a tenant's key, unless it is the newest. A foreign key protects a key that is still in use.
     pub fn drop_key(tenant: Option<&str>, key: KeyId) -> Self {
         let newest = "number < (SELECT max(number) FROM askback_vault_keys WHERE tenant = ?)";
         let older = Filter::tenant(tenant)
@@ -133,9 +131,8 @@ impl Change {
         Self::of(older.delete::<TenantKey>())
     }
 
-    /// Adds an intent if the user has fewer than `room.open` open ones that expire after `now`.
-    /// Does not count an intent whose exchange was interrupted. Then deletes the intents that
-    /// [`IntentRoom`] has no room for.
+    /// Adds an intent if the user has fewer than `room.open` open ones that expire after `now`. Does not count an
+    /// intent whose exchange was interrupted. Then deletes the intents that [`IntentRoom`] has no room for.
     pub fn add_intent(intent: &IntentRow, room: IntentRoom, now: Millis) -> Self {
         let (intents, columns) = (IntentRow::TABLE, IntentRow::COLUMNS);
         let text = format!(
@@ -171,8 +168,8 @@ impl Change {
         self
     }
 
-    /// Adds an audit record unconditionally. `turn` comes first, so that each later statement sees
-    /// the records of earlier turns. Keeps the newest `most` records of each user and event.
+    /// Adds an audit record unconditionally. `turn` comes first, so that each later statement sees the records of
+    /// earlier turns. Keeps the newest `most` records of each user and event.
     pub(super) fn append(line: &AuditRecord, most: usize, turn: Option<&'static str>) -> Batch {
         let mut then = Vec::new();
         if let Some(holder) = line.holder() {

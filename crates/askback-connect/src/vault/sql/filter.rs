@@ -29,8 +29,7 @@ impl Filter {
         Self::default().and(same, account)
     }
 
-    /// The rows of a provider's account, from all users and tenants. Ignores display names, because
-    /// users choose them.
+    /// The rows of a provider's account, from all users and tenants. Ignores display names, because users choose them.
     pub fn anyones(provider: &str, account: &str) -> Self {
         Self::default().at(provider).and("account = ?", account)
     }

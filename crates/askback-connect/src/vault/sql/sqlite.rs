@@ -7,18 +7,16 @@ use crate::vault::error::VaultError;
 use crate::vault::store::VaultStore;
 use askback_core::debug_only;
 
-/// Stores the vault's records in memory or in an SQLite file, shared by the processes of one
-/// machine.
+/// Stores the vault's records in memory or in an SQLite file, shared by the processes of one machine.
 ///
-/// The file must be readable by its owner only (0600), or opening it fails. Deleted and replaced
-/// secrets and keys, and purged audit records, are overwritten in the file at once, and the
-/// write-ahead log is emptied. The disk may contain old log pages until the file system reuses
-/// them. If the file is being read at that time, both happen after the next change. Audit records
-/// that are replaced by newer ones are overwritten in the file, and leave the log at the next such
-/// change.
+/// The file must be readable by its owner only (0600), or opening it fails. Deleted and replaced secrets and keys, and
+/// purged audit records, are overwritten in the file at once, and the write-ahead log is emptied. The disk may contain
+/// old log pages until the file system reuses them. If the file is being read at that time, both happen after the next
+/// change. Audit records that are replaced by newer ones are overwritten in the file, and leave the log at the next
+/// such change.
 ///
-/// One thread does the work. A started operation is completed even if its future is dropped, and
-/// dropping the vault waits for it.
+/// One thread does the work. A started operation is completed even if its future is dropped, and dropping the vault
+/// waits for it.
 pub struct SqliteVault(SqliteFile);
 
 const SETTINGS: SqliteSettings = SqliteSettings {
@@ -36,14 +34,13 @@ impl SqliteVault {
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened, is not a database, is accessible to other users, or has tables
-    /// of another version.
+    /// If the file cannot be opened, is not a database, is accessible to other users, or has tables of another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         Ok(Self(SqliteFile::open(path.as_ref(), SETTINGS)?))
     }
 
-    /// Opens an empty vault in memory, for tests, and for servers whose users can connect their
-    /// accounts again after each start.
+    /// Opens an empty vault in memory, for tests, and for servers whose users can connect their accounts again after
+    /// each start.
     ///
     /// # Errors
     ///

@@ -13,8 +13,7 @@ use crate::vault::store::{
 const TRIES: usize = 8;
 
 impl dyn VaultStore + '_ {
-    /// Returns rows: records sorted by the bytes of provider and account, keys with the newest
-    /// first.
+    /// Returns rows: records sorted by the bytes of provider and account, keys with the newest first.
     pub async fn list<R: Row>(&self, filter: Filter) -> Result<Vec<R>, VaultError> {
         self.read(filter.select::<R>()).await
     }
@@ -30,8 +29,8 @@ impl dyn VaultStore + '_ {
         )
     }
 
-    /// Takes the revocation that has been due for the longest, postpones it to `until`, and counts
-    /// an attempt. Concurrent callers never get the same one.
+    /// Takes the revocation that has been due for the longest, postpones it to `until`, and counts an attempt.
+    /// Concurrent callers never get the same one.
     pub async fn take_due(
         &self,
         now: Millis,
@@ -48,9 +47,8 @@ impl dyn VaultStore + '_ {
         Ok(taken.into_iter().next())
     }
 
-    /// Returns at most `most` surplus revocations of all users, so that the secrets of the rest
-    /// take at most `bytes` bytes. Revocations with the most attempts come first, and then the ones
-    /// that have been due for the longest.
+    /// Returns at most `most` surplus revocations of all users, so that the secrets of the rest take at most `bytes`
+    /// bytes. Revocations with the most attempts come first, and then the ones that have been due for the longest.
     pub async fn surplus(&self, bytes: u64, most: usize) -> Result<Vec<Revocation>, VaultError> {
         let (owed, columns) = (Revocation::TABLE, Revocation::COLUMNS);
         let text = format!(
@@ -62,8 +60,7 @@ impl dyn VaultStore + '_ {
             .await
     }
 
-    /// Deletes a tenant's keys, records, intents and revocations. Its audit stays. Returns whether
-    /// there was a key.
+    /// Deletes a tenant's keys, records, intents and revocations. Its audit stays. Returns whether there was a key.
     pub async fn delete_tenant(
         &self,
         tenant: Option<&str>,
