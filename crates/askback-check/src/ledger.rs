@@ -1,5 +1,3 @@
-//! The results of the rules.
-
 use std::collections::BTreeSet;
 
 use askback::Revision;
@@ -51,14 +49,12 @@ pub(crate) struct Finding {
     pub(crate) wanted: &'static str,
 }
 
-/// The maximum number of departures that are kept.
 const MAX_DEPARTURES: usize = 8;
 
 /// The maximum number of standard error lines that are kept for each departure.
 const STDERR_LINES: usize = 8;
 
 impl Measure {
-    /// Whether a finding makes the server fail.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
         !self.allows(finding) && (self.is_strict || finding.row.level == Level::Must)
     }

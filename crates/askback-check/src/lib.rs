@@ -154,7 +154,6 @@ pub async fn send(
     Ok(reply)
 }
 
-/// Finds the revisions that a server speaks.
 async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<Revision> {
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {

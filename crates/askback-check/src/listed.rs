@@ -48,7 +48,6 @@ const SHAPES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The members of a prompt's argument.
 const ARGUMENT: &str = "string name! title description; boolean required";
 
 const OF_SCHEMAS: [Rule; 9] = [
@@ -77,7 +76,6 @@ const SCHEMA_WORK: usize = 64_000;
 /// The cost of a part, in addition to the bytes of its place.
 const PART_WORK: usize = 16;
 
-/// The maximum nesting of schemas.
 const MAX_SCHEMA_DEPTH: usize = 128;
 
 const TYPES: &str = "array boolean integer null number object string";
@@ -234,7 +232,6 @@ fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     }
 }
 
-/// The name of an entry, or an empty string.
 fn name(entry: &Value) -> String {
     let mut names = ["name", "uri", "uriTemplate"].into_iter();
     let name = names.find_map(|member| entry[member].as_str());
@@ -279,7 +276,6 @@ struct Walk<'a> {
     root: &'a Value,
     /// The references that led to the current part.
     followed: Vec<&'a str>,
-    /// The nesting depth of the current part.
     depth: usize,
     left: usize,
     /// Whether parts of the schema have ids, which are not resolved.
@@ -412,7 +408,6 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// The same for a tool with this input schema.
     #[track_caller]
     fn is(schema: &str, expected: &[(&str, &str)]) {
         let schema: Value = serde_json::from_str(schema).expect("it is JSON");

@@ -1,5 +1,3 @@
-//! The report on a server, as text and as JSON.
-
 use std::{collections::BTreeSet, time::Duration};
 
 use askback::Revision;
@@ -35,7 +33,6 @@ pub struct Report {
     /// The revisions in which it was tried. Empty if it was not.
     pub(crate) tried: BTreeSet<Revision>,
     pub(crate) ledger: Ledger,
-    /// Why the check was not completed.
     pub(crate) lost: Option<GiveUpReason>,
 }
 
@@ -101,7 +98,6 @@ impl Report {
         step.advice = Some(advice.into());
     }
 
-    /// Adds a step that was not necessary.
     pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<Words>) {
         self.add(name, NOT_TRIED, why.into());
     }
@@ -324,7 +320,6 @@ fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
     }
 }
 
-/// Writes rules to a page, with their reasons if any.
 fn put_rules(
     page: &mut Page,
     title: &'static str,

@@ -21,7 +21,6 @@ pub enum BadBrand {
     Logo,
 }
 
-/// The maximum size of a logo, in bytes.
 const LOGO: usize = 64 << 10;
 
 impl Default for Brand {

@@ -1,5 +1,3 @@
-//! The vault, the third parties, and the pages on which users connect accounts.
-
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use askback::Principal;
@@ -50,7 +48,6 @@ pub(crate) struct Kit {
     changed: Notify,
 }
 
-/// How visitors of the pages are identified.
 pub(crate) enum Door {
     SignIn(Box<WebSignIn>),
     /// The only visitor is the user of this machine. The first browser that opens a link gets it.
@@ -413,7 +410,6 @@ impl Kit {
         format!("{origin}{path}/accounts")
     }
 
-    /// The redirect URI of a provider. Each provider has its own.
     pub(crate) fn redirect_uri(&self, provider: &str) -> String {
         let Address { origin, path, .. } = &self.place;
         format!("{origin}{path}/cb/{provider}")

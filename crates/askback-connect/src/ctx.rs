@@ -529,11 +529,9 @@ enum End {
         account: Option<String>,
     },
     Declined,
-    /// The time ran out.
     Late,
     /// Other users opened the link too often.
     Burned,
-    /// The operator has to fix a setting first.
     Misconfigured,
 }
 

@@ -1,5 +1,3 @@
-//! Characters that must not appear on a page.
-
 /// Whether a character is invisible or affects the text around it.
 pub(crate) fn is_hidden(char: char) -> bool {
     char.is_control()

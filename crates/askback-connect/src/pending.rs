@@ -14,7 +14,6 @@ pub(crate) fn read<T: DeserializeOwned>(written: &Secret) -> Result<T, Authoriza
     serde_json::from_str(written.expose()).map_err(unreadable)
 }
 
-/// For `#[serde(with)]`.
 pub(crate) fn serialize<S: Serializer>(
     pending: &PendingAuthorization,
     to: S,
@@ -26,7 +25,6 @@ pub(crate) fn serialize<S: Serializer>(
         .serialize(to)
 }
 
-/// For `#[serde(with)]`.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<PendingAuthorization, D::Error> {

@@ -21,10 +21,8 @@ pub(crate) struct Script {
 
 #[derive(Debug)]
 pub(crate) enum ScriptStep {
-    /// Connects this account with this token or key.
     Connects(String, Secret),
     Enters(Secret),
-    /// Finishes the page.
     Finishes,
     Declines,
 }
@@ -106,7 +104,6 @@ async fn decline(vault: &Vault, mut intent: Intent) -> Result<(), IntentError> {
     declined.await.map(drop)
 }
 
-/// Finishes a page, and stores the result in the vault.
 async fn finish(
     vault: &Vault,
     mut intent: Intent,

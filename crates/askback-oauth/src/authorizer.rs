@@ -44,7 +44,6 @@ use crate::Secret;
 const STEPS: u32 = 2;
 /// How many times one request is sent again, for all reasons together.
 const ATTEMPTS: u32 = 6;
-/// The maximum number of failed scope requests that are remembered.
 const REMEMBERED: usize = 64;
 
 /// Obtains and holds the tokens for one server.
@@ -58,7 +57,6 @@ pub struct Authorizer {
     /// The credentials that requests carry. The outer `None` means that the store has not been
     /// read.
     current: RwLock<Option<Option<Arc<Pass>>>>,
-    /// See [`Authorizer::set`].
     context: AuthorizationContext,
     /// Locked by the request that changes the tokens.
     held: Mutex<HeldTokens>,

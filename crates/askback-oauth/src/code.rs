@@ -73,7 +73,6 @@ pub struct AuthorizationCode {
 #[derive(Clone)]
 pub(crate) struct Random(pub(crate) Zeroizing<[u8; 64]>);
 
-/// The parameters that the browser returned with.
 #[derive(Default)]
 struct Answer {
     code: Option<Secret>,

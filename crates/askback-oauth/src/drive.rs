@@ -184,7 +184,6 @@ impl Means<'_> {
         }
     }
 
-    /// Revokes a token (RFC 7009).
     pub(super) async fn revoke(
         &self,
         request: &TokenRequest,

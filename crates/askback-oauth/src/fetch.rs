@@ -20,7 +20,6 @@ use url::Url;
 
 use super::reach::Reach;
 
-/// The maximum number of redirects of a document.
 const REDIRECTIONS: usize = 3;
 
 /// Fetches URLs that other parties chose, if the [`Reach`] allows them, within [`Limits`]:
@@ -76,7 +75,6 @@ pub struct FetchedAnswer {
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// The body, if it is JSON.
     pub(crate) json: Option<Value>,
     pub(crate) retry_after: Option<Duration>,
 }
@@ -252,7 +250,6 @@ impl Fetcher {
         self.read_here(response).await
     }
 
-    /// Reads a response and rejects redirects.
     async fn read_here(&self, response: Response<Incoming>) -> Result<FetchedAnswer, FetchError> {
         // The request is meant for this server only.
         if response.status().is_redirection() {
@@ -299,7 +296,6 @@ impl Fetcher {
         may_be.then(|| url.as_str().parse().ok()).flatten()
     }
 
-    /// Returns the target of a redirect, if it may be fetched.
     fn redirected(&self, url: &Url, response: &Response<Incoming>) -> Result<Url, FetchError> {
         let keeps = !matches!(response.status(), StatusCode::NOT_MODIFIED);
         let location = response.headers().get(LOCATION).filter(|_| keeps);

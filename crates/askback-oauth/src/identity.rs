@@ -16,7 +16,6 @@ pub struct RegisteredClient {
     pub(super) proof: Proof,
 }
 
-/// How a client authenticates.
 #[derive(Debug, Clone)]
 pub(super) enum Proof {
     /// A public client does not authenticate.
@@ -142,9 +141,7 @@ pub(super) enum Origin {
         is_told: bool,
     },
     Document,
-    /// The issuer has just registered it.
     New,
-    /// The user has just named it.
     Named,
     /// The issuer registered it earlier, and may have forgotten it.
     Kept,

@@ -206,7 +206,6 @@ impl SigningKey {
     }
 }
 
-/// Parses an elliptic curve key in PKCS #8.
 fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
     let algorithm = match algorithm {
         Algorithm::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,

@@ -13,7 +13,6 @@ use url::{Position, Url};
 use super::{AuthorizationError, key::SigningKey};
 use crate::{Secret, entropy::entropy};
 
-/// The maximum length of a nonce, in bytes.
 const LONGEST_NONCE: usize = 1 << 10;
 /// The maximum number of servers whose nonce is remembered: a server and its issuers.
 const MOST_NONCES: usize = 16;
@@ -71,7 +70,6 @@ pub(super) fn prove(
     key.sign("dpop+jwt", header, &claims)
 }
 
-/// A unique token id.
 pub(super) fn unique() -> Result<String, AuthorizationError> {
     let bytes: [u8; 16] = entropy().map_err(|error| {
         let why = format!("there are no random bytes: {error}");

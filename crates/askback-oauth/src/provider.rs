@@ -1,5 +1,3 @@
-//! Authorization servers of third parties.
-
 use askback_core::auth::{AuthorizationError, AuthorizationServer};
 use url::Url;
 
@@ -20,9 +18,7 @@ pub struct Provider {
     pub(crate) revocation_endpoint: Option<Url>,
     pub(crate) device_endpoint: Option<Url>,
     pub(crate) names_issuer: bool,
-    /// The supported methods of client authentication, if known.
     pub(crate) methods: Option<Vec<String>>,
-    /// How its responses differ from the standard.
     pub(crate) shape: AnswerShape,
 }
 

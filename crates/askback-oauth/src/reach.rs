@@ -18,7 +18,6 @@ const LONGEST: usize = 4 << 10;
 pub struct Reach {
     /// Whether the server runs on this machine, so that its URLs may point here too.
     loopback: bool,
-    /// Whether the host allows private networks.
     private: bool,
     /// Whether the operator chose the URLs, and may name any place.
     special: bool,
@@ -104,7 +103,6 @@ impl Reach {
     }
 }
 
-/// Whether the host of a URL is this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(is_loopback_host)
 }

@@ -36,10 +36,8 @@ pub(super) struct Grant {
     /// The requested scopes. Empty if the request named no scopes.
     #[serde(default)]
     pub(super) asked: Scopes,
-    /// The granted scopes, if the issuer said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) granted: Option<Scopes>,
-    /// The key that the tokens are bound to.
     #[serde(
         default,
         with = "maybe_exposed",
@@ -64,7 +62,6 @@ pub(super) struct StoredClient {
 pub(super) struct Registration {
     pub(super) issuer: String,
     pub(super) client: StoredClient,
-    /// The registered redirect URI, if the client needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect: Option<String>,
     /// Whether the user named the client, and so knows its redirect URIs.

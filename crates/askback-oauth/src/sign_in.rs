@@ -76,7 +76,6 @@ pub trait Redirect: Send {
 #[non_exhaustive]
 pub struct SignInRequest {
     url: Url,
-    /// Identifies this sign-in.
     state: String,
     /// The server that will be used.
     pub server: String,

@@ -176,7 +176,6 @@ pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<To
     })
 }
 
-/// Reads tokens from the response of a token endpoint.
 pub(crate) fn granted(
     answer: Result<Answer, FetchError>,
     bound: bool,

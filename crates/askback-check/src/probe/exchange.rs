@@ -55,7 +55,6 @@ pub struct Reply {
     pub(crate) took: Duration,
 }
 
-/// Why reading stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum End {
     /// Reading was complete.
@@ -96,7 +95,6 @@ impl ProbeRequest {
         }
     }
 
-    /// Sets or removes a header.
     #[must_use]
     pub(crate) fn header(mut self, name: impl Into<String>, value: Option<&str>) -> Self {
         self.headers.push((name.into(), value.map(str::to_owned)));
@@ -120,7 +118,6 @@ impl ProbeRequest {
 }
 
 impl Reply {
-    /// The reply if the server is gone and nothing could be sent.
     pub(super) fn unsent(sent: &ProbeRequest) -> Self {
         let why = "the server was gone before".to_owned();
         Self {
@@ -130,12 +127,12 @@ impl Reply {
         }
     }
 
-    /// The result of the answer, or null.
+    /// `Null` if there is none.
     pub(crate) fn result(&self) -> &Value {
         self.member("result")
     }
 
-    /// The error of the answer, or null.
+    /// `Null` if there is none.
     pub(crate) fn error(&self) -> &Value {
         self.member("error")
     }
@@ -157,7 +154,6 @@ impl Reply {
         Some(String::from_utf8_lossy(value.as_bytes()))
     }
 
-    /// The media type over HTTP, in lowercase.
     pub(crate) fn media(&self) -> String {
         let media = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
         media.to_ascii_lowercase()

@@ -86,7 +86,6 @@ pub trait Recorder: fmt::Debug + Send + Sync {
     fn take(&self, event: &WireEvent<'_>);
 }
 
-/// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Probe {
     wire: Wire,
@@ -99,7 +98,6 @@ pub(crate) struct Probe {
     slowest: Duration,
     /// The first requests that the server sent.
     pub(crate) asked: Vec<ServerRequest>,
-    /// The last lines of standard error.
     stderr: Vec<String>,
     closed: Closing,
 }
@@ -127,7 +125,6 @@ pub(crate) struct ServerRequest {
 pub(crate) struct Closing {
     /// Whether the process ended when its input was closed. `None` over HTTP.
     pub(crate) is_by_itself: Option<bool>,
-    /// How long it was waited for.
     pub(crate) allowed: Duration,
     pub(crate) noise: Vec<String>,
 }
@@ -188,7 +185,6 @@ impl Probe {
         self.speaker.session.as_deref()
     }
 
-    /// Sends the first message of a conversation.
     pub(crate) async fn greet(&mut self) -> Reply {
         match self.speaker.revision.era() {
             Era::Modern => self.ask("server/discover", json!({})).await,
@@ -241,7 +237,6 @@ impl Probe {
         request(&self.next_id(), method, params)
     }
 
-    /// Sends anything, and waits for the answer.
     pub(crate) async fn send(&mut self, sent: ProbeRequest) -> Reply {
         if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
             return Reply::unsent(&sent);
@@ -301,7 +296,6 @@ impl Probe {
         }
     }
 
-    /// Closes the connection and ends the process.
     pub(crate) async fn close(mut self) -> Closing {
         if let (Wire::Address(_), Some(_)) = (&self.wire, &self.speaker.session) {
             self.speaker.is_open = false;
@@ -316,7 +310,6 @@ impl Probe {
         self.closed
     }
 
-    /// Ends the process, if any, and returns its standard error.
     async fn finish(&mut self) -> Vec<String> {
         let Wire::Process(child) = &mut self.wire else {
             return Vec::new();

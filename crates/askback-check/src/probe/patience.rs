@@ -34,7 +34,6 @@ pub enum GiveUpReason {
     TimedOut(Duration),
 }
 
-/// The maximum number of unanswered requests in a row.
 const DEAF: u32 = 6;
 
 /// How long a process may take to exit after another one did not exit in time.
@@ -61,7 +60,6 @@ impl Patience {
         state.lost.clone()
     }
 
-    /// Records the outcome of a request.
     pub(super) fn note(&self, reply: &Reply, is_first: bool) {
         let mut state = self.lock();
         match &reply.end {
@@ -76,7 +74,6 @@ impl Patience {
         }
     }
 
-    /// Records whether a process exited when its input was closed.
     pub(super) fn note_end(&self, is_by_itself: bool) {
         self.lock().lingers |= !is_by_itself;
     }

@@ -202,7 +202,6 @@ impl Address {
         })))
     }
 
-    /// The transport for our client.
     pub(crate) fn transport(&self) -> Http {
         self.0.site.transport.clone()
     }

@@ -107,7 +107,6 @@ fn bare(host: &str) -> &str {
     bare.unwrap_or(host)
 }
 
-/// Resolves a name, and connects to the first of its addresses that answers.
 async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
     let bare = bare(host);
     let began = Instant::now();

@@ -36,13 +36,10 @@ const MAX_LEFT_OUT: usize = 10;
 /// The messages between the client and the server.
 #[derive(Debug, Default)]
 struct Exchange {
-    /// The id of the last request.
     awaited: Option<Value>,
     fault: Option<(Fault, String)>,
-    /// Lines of standard output that are not messages.
     noise: Vec<String>,
     stderr: Vec<String>,
-    /// The methods of the server's requests.
     asked: BTreeSet<String>,
     lists: Lists,
 }
@@ -107,7 +104,6 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     ledger.judge_places(NOISE, heard.noise);
 }
 
-/// Fails a step because of a message that violates JSON-RPC.
 fn blame((fault, message): (Fault, String), step: &'static str, report: &mut Report) {
     report.fail(step, fault.0, Some(message), fault.1);
 }
@@ -126,7 +122,6 @@ fn spoken(client: &Client) -> Words {
     words!("each request by itself, in {}", known)
 }
 
-/// Reports why no conversation started.
 fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, report: &mut Report) {
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();

@@ -14,10 +14,8 @@ use crate::{
     report::Report,
 };
 
-/// The steps to a server that is a program.
 const TO_PROGRAM: &str = "program start protocol lists";
 
-/// The steps to a server at an address.
 const TO_ADDRESS: &str = "name connection TLS endpoint authorization protocol lists";
 
 /// Takes the steps. Uses the revision `only` if given.

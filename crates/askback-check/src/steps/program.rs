@@ -111,7 +111,6 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// How to install a missing program.
 fn install(program: &str) -> Words {
     const BROUGHT: &str = "npx npm node => Node.js; uvx uv => uv; python python3 pip pipx => Python; bunx bun => Bun; \
         deno => Deno; docker => Docker; dotnet => the .NET SDK; java => Java; cargo => Rust";
@@ -155,7 +154,6 @@ const TRACEBACK: &str = "Traceback (most recent call last):";
 const LACKS_PART: &str = "What is before the last dot is there, and has no such module. If it is yours, see the names of its \
      files and folders; else which version of the package the Python that is started has.";
 
-/// Advice for a process's output, if known.
 pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
     // Output before an uncaught error did not end the process.
     let error = lines.iter().rposition(|line| line.contains(TRACEBACK));

@@ -1,5 +1,3 @@
-//! The start of a conversation, and JSON-RPC messages.
-
 use askback::{
     Revision,
     internal::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},

@@ -1,5 +1,3 @@
-//! The trials of one revision of a server.
-
 mod http;
 mod messages;
 mod offers;
@@ -54,7 +52,6 @@ struct Conversation<'a> {
     trials: Trials<'a>,
     probe: Probe,
     offered: Value,
-    /// The first exchange.
     greeting: Reply,
     listed: Vec<Value>,
 }
@@ -73,7 +70,6 @@ impl DerefMut for Conversation<'_> {
     }
 }
 
-/// The capabilities of a client that can be asked everything.
 pub(crate) fn asked_everything() -> Value {
     serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
 }
@@ -122,7 +118,6 @@ impl Trials<'_> {
         spoken.find(|it| it.era() == Era::Legacy).copied()
     }
 
-    /// A method that every server of this revision answers.
     fn harmless_method(&self) -> &'static str {
         match self.is_modern() {
             true => "server/discover",
@@ -219,7 +214,6 @@ impl Conversation<'_> {
         self.offered[capability].is_object()
     }
 
-    /// A listed tool, or null.
     fn tool(&self, name: &str) -> &Value {
         let mut tools = self.listed.iter();
         let tool = tools.find(|tool| tool["name"] == name);

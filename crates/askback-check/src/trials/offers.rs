@@ -182,7 +182,6 @@ impl Conversation<'_> {
         all.cloned().collect()
     }
 
-    /// Requests that the server should refuse.
     async fn refusals(&mut self, prompts: &[Value]) {
         let wants = |prompt: &&Value| {
             let mut arguments = prompt["arguments"].as_array().into_iter().flatten();
@@ -350,7 +349,6 @@ impl Conversation<'_> {
     }
 }
 
-/// The capability for a list.
 fn capability(member: &str) -> &str {
     match member {
         "resourceTemplates" => "resources",

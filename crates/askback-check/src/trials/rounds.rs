@@ -19,7 +19,6 @@ struct Round {
 }
 
 impl Trials<'_> {
-    /// Calls tools as a client that can be asked everything.
     pub(super) async fn questions(&mut self) {
         let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
             return;

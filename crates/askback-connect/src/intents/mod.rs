@@ -105,13 +105,10 @@ pub(crate) enum Stage {
     Exchanging,
     Done,
     Declined,
-    /// Other users have opened it too often.
     Burned,
-    /// The operator has to fix a setting first.
     Misconfigured,
 }
 
-/// Who opens a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visitor {
     Asked,
@@ -121,7 +118,6 @@ pub(crate) enum Visitor {
 }
 
 impl Purpose {
-    /// The provider or the name in the audit.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Account { provider, .. } => provider,
@@ -137,7 +133,6 @@ impl Purpose {
         }
     }
 
-    /// The account's current scopes, which it has to keep.
     pub(crate) fn kept(&self) -> Scopes {
         match self {
             Self::Account { kept, .. } => Scopes::parse(kept).unwrap_or_default(),

@@ -1,5 +1,3 @@
-//! The list of a user's accounts, and disconnecting them.
-
 use http::StatusCode;
 
 use super::browser::{Next, Visit, is_own_form};
@@ -83,7 +81,6 @@ impl PageRequest<'_> {
         })
     }
 
-    /// Disconnects an account and revokes its tokens.
     pub(super) async fn disconnect(&self) -> PageResult {
         let visit = self.visit().await?.ok_or(PageError::Wrong)?;
         let (provider, account) = self.to_disconnect(&visit).await?;

@@ -96,7 +96,6 @@ impl Visit {
         }
     }
 
-    /// The token for a form of this visit, for one action.
     pub(super) async fn token(&self, vault: &Vault, about: &str) -> Result<String, VaultError> {
         let name = format!("form {about}");
         let sealed = vault.seal_cookie(&name, &self.id).await?;
@@ -177,7 +176,6 @@ impl Cookie<'_> {
         self.header(place, &format!("{}=1", self.name(place)), self.seconds())
     }
 
-    /// Whether the browser has it, with any value.
     pub(super) fn is_there(self, place: &Address, headers: &HeaderMap) -> bool {
         let name = self.name(place);
         cookies(headers).any(|(key, _)| key == name)
@@ -241,7 +239,6 @@ pub(super) fn is_own_form(headers: &HeaderMap, place: &Address) -> bool {
     site && origin
 }
 
-/// The page to show after a sign-in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Link(IntentId),

@@ -1,5 +1,3 @@
-//! HTML templates.
-
 use askama::Template;
 use askback_core::{ask::Millis, rfc3339};
 use bytes::Bytes;
@@ -29,7 +27,6 @@ struct ShownPerson<'a> {
 pub(super) struct SignInPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) next: String,
-    /// Whether the next page is the list of accounts.
     pub(super) is_for_accounts: bool,
     pub(super) is_stale: bool,
 }
@@ -72,7 +69,6 @@ pub(super) struct LeavePage<'a> {
     pub(super) url: &'a str,
 }
 
-/// A page with a message and no form.
 #[derive(Template)]
 #[template(path = "said.html")]
 pub(super) struct MessagePage<'a> {
@@ -112,7 +108,6 @@ pub(super) struct ShownAccount {
     pub(super) token: Option<String>,
 }
 
-/// A scope, and what it allows if known.
 pub(super) struct ShownScope {
     name: String,
     words: Option<String>,

@@ -244,7 +244,6 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    /// Stores a provider's API key after the provider has accepted it.
     async fn take_key(
         &self,
         intent: Intent,
@@ -314,7 +313,6 @@ impl PageRequest<'_> {
             .await
     }
 
-    /// Stores a secret without a provider.
     async fn take_secret(
         &self,
         intent: Intent,
@@ -334,7 +332,6 @@ impl PageRequest<'_> {
         self.keep(intent, visit, name, OWN_SECRET, granted).await
     }
 
-    /// Tells the user why the vault did not store their input.
     pub(super) async fn not_kept(&self, visit: &Visit, error: VaultError) -> PageResult {
         let VaultError::Refused { what, why } = error else {
             return Err(error.into());
@@ -428,7 +425,6 @@ pub(super) async fn asked_person(
 /// The maximum length of the client's name, in characters.
 const CLIENT_MAX_LEN: usize = 200;
 
-/// The client's name without invisible characters.
 fn shown_client(intent: &Intent) -> Option<String> {
     let client = intent.client.as_deref()?;
     let seen = client.chars().filter(|char| !is_hidden(*char));

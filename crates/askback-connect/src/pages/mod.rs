@@ -51,10 +51,8 @@ use crate::connections::{Connections, Kit};
 use crate::intents::{IntentError, IntentId};
 use crate::vault::VaultError;
 
-/// The maximum size of a form, in bytes.
 const FORM: usize = 32 << 10;
 
-/// The maximum length of a query, in bytes.
 const QUERY: usize = 8 << 10;
 
 /// The policy of all pages: nothing from other sites, no scripts, no framing, no forms to other sites.

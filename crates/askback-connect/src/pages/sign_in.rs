@@ -1,5 +1,3 @@
-//! Signing in and out.
-
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
@@ -11,7 +9,6 @@ use crate::connections::{Door, Kit};
 use crate::sign_in::{PendingSignIn, SignInRequest, WebSignIn, WebSignInError};
 use crate::vault::VaultError;
 
-/// A pending sign-in, stored in a cookie.
 #[derive(Serialize, Deserialize)]
 struct SignInState {
     next: String,

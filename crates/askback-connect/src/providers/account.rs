@@ -16,7 +16,6 @@ use super::error::ConnectError;
 use super::headers::{bearer, operators};
 use crate::hidden::is_hidden;
 
-/// The maximum length of an account's name, in bytes.
 const MOST: usize = 256;
 
 /// Where a third party reports the id and the name of a connected account.
@@ -162,7 +161,6 @@ impl AccountSource {
         }
     }
 
-    /// Fetches the account's identity with these headers.
     pub(super) async fn with_headers(
         &self,
         fetcher: &Fetcher,

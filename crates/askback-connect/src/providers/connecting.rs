@@ -1,5 +1,3 @@
-//! Connecting an account by redirect or by key.
-
 use askback_core::auth::Scopes;
 use askback_oauth::{
     AuthorizationError, AuthorizationRequest, Fetcher, PendingAuthorization, Secret, TokenEndpoint,
@@ -186,7 +184,6 @@ impl ThirdParty {
         }
     }
 
-    /// Returns the account of new tokens, its scopes, and the missing ones.
     async fn described(
         &self,
         fetcher: &Fetcher,

@@ -1,5 +1,3 @@
-//! Connecting an account by a code that the user types on another screen.
-
 use askback_core::{
     ask::{Millis, Principal},
     auth::Scopes,

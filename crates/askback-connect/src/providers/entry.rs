@@ -13,7 +13,6 @@ use super::error::ConnectError;
 use super::revocation::RevocationWay;
 use super::third_party::ThirdParty;
 
-/// The placeholder for a tenant's name in a URL.
 const TENANT: &str = "{tenant}";
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -21,7 +20,6 @@ const TENANT: &str = "{tenant}";
 pub(super) struct Entry {
     pub(super) preset: Option<String>,
     title: Option<String>,
-    /// The third party's documentation.
     pub(super) page: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) client_secret: Option<SecretPlace>,
@@ -90,7 +88,6 @@ struct RevocationEntry {
     url: String,
 }
 
-/// How a revocation request is authenticated.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Authentication {
@@ -110,7 +107,6 @@ struct AccountEntry {
     id: Vec<String>,
 }
 
-/// A problem of a table, and the key that has it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) key: Option<&'static str>,

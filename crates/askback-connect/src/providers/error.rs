@@ -119,7 +119,6 @@ impl ConnectError {
         }
     }
 
-    /// The problem, without the name of the setting.
     pub(super) fn fault(&self) -> String {
         match self {
             Self::Description { why, .. } | Self::Setting { why, .. } => why.clone(),

@@ -18,7 +18,6 @@ use super::presets::PRESETS;
 use super::set::Providers;
 use super::third_party::ThirdParty;
 
-/// The maximum size of the file, in bytes.
 const MOST: u64 = 1 << 20;
 
 /// Why a providers file cannot be used. No message quotes a secret, even if the operator wrote one into the file by
@@ -66,7 +65,6 @@ fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
     format!("{path}, line {line}, provider {provider:?}{key}")
 }
 
-/// The key of the table that describes scopes.
 const SCOPE_WORDS: &str = "scope_words";
 
 type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);

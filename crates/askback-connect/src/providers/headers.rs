@@ -1,5 +1,3 @@
-//! Headers with secrets, and URLs from the operator.
-
 use askback_oauth::{Reach, Secret};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;

@@ -1,5 +1,3 @@
-//! Presets for known third parties.
-
 use std::collections::BTreeMap;
 
 use askback_oauth::RegisteredClient;

@@ -1,5 +1,3 @@
-//! How third parties revoke tokens.
-
 use askback_oauth::{
     AuthorizationError, FetchError, FetchedAnswer, Fetcher, Provider, RegisteredClient, Secret,
     TokenEndpoint,
@@ -15,7 +13,6 @@ use super::error::ConnectError;
 use super::headers::{basic, bearer, operators};
 use crate::vault::{RevocationOutcome, TokenKind};
 
-/// The placeholder for the client id in a URL.
 const CLIENT_ID: &str = "{client_id}";
 
 /// How a third party revokes tokens.

@@ -1,11 +1,8 @@
-//! How a third party writes scopes.
-
 use askback_core::auth::{BadScopes, Scopes};
 
 #[derive(Debug, Clone)]
 pub(super) struct ScopeRules {
     pub(super) parameter: String,
-    /// The separator of scopes in a request.
     pub(super) separator: char,
     /// Scopes that another scope includes, and that responses do not list.
     pub(super) implied: Vec<(String, Vec<String>)>,

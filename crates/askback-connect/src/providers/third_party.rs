@@ -12,7 +12,6 @@ use super::headers::{bearer, origin};
 use super::revocation::RevocationWay;
 use super::scopes::ScopeRules;
 
-/// The maximum length of a name, in bytes.
 const MOST_NAME: usize = 64;
 
 /// A third party at which users have accounts, and how they are connected. Clones share one third party.

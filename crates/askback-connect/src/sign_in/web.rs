@@ -19,7 +19,6 @@ use askback_core::debug_only;
 
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// The maximum length of a displayed name, in characters.
 const MOST_NAME: usize = 128;
 
 /// Signs users in on the pages of a server, with one OpenID Connect issuer. Clones share one state.

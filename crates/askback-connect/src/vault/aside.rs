@@ -159,7 +159,6 @@ impl Vault {
         Ok(Some((name, is_wanted)))
     }
 
-    /// Returns the display name of an account, if it exists.
     pub(crate) async fn name_of(&self, key: &AccountKey) -> Result<Option<String>, VaultError> {
         let record = self.inner.again(key).await?;
         Ok(record.map(|record| record.name))

@@ -1,5 +1,3 @@
-//! The audit log of credentials.
-
 use askback_core::ask::Millis;
 
 use super::account::{AccountKey, Holder};

@@ -456,7 +456,6 @@ impl Inner {
         })
     }
 
-    /// Opens the access token or the key of a record.
     pub(super) async fn secret(&self, record: &VaultRecord) -> Result<Option<Secret>, VaultError> {
         let column = match record.is_api_key {
             true => Column::ApiKey,

@@ -200,7 +200,6 @@ pub(super) const CACHED_FOR: Millis = 300_000;
 const LOOKED_FOR: Millis = 1000;
 
 impl DataKeys {
-    /// Returns the name of the key that seals.
     pub(super) fn newest(&self) -> Option<KeyId> {
         self.keys.first().map(|key| key.id())
     }

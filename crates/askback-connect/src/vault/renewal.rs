@@ -68,7 +68,6 @@ pub(super) enum Step {
     Renew,
     Wait,
     Reconnect,
-    /// Unavailable until this time.
     Unavailable(Millis),
 }
 

@@ -23,7 +23,6 @@ use super::sql::{Change, Filter};
 use super::store::{Lease, VaultRecord, WriteOutcome};
 
 impl Inner {
-    /// Returns the current record with its secret, renewed if necessary.
     pub(super) async fn current(
         &self,
         wanted: &AccountQuery,

@@ -59,7 +59,6 @@ pub enum RevocationOutcome {
 
 enum TellOutcome {
     Revoked,
-    /// There was no token to revoke.
     Nothing,
     /// Postponed while the account is connected.
     Spared,
@@ -200,7 +199,6 @@ impl Vault {
 mod telling;
 
 impl Inner {
-    /// Queues tokens for revocation.
     pub(super) async fn owe(
         &self,
         account: &AccountKey,

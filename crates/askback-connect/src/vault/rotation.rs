@@ -1,5 +1,3 @@
-//! Replacing keys while the vault is in use.
-
 use std::collections::HashSet;
 
 use askback_core::ask::Millis;

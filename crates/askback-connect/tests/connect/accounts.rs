@@ -1,5 +1,3 @@
-//! The owners of accounts, and disconnecting.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{

@@ -1,5 +1,3 @@
-//! Handlers that need an account, in every revision.
-
 use std::sync::{Arc, Mutex};
 
 use askback::{
@@ -29,7 +27,6 @@ use crate::visitor::{MACHINE, Scene, WEB, parameter, request_to};
 /// A running call, and the links that its user was asked to open.
 pub(crate) struct Call {
     pub(crate) links: mpsc::UnboundedReceiver<String>,
-    /// The links that were reported as completed.
     pub(crate) completed: Arc<Mutex<Vec<String>>>,
     pub(crate) said: tokio::task::JoinHandle<String>,
 }

@@ -1,5 +1,3 @@
-//! An author's pages for users who sign in.
-
 use askback::{Principal, Revision::V2026_07_28};
 use askback_connect::{PageRefusal, vault::AuditEvent};
 use http::Uri;

@@ -13,7 +13,6 @@ use std::{
 };
 
 pub(crate) const PASSWORD: &str = "canary-password";
-/// The password of the administrator `postgres`.
 pub(crate) const ADMINISTRATOR: &str = "administrator";
 /// If set, the tests must not be skipped.
 const NEEDED: &str = "ASKBACK_NEEDS_POSTGRES";
@@ -45,7 +44,6 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// A unique schema name.
     pub(crate) fn new_name(&self) -> String {
         format!("s{}", self.places.fetch_add(1, Ordering::SeqCst))
     }
@@ -86,7 +84,6 @@ impl Drop for Cluster {
     }
 }
 
-/// The directory of PostgreSQL's programs: in the path, or Debian's newest version.
 fn programs() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<_> = env::split_paths(&path).collect();

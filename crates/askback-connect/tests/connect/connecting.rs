@@ -1,5 +1,3 @@
-//! Connecting accounts, with every kind of failure.
-
 use std::fs;
 
 use askback_connect::{

@@ -1,5 +1,3 @@
-//! Cookies while their keys are replaced.
-
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},

@@ -1,5 +1,3 @@
-//! The device flow: its timing, and the provider's responses.
-
 use askback_connect::{
     providers::{AccountSource, ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
     vault::{Filter, Holder, Revocation},
@@ -22,7 +20,6 @@ fn no(code: &str) -> Reply {
     Reply::Json(400, json!({"error": code}))
 }
 
-/// A provider with these responses to polls, in order.
 async fn answering(codes: Reply, mut polls: Vec<Reply>) -> (Issuer, ThirdParty) {
     polls.reverse();
     let issuer = Issuer::start(move |_, request| match &*request.line {

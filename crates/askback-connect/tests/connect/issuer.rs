@@ -16,10 +16,8 @@ use url::form_urlencoded;
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// The method and the path.
     pub(crate) line: String,
     pub(crate) head: String,
     pub(crate) body: String,
@@ -36,7 +34,6 @@ pub(crate) enum Reply {
     Silence,
 }
 
-/// An issuer that runs until it is dropped.
 pub(crate) struct Issuer {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Request>>>,
@@ -127,12 +124,10 @@ async fn read(stream: &mut TcpStream) -> Request {
     }
 }
 
-/// A fetcher for this machine.
 pub(crate) fn fetcher() -> Fetcher {
     patient(Limits::default())
 }
 
-/// A fetcher with a short timeout.
 pub(crate) fn impatient() -> Fetcher {
     let mut limits = Limits::default();
     limits.sign_in.document_fetch = std::time::Duration::from_secs(1);
@@ -147,13 +142,11 @@ fn key(seed: u8) -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).expect("a key")
 }
 
-/// The keys of an issuer that signs with this seed.
 pub(crate) fn jwks(seed: u8) -> Value {
     let x = URL_SAFE_NO_PAD.encode(key(seed).public_key());
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "use": "sig", "x": x}]})
 }
 
-/// A token with this header and these claims, signed with this seed.
 pub(crate) fn signed(seed: u8, header: &Value, claims: &Value) -> String {
     let part = |json: &Value| URL_SAFE_NO_PAD.encode(json.to_string());
     let signed = format!("{}.{}", part(header), part(claims));

@@ -28,7 +28,6 @@ use tokio::{
 use crate::asking::{Call, call};
 use crate::visitor::{Browser, MACHINE, Scene, parameter};
 
-/// A call that waits for its link.
 struct Asked {
     scene: Scene,
     call: Call,
@@ -285,7 +284,6 @@ async fn whoever_reads_the_store_has_no_link() {
     assert!(searched > 10_000);
 }
 
-/// Starts a server for this machine's user.
 async fn client_of(kit: &Connections) -> Client {
     let account = async |ctx: Ctx| -> askback::Result<String> {
         let git = ctx.connect("git").await?;
@@ -301,7 +299,6 @@ async fn client_of(kit: &Connections) -> Client {
     client.connect(near).await.unwrap()
 }
 
-/// The question of a round, and its link.
 async fn round(client: &Client, call: &mut CallToolParams) -> Result<(String, String), String> {
     match client.call_round(call.clone()).await.unwrap().value {
         Outcome::Done(result) => {
@@ -347,7 +344,6 @@ async fn a_link_stays_the_same_when_the_server_is_started_again() {
     assert_eq!(round(&client, &mut call).await, Err("octocat".to_owned()));
 }
 
-/// The response to a GET over a real connection: status and body.
 async fn fetched(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request =

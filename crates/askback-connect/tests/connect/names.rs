@@ -10,7 +10,6 @@ async fn put(vault: &Vault, id: &str, name: &str, granted: Grant) {
     vault.put(&ada(), "github", id, granted).await.unwrap();
 }
 
-/// The ids and names of all accounts.
 async fn names(vault: &Vault) -> Vec<(String, String)> {
     let accounts = vault.accounts(&ada()).await.unwrap();
     let names = accounts

@@ -19,13 +19,11 @@ async fn put(vault: &Vault, account: &str, granted: Grant) -> Result<(), VaultEr
     vault.put(&ada(), "github", account, granted).await
 }
 
-/// The number of audit records of an event.
 async fn lines(vault: &Vault, event: AuditEvent) -> usize {
     let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();
     lines.iter().filter(|it| it.record.event == event).count()
 }
 
-/// The revocations of these tokens.
 fn revoked(numbers: &[usize]) -> Vec<(TokenKind, String)> {
     let both = |number| {
         [

@@ -125,7 +125,6 @@ async fn a_consent_page_names_the_client_that_asked() {
     }
 }
 
-/// The token of the sign-out form at the foot of each page.
 async fn sign_out_token(browser: &mut Browser) -> String {
     let page = browser.get(&format!("{WEB}/accounts")).await;
     let (_, foot) = page.text.split_once("<footer>").unwrap();

@@ -1,5 +1,3 @@
-//! Separate schemas in a cluster.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{PostgresSettings, PostgresVault, VaultStore};
@@ -49,13 +47,11 @@ impl Place {
         settings(&format!("{} password={PASSWORD}", self.database()))
     }
 
-    /// Opens the store again.
     pub(crate) async fn store(&self) -> Arc<dyn VaultStore> {
         let vault = PostgresVault::connect(self.settings()).await;
         Arc::new(vault.unwrap())
     }
 
-    /// Closes all connections of the vault, and returns their number.
     pub(crate) async fn cut(&self) -> usize {
         let terminate = "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE application_name = $1";
         self.admin

@@ -32,7 +32,6 @@ async fn vault(store: Arc<dyn VaultStore>) -> Vault {
     opened.unwrap()
 }
 
-/// A schema with a stage.
 async fn staged() -> Option<(Arc<Place>, Stage)> {
     let place = Arc::new(Place::new().await?);
     Some((Arc::clone(&place), Stage::at(place).await))
@@ -421,7 +420,6 @@ async fn a_user_who_may_not_make_tables_serves_what_is_there() {
     assert_eq!(vault.audit(Some("acme"), 0, 9).await.unwrap().len(), 3);
 }
 
-/// The certificate of `localhost`, and its authority.
 const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.pem");
 const KEY: &[u8] = include_bytes!("tls/key.pem");
 

@@ -1,5 +1,3 @@
-//! Renewals: one for all callers, and their failures.
-
 use std::{
     sync::{
         Arc,
@@ -228,7 +226,6 @@ async fn a_refused_refresh_token_is_not_sent_again() {
     }
 }
 
-/// A provider that issues expired tokens.
 struct TooLate(AtomicUsize, Arc<Hands>);
 
 impl Renewer for TooLate {

@@ -23,7 +23,6 @@ struct Desk {
     vault: Vault,
     kit: Connections,
     third: Issuer,
-    /// The lowest number that is accepted.
     least: Arc<Mutex<usize>>,
 }
 
@@ -78,7 +77,6 @@ impl Desk {
         Self::new(|party, third| party.api([&third.url]).unwrap()).await
     }
 
-    /// The user connects the account.
     async fn connect(&self, refresh: Option<&str>) {
         let granted = Grant::tokens(Secret::new("token-0"), refresh.map(Secret::new));
         let user = Connections::user_of_this_machine();
@@ -89,7 +87,6 @@ impl Desk {
         *self.least.lock().unwrap() = least;
     }
 
-    /// The result of a handler's request.
     async fn fetch(&self, url: &str) -> String {
         self.call(url, |git, url| async move {
             let answer = git.get(&url).await?;
@@ -129,7 +126,6 @@ impl Desk {
         text.clone()
     }
 
-    /// The number of requests with this request line.
     fn asked(&self, line: &str) -> usize {
         let asked = self.third.asked();
         asked.iter().filter(|it| it.line == line).count()

@@ -1,5 +1,3 @@
-//! Tests of handlers that connect accounts, without a browser.
-
 use askback::{
     Ctx, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
     testing::{self, Fixture, Person},

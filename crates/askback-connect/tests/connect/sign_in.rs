@@ -1,5 +1,3 @@
-//! Sign-in, and everything that can be wrong with an identity token.
-
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -35,7 +33,6 @@ impl Clock for Stopped {
 /// The response of the token endpoint, made from the claims of a valid identity token.
 type Tokens = Box<dyn Fn(Value) -> Reply + Send>;
 
-/// An OpenID Connect issuer.
 struct Oidc {
     issuer: Issuer,
     nonce: Arc<Mutex<String>>,
@@ -86,7 +83,6 @@ impl Oidc {
     }
 }
 
-/// The claims of a valid identity token.
 fn claims(issuer: &str, nonce: &str) -> Value {
     json!({
         "iss": issuer, "aud": "pages", "sub": "ada", "uid": "u-1", "tid": "acme", "name": "Ada\u{202e} L.",

@@ -1,5 +1,3 @@
-//! Test fixtures: stores, a manual clock, and a provider.
-
 use std::{
     collections::{HashMap, HashSet},
     future::ready,
@@ -97,7 +95,6 @@ impl Stage {
         None
     }
 
-    /// One for each database.
     pub(crate) async fn all() -> Vec<Self> {
         let own = [Self::in_sqlite()];
         own.into_iter().chain(Self::in_postgres().await).collect()
@@ -112,7 +109,6 @@ impl Stage {
         }
     }
 
-    /// Opens a vault like another process.
     pub(crate) async fn vault(&self) -> Vault {
         self.vault_with(Arc::new(keys(7))).await
     }
@@ -121,7 +117,6 @@ impl Stage {
         self.vault_within(keys, |_| {}).await
     }
 
-    /// The same with other settings.
     pub(crate) async fn vault_within(
         &self,
         keys: Arc<dyn KeyWrapper>,
@@ -175,11 +170,9 @@ pub(crate) fn tokens(number: usize) -> Grant {
 pub(crate) struct Provider {
     /// The errors of the first renewals, in order. Later renewals succeed.
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
-    /// Whether revocations fail.
     pub(crate) is_down: Mutex<bool>,
     /// Whether it revokes tokens one by one.
     pub(crate) is_single: Mutex<bool>,
-    /// Whether account names are distinct.
     pub(crate) names_accounts: Mutex<bool>,
     /// Whether it revokes access tokens only.
     pub(crate) takes_access_alone: Mutex<bool>,
@@ -190,9 +183,7 @@ pub(crate) struct Provider {
     /// The scopes that it lists for new tokens.
     pub(crate) scopes: Mutex<Option<Scopes>>,
     spent: Mutex<HashSet<String>>,
-    /// A permit for each response.
     pub(crate) answers: Semaphore,
-    /// For the expiry of its tokens.
     clock: Arc<Hands>,
 }
 

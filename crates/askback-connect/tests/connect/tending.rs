@@ -1,5 +1,3 @@
-//! Renewal and revocation at third parties.
-
 use std::time::Duration;
 
 use askback_connect::{

@@ -1,5 +1,3 @@
-//! Users with browsers, and pages with an issuer and a third party.
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use askback::Principal;
@@ -24,7 +22,6 @@ pub(crate) const WEB: &str = "https://tools.example/connect";
 /// The pages' URL for the user of this machine.
 pub(crate) const MACHINE: &str = "http://127.0.0.1:4000";
 
-/// The head of a request for an author's page, at the host of the pages' URL.
 pub(crate) fn request_to(kit: &str, headers: &HeaderMap, uri: &http::Uri) -> http::request::Parts {
     let (mut parts, ()) = Request::get(uri.clone()).body(()).unwrap().into_parts();
     parts.headers = headers.clone();
@@ -36,7 +33,6 @@ pub(crate) fn request_to(kit: &str, headers: &HeaderMap, uri: &http::Uri) -> htt
 
 const SEED: u8 = 7;
 
-/// Pages with their surroundings.
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
     pub(crate) vault: Vault,
@@ -56,7 +52,6 @@ impl Clock for SameClock {
 }
 
 impl Scene {
-    /// Pages whose visitors sign in.
     pub(crate) async fn web() -> Self {
         let stage = Stage::in_memory();
         let clock = || Arc::clone(&stage.clock);
@@ -74,7 +69,6 @@ impl Scene {
         }
     }
 
-    /// Pages for the user of this machine, changed by the function.
     pub(crate) async fn machine(
         change: impl FnOnce(ConnectionsBuilder) -> ConnectionsBuilder,
     ) -> Self {
@@ -93,12 +87,10 @@ impl Scene {
         }
     }
 
-    /// The time by the vault's clock.
     pub(crate) fn vault_now(&self) -> Millis {
         self.stage.clock.now()
     }
 
-    /// Restarts the server of this machine's user.
     pub(crate) async fn started_again(&self) -> Connections {
         let vault = self.stage.vault().await;
         let kit = Connections::on_this_machine(MACHINE, vault, providers(&self.git));
@@ -110,7 +102,6 @@ impl Scene {
         self.process_of(self.stage.vault().await).await
     }
 
-    /// The same with this vault.
     pub(crate) async fn process_of(&self, vault: Vault) -> Connections {
         let sign_in = sign_in(&self.issuer.url, Arc::clone(&self.stage.clock)).await;
         let kit = Connections::at(WEB, sign_in, vault, providers(&self.git));
@@ -135,7 +126,6 @@ impl Scene {
         }
     }
 
-    /// A browser in which a user has signed in for a page.
     pub(crate) async fn signed_in(&self, tenant: &str, subject: &str) -> Browser {
         let mut browser = self.browser();
         browser
@@ -154,13 +144,11 @@ impl Scene {
         }
     }
 
-    /// The events of a tenant's audit, in order.
     pub(crate) async fn events(&self, tenant: Option<&str>) -> Vec<AuditEvent> {
         let lines = self.vault.audit(tenant, 0, 99).await.unwrap();
         lines.into_iter().map(|line| line.record.event).collect()
     }
 
-    /// A user's accounts at the third party.
     pub(crate) async fn accounts(&self, person: &Principal) -> Vec<String> {
         let accounts = self.vault.accounts(person).await.unwrap();
         accounts.into_iter().map(|it| it.key.account).collect()
@@ -303,7 +291,6 @@ fn providers(git: &Issuer) -> Providers {
     providers.with(pay.api([&git.url]).unwrap()).unwrap()
 }
 
-/// A user's browser.
 #[derive(Clone)]
 pub(crate) struct Browser {
     pages: Pages,
@@ -311,7 +298,6 @@ pub(crate) struct Browser {
     pub(crate) jar: BTreeMap<String, (String, String)>,
 }
 
-/// A page in a browser.
 pub(crate) struct Shown {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -325,7 +311,6 @@ impl Browser {
         Self { pages, jar }
     }
 
-    /// All its cookies as headers.
     pub(crate) fn headers(&self) -> HeaderMap {
         let cookies = self.jar.iter();
         let pairs: Vec<_> = cookies
@@ -417,7 +402,6 @@ impl Browser {
         url.parse::<Url>().unwrap().origin().ascii_serialization()
     }
 
-    /// Signs in for a page as this user.
     pub(crate) async fn sign_in(
         &mut self,
         issuer: &str,
@@ -474,7 +458,6 @@ pub(crate) fn parameter(url: &Url, name: &str) -> String {
 }
 
 impl Shown {
-    /// The hidden field `token` of the form in the main part.
     pub(crate) fn token(&self) -> String {
         let (_, main) = self.text.split_once("<main>").unwrap();
         let (_, after) = main.split_once("name=\"token\" value=\"").expect(main);

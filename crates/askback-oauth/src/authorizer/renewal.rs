@@ -1,5 +1,3 @@
-//! Storing tokens and renewing them.
-
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -120,7 +118,6 @@ impl Authorizer {
         Some(pass)
     }
 
-    /// Locks the tokens of this server against other processes.
     pub(super) async fn lock(&self) -> Result<KeyLock, AuthorizationError> {
         let config = &self.config;
         locked(
@@ -160,7 +157,6 @@ impl Authorizer {
         Ok(pass)
     }
 
-    /// Loads the tokens from the store and uses them from now on.
     pub(super) async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         let kept = self
             .config

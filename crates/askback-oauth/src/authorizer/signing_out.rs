@@ -1,5 +1,3 @@
-//! Signing out.
-
 use super::Authorizer;
 use crate::{
     AuthorizationError, SignOut,
@@ -9,7 +7,6 @@ use crate::{
 };
 
 impl Authorizer {
-    /// Deletes the tokens and revokes them.
     pub(crate) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
         let _held = self.held.lock().await;
         let key = self.key();

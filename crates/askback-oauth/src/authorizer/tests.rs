@@ -1,5 +1,3 @@
-//! Authorizers that have not fetched anything.
-
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -43,7 +41,6 @@ async fn authorizer(server: &str, kept: &str, person: &UnwillingPerson) -> Arc<A
     with_key(None, server, kept, person).await
 }
 
-/// The same with a token bound to a key.
 async fn with_key(
     key: Option<Secret>,
     server: &str,

@@ -84,7 +84,6 @@ impl Flow {
 }
 
 impl Flow {
-    /// The error if the user refuses a registration, or names no client.
     pub(crate) fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
         match &self.state {
             State::Registering(site) | State::Naming(site) => site.not_signed_in(why),

@@ -55,7 +55,6 @@ impl Flow {
         }
     }
 
-    /// Reads the server's metadata document.
     pub(super) fn resource(&self, places: Places, answer: Result<Answer, FetchError>) -> Next {
         let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
             return match places.next() {
@@ -137,7 +136,6 @@ impl Flow {
         })
     }
 
-    /// Reads the issuer's metadata document.
     pub(super) fn issuer(
         &self,
         resource: Resource,

@@ -44,7 +44,6 @@ pub(super) struct Plan {
     pub(super) introduction: Introduction,
     /// Scopes that the host always requests.
     pub(super) scopes: Scopes,
-    /// Whether to request a refresh token.
     pub(super) offline: bool,
     /// Whether to bind tokens to a key whenever the issuer supports it.
     pub(super) bound: bool,
@@ -53,7 +52,6 @@ pub(super) struct Plan {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Demands {
-    /// The URL of its metadata document.
     pub(super) document: Option<String>,
     pub(super) scopes: Option<Scopes>,
     /// Whether it accepts only tokens that are bound to a key.
@@ -76,7 +74,6 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) enum Action {
     Fetch(Fetch),
-    /// Load the client's registration with this issuer.
     Recall(String),
     /// Register the client, after the user agrees if there is one.
     Register {
@@ -91,7 +88,6 @@ pub(super) enum Action {
     Forget(String),
     /// Start again: the next step needs another sign-in.
     Again,
-    /// Ask the user to sign in.
     Show(SignInRequest),
     Assert(String),
     Ask(TokenRequest),
@@ -115,7 +111,6 @@ pub(super) enum Event {
     Recalled(Option<Registration>),
     /// The client that the user registered, if any.
     Named(Option<RegisteredClient>),
-    /// A record was stored or removed.
     Noted,
     Redirected(Result<String, SignInError>),
     Asserted(Result<Secret, String>),
@@ -132,16 +127,12 @@ enum State {
     Start,
     Resource(Places),
     Issuer(Resource, Places),
-    /// Waits for the stored registration.
     Recalling(Site),
     Registering(Site),
     /// Waits for the client that the user registered.
     Naming(Site),
-    /// Waits until a registration is stored.
     Keeping(Site, Client),
-    /// Waits until a registration is deleted.
     Forgetting,
-    /// Waits for the user.
     Asking(Site, Client, PendingAuthorization),
     /// Waits for the assertion of a company or platform.
     Asserting(Site, Client),
@@ -153,7 +144,6 @@ enum State {
     Over,
 }
 
-/// What is known of a server.
 #[derive(Debug, Clone)]
 struct Resource {
     name: String,
@@ -249,7 +239,6 @@ impl Flow {
         }
     }
 
-    /// Checks a URL that the server chose.
     fn url(&self, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
         let read = self.plan.reach.url(url);
         read.ok_or_else(|| refused_url(what, url))

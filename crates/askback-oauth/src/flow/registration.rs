@@ -19,7 +19,6 @@ const WHAT: &str = "the registration";
 /// The maximum length of a client id or secret, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// The response to a registration (RFC 7591, 3.2.1).
 #[derive(Deserialize)]
 struct RegistrationAnswer {
     client_id: String,
@@ -90,7 +89,6 @@ impl Flow {
         }
     }
 
-    /// Registers the client with the issuer.
     pub(super) fn register(&self, site: Site) -> Next {
         let endpoint = match &site.issuer.registration_endpoint {
             Some(endpoint) => {
@@ -126,7 +124,6 @@ impl Flow {
         self.identified(site, client)
     }
 
-    /// Returns the client's metadata for its registration.
     fn introduction(&self, site: &Site) -> Value {
         let known = site.issuer.grant_types_supported.as_deref();
         let refreshes = known.is_none_or(|known| known.iter().any(|it| it == "refresh_token"));

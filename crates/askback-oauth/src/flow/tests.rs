@@ -1,5 +1,3 @@
-//! The state machine, step by step, without I/O.
-
 use askback_core::auth::Scopes;
 use serde_json::{Value, json};
 use url::Url;
@@ -69,7 +67,6 @@ fn issuer() -> Value {
     })
 }
 
-/// A state machine and its next action.
 struct Run {
     flow: Flow,
     action: Action,
@@ -96,7 +93,6 @@ impl Run {
         self
     }
 
-    /// Runs up to the sign-in.
     fn asking() -> (Self, SignInRequest) {
         let run = Self::new(plan())
             .fetches("https://mcp.example.com/.well-known/oauth-protected-resource/mcp")

@@ -1,5 +1,3 @@
-//! Token requests and responses (RFC 6749, 5).
-
 use serde_json::Value;
 use url::Url;
 
@@ -61,7 +59,6 @@ impl Flow {
         }
     }
 
-    /// The company's provider permits the use of the server.
     pub(super) fn permitted(
         &self,
         site: Site,

@@ -1,5 +1,3 @@
-//! The URLs that a browser returns with.
-
 use askback_core::auth::{AuthorizationError, Scopes};
 use askback_oauth::{AuthorizationRequest, PendingAuthorization, Provider};
 use url::Url;

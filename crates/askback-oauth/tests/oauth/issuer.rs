@@ -1,5 +1,3 @@
-//! A third party with scripted responses.
-
 use std::sync::{Arc, Mutex};
 
 use tokio::{
@@ -14,7 +12,6 @@ pub(crate) type Reply = (u16, String);
 
 pub(crate) struct Issuer {
     pub(crate) url: String,
-    /// Each request: headers and body.
     asked: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }

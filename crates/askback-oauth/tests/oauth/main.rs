@@ -1,5 +1,3 @@
-//! Tests of this crate as a user of third parties.
-
 mod answers;
 mod discovery;
 mod fetching;

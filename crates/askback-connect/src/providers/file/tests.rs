@@ -1,5 +1,3 @@
-//! Providers files and their errors.
-
 use std::fs;
 
 use askback_core::{auth::Scopes, limits::Limits};

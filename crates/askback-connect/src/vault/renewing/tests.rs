@@ -46,7 +46,6 @@ struct Provider {
 #[derive(Default)]
 struct IssuedTokens {
     newest: usize,
-    /// Whether a refresh token was sent twice.
     killed: bool,
 }
 
@@ -99,7 +98,6 @@ struct Outcome {
     killed: bool,
     /// The access token that each task got, and the refresh token in the store at that time.
     given: Vec<(String, String)>,
-    /// The access token at the end.
     last: Result<String, VaultError>,
 }
 

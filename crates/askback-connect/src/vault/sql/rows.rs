@@ -1,5 +1,3 @@
-//! Conversion between rows and types.
-
 use std::vec::IntoIter;
 
 use askback_core::{ask::keys::KeyId, auth::Scopes};

@@ -1,5 +1,3 @@
-//! Rules for intents.
-
 use super::*;
 
 fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {

@@ -1,5 +1,3 @@
-//! Rules for revocations and audit records.
-
 use super::*;
 
 pub(super) async fn removed(stores: Stores) -> Kept {

@@ -1,5 +1,3 @@
-//! Rules for records and their leases.
-
 use super::*;
 
 pub(super) async fn read_back(stores: Stores) -> Kept {

@@ -1,5 +1,3 @@
-//! Rules for the keys of tenants.
-
 use std::collections::BTreeSet;
 
 use super::*;
