@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
     kept: BTreeSet<&'static str>,
     findings: Vec<Finding>,
     pub(crate) departures: Vec<Departure>,
-    /// Whether no exchange has followed the last departure.
+    /// Whether no rule was judged since the last departure.
     is_away: bool,
 }
 

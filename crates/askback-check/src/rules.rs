@@ -16,7 +16,7 @@ pub struct Rule {
     pub rows: &'static [Row],
     /// The transports that it applies to.
     pub over: RuleTransport,
-    /// What was expected, or what to do. Empty if the rule's text says it.
+    /// The expectation, or what to do. Empty if the rule's text says it.
     pub wanted: &'static str,
     /// Why it is never tried, if so.
     pub untried: &'static str,

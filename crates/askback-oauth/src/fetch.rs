@@ -430,7 +430,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The maximum for `Retry-After`. Without it, a server could stop its clients forever.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
-/// Parses `Retry-After` in seconds. Dates are ignored, because the server's clock may be wrong.
+/// Parses `Retry-After` in seconds. Ignores dates, because the server's clock may differ.
 fn pause(value: &str) -> Option<Duration> {
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let seconds = is_number.then(|| value.parse().unwrap_or(u64::MAX));

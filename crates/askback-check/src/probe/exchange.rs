@@ -127,12 +127,12 @@ impl Reply {
         }
     }
 
-    /// `Null` if there is none.
+    /// Null if the answer has none.
     pub(crate) fn result(&self) -> &Value {
         self.member("result")
     }
 
-    /// `Null` if there is none.
+    /// Null if the answer has none.
     pub(crate) fn error(&self) -> &Value {
         self.member("error")
     }

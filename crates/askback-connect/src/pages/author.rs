@@ -21,8 +21,8 @@ pub struct PageVisit {
     visit: Visit,
 }
 
-/// A submitted author's page. No other request can submit it meanwhile. If neither method is called, its link is
-/// blocked until it expires.
+/// The user's submission of an author's page, which no other request can submit meanwhile. Unless
+/// [`done`](Self::done) or [`release`](Self::release) is called, the link is blocked until it expires.
 #[must_use = "the call waits until it is done"]
 pub struct PageClaim {
     kit: Arc<Kit>,

@@ -66,7 +66,7 @@ events! {
     Used = "used",
     /// The provider issued new tokens.
     Renewed = "renewed",
-    /// A renewal failed and will be retried.
+    /// A renewal failed and may be retried later.
     RenewalFailed = "renewal failed",
     /// The provider rejected a refresh token as invalid.
     RenewalRefused = "renewal refused",

@@ -1,4 +1,4 @@
-//! Data keys: several for each tenant, wrapped by the operator's key-encryption key.
+//! The tenants' data keys, wrapped by the operator's key-encryption key.
 
 use std::{
     collections::HashMap,

@@ -56,7 +56,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
         (Reply::Json(200, json!({})), Err(FAILED)),
         (Reply::Later(429, "120"), Err(later(120))),
         (Reply::Later(503, "0"), Err(later(0))),
-        // A server cannot stop retries forever.
+        // The pause that a server asks for is limited.
         (
             Reply::Later(429, "99999999999999999999999"),
             Err(later(DAY)),

@@ -127,7 +127,7 @@ impl Flow {
         let mut places =
             AuthorizationServer::well_known(&resource.issuer).map_err(|bad| wrong(ISSUER, bad))?;
         if resource.is_guessed {
-            // The old revisions had no OpenID Connect discovery.
+            // The early revision had no OpenID Connect discovery.
             places.truncate(1);
         }
         let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it stands nowhere"))?;
