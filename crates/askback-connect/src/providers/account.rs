@@ -21,8 +21,7 @@ const MOST: usize = 256;
 /// Where a third party reports the id and the name of a connected account.
 ///
 /// The id is unique and never changes. The name is shown to the user. If no id is configured, the name is used as the
-/// id, so an account that is renamed counts as another account. no id is known, the name is taken for it: then a person
-/// who changes it has another account here.
+/// id, so an account that is renamed counts as another account.
 #[derive(Clone)]
 pub struct AccountSource(Place);
 

@@ -17,7 +17,7 @@ const MOST_NAME: usize = 64;
 /// A third party at which users have accounts, and how they are connected. Clones share one third party.
 ///
 /// By default, each user can connect one account, named after the third party, and tokens are revoked if the provider
-/// has a revocation endpoint. given back where the provider has a revocation endpoint.
+/// has a revocation endpoint.
 #[derive(Clone)]
 pub struct ThirdParty {
     pub(super) inner: Arc<Inner>,
