@@ -51,7 +51,6 @@ pub(crate) struct Finding {
 
 const MAX_DEPARTURES: usize = 8;
 
-/// The maximum number of standard error lines that are kept for each departure.
 const STDERR_LINES: usize = 8;
 
 impl Measure {

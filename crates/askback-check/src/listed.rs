@@ -68,7 +68,6 @@ const MODEL_NAME_LEN: usize = 64;
 /// The maximum length of an entry's name in a place, in bytes.
 const NAME_BYTES: usize = 128;
 
-/// The maximum number of places where a rule about shapes is broken.
 const MAX_PLACES: usize = 1_000;
 
 const SCHEMA_WORK: usize = 64_000;
@@ -284,7 +283,6 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The rules that a schema breaks, with the place.
     fn faults(root: &'a Value) -> Vec<(Rule, String)> {
         let mut walk = Self {
             root,
@@ -396,7 +394,6 @@ mod tests {
         lists
     }
 
-    /// Checks that a list breaks these rules, with the first place of each.
     #[track_caller]
     fn check(member: &'static str, entries: Value, expected: &[(&str, &str)]) {
         let mut ledger = Ledger::new(false);
@@ -451,7 +448,6 @@ mod tests {
         is(&schema.to_string(), &[]);
     }
 
-    /// A schema with one argument, and parts to refer to.
     fn of(argument: &str) -> String {
         let node = r##"{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}"##;
         let parts = format!(r#"{{"node":{node},"text":{{"type":"string"}}}}"#);

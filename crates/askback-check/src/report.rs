@@ -30,7 +30,6 @@ pub struct Report {
     pub(crate) is_answering: bool,
     /// The revisions that the server speaks, as far as known.
     pub(crate) spoken: BTreeSet<Revision>,
-    /// The revisions in which it was tried. Empty if it was not.
     pub(crate) tried: BTreeSet<Revision>,
     pub(crate) ledger: Ledger,
     pub(crate) lost: Option<GiveUpReason>,

@@ -58,7 +58,6 @@ pub(crate) enum Door {
 }
 
 pub(crate) struct Address {
-    /// The scheme, host and port.
     pub(crate) origin: String,
     /// The path before each page's own path, without a trailing slash.
     pub(crate) path: String,

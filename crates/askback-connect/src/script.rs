@@ -1,5 +1,3 @@
-//! The script of a test: how a user uses the pages.
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
@@ -49,7 +47,6 @@ impl Script {
         ))
     }
 
-    /// Performs the scripted action on the page of a link.
     pub(crate) async fn play(
         &self,
         vault: &Vault,
@@ -86,7 +83,6 @@ impl Script {
     }
 }
 
-/// The script's name for a page.
 fn about(purpose: &Purpose) -> &str {
     match purpose {
         Purpose::Page { path, .. } => path,

@@ -1,5 +1,3 @@
-//! Performs the actions of a flow.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{clock::Clock, future::BoxFuture};
@@ -21,7 +19,6 @@ use super::{
 };
 use crate::Secret;
 
-/// What all authorizations with one server share.
 pub(super) struct Means<'a> {
     pub(super) fetcher: &'a Fetcher,
     /// Reaches the company's provider, which the host configured.

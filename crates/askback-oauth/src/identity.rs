@@ -85,7 +85,6 @@ pub(super) struct Introduction {
     pub(super) uri: Option<String>,
 }
 
-/// How a request to a token endpoint authenticates the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Method {
     #[serde(rename = "none")]

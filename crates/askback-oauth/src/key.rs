@@ -149,7 +149,6 @@ impl SigningKey {
         })
     }
 
-    /// Returns the public half of a P-256 key as a JSON Web Key.
     pub(super) fn public(&self) -> Option<Value> {
         let Pair::Ecdsa(pair) = &self.pair else {
             return None;
@@ -162,7 +161,6 @@ impl SigningKey {
             .then(|| json!({"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)}))
     }
 
-    /// Signs a token of this type with these claims.
     pub(super) fn sign(
         &self,
         kind: &str,

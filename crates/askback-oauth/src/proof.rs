@@ -43,7 +43,7 @@ impl Nonces {
     }
 }
 
-/// Creates a proof for one request (RFC 9449, 4.2).
+/// A DPoP proof (RFC 9449, 4.2).
 pub(super) fn prove(
     key: &SigningKey,
     method: &str,

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::Secret;
 
-/// The tokens for one server, with all that their renewal needs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Grant {
     /// The server's URL, which is the key of the record.

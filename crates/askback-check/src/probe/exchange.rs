@@ -31,7 +31,6 @@ pub(crate) enum Wait {
 /// Everything that came back in one exchange.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    /// The sent message or bytes, as text.
     pub(crate) sent: String,
     /// The HTTP status.
     pub status: Option<u16>,
@@ -57,7 +56,6 @@ pub struct Reply {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum End {
-    /// Reading was complete.
     #[default]
     Done,
     Silent(Duration),
@@ -292,7 +290,6 @@ impl Fault {
         "it answers with neither a result nor an error:",
         Self::BOTH.1,
     );
-    /// A response with another id than the request.
     pub(crate) const OTHER_ID: Self = Self(
         "it answers with another id than that of the request:",
         "Clients wait in vain then: send each id back as it came, a number as a number.",
@@ -355,7 +352,6 @@ fn read_members(text: &str, depth: usize) -> Option<Value> {
     Some(members.collect())
 }
 
-/// The start of a text, with a mark if it was cut.
 fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
     match more {

@@ -108,7 +108,6 @@ struct Speaker {
     revision: Revision,
     /// The client's capabilities: sent with the handshake, or with each request.
     capabilities: Value,
-    /// The HTTP session, if any.
     session: Option<String>,
     /// Whether the handshake is done, so that each request carries the session headers.
     is_open: bool,

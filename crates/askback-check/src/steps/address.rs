@@ -1,5 +1,3 @@
-//! The steps to an address: name, connection, TLS, and the server there.
-
 use std::{borrow::Cow, io, net::IpAddr, time::Duration};
 
 use askback::{
@@ -101,7 +99,6 @@ async fn speaks_tls(host: &str, port: u16, patience: Duration) -> bool {
     matches!(timeout(patience, asking).await, Ok(Ok(true)))
 }
 
-/// A host without the brackets of an IPv6 address.
 fn bare(host: &str) -> &str {
     let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     bare.unwrap_or(host)

@@ -125,7 +125,6 @@ async fn documents(
     Ok((resource, found))
 }
 
-/// Fetches a document from the first place that has it.
 async fn fetch<T: DeserializeOwned>(
     fetcher: &Fetcher,
     what: &'static str,

@@ -30,10 +30,8 @@ use crate::{
 /// A slower first answer is reported.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// The maximum number of unusable entries that are named.
 const MAX_LEFT_OUT: usize = 10;
 
-/// The messages between the client and the server.
 #[derive(Debug, Default)]
 struct Exchange {
     awaited: Option<Value>,
@@ -108,7 +106,6 @@ fn blame((fault, message): (Fault, String), step: &'static str, report: &mut Rep
     report.fail(step, fault.0, Some(message), fault.1);
 }
 
-/// The revisions that the server's greeting names.
 fn spoken(client: &Client) -> Words {
     let revision = client.revision();
     if revision.era() == Era::Legacy {

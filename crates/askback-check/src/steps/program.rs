@@ -1,5 +1,3 @@
-//! The program that starts a server, and its usual failures.
-
 use std::{
     env, fmt,
     path::{Path, PathBuf},
@@ -35,7 +33,6 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Looks for the program of a command. Returns whether it exists.
 pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     let (name, shown_folder) = match &server.shown {
         Some((program, folder)) => (program, folder),

@@ -33,7 +33,6 @@ const RESERVED: Range<i64> = 0..80;
 
 const NOBODY: &str = "askback-no-such-name";
 
-/// A version that never existed.
 const UNKNOWN: &str = "1999-01-01";
 
 /// The member of `_meta` with which a client requests log messages.

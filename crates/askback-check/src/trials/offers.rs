@@ -20,14 +20,12 @@ use crate::{
     rules::*,
 };
 
-/// A URI without a resource.
 const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
 
 const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
 
 const TOKEN: &str = "askback-progress";
 
-/// The maximum number of read-only tools that are called.
 const HARMLESS: usize = 4;
 
 impl Trials<'_> {
@@ -330,7 +328,6 @@ impl Conversation<'_> {
         }
     }
 
-    /// Checks the notifications during a call.
     fn notified(&mut self, seen: &Reply) {
         let of = |method: &'static str| {
             let all = seen.notifications.iter();

@@ -100,11 +100,9 @@ pub(super) struct ShownAccount {
     pub(super) account: String,
     pub(super) name: String,
     pub(super) state: &'static str,
-    /// The dates of the connection and of the last use.
     pub(super) since: Option<String>,
     pub(super) used: Option<String>,
     pub(super) scopes: Vec<ShownScope>,
-    /// The form token for disconnecting, if that is possible.
     pub(super) token: Option<String>,
 }
 

@@ -1,5 +1,3 @@
-//! The page of a link: the question, and the user's answer.
-
 use std::borrow::Cow;
 
 use askback_oauth::Secret;
@@ -17,7 +15,6 @@ use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage, 
 use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty, Way};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
-/// A pending request at a provider, stored in a cookie.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsent {
     pub(super) link: String,
@@ -422,7 +419,6 @@ pub(super) async fn asked_person(
     Err(PageError::Wrong)
 }
 
-/// The maximum length of the client's name, in characters.
 const CLIENT_MAX_LEN: usize = 200;
 
 fn shown_client(intent: &Intent) -> Option<String> {

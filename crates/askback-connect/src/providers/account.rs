@@ -1,5 +1,3 @@
-//! The identity of an account: its id, which never changes, and its name.
-
 use std::fmt;
 
 use askback_core::json;

@@ -1,5 +1,3 @@
-//! API keys, which a user creates at a third party and enters on a page.
-
 use askback_oauth::{Fetcher, Secret};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use url::Url;

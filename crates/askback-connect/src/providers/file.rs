@@ -59,7 +59,6 @@ pub enum BadProvidersFile {
     },
 }
 
-/// The start of an error: its place in the file.
 fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
     let key = key.map_or_else(String::new, |key| format!(", `{key}`"));
     format!("{path}, line {line}, provider {provider:?}{key}")
@@ -190,7 +189,6 @@ impl<'a> ReadFile<'a> {
         })
     }
 
-    /// Returns a table merged with its preset.
     fn filled(
         &self,
         name: &str,

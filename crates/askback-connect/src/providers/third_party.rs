@@ -328,7 +328,6 @@ impl ThirdParty {
         }
     }
 
-    /// Whether it distinguishes accounts.
     pub(crate) fn names_accounts(&self) -> bool {
         !self.inner.account.is_constant()
     }

@@ -72,7 +72,6 @@ pub(super) fn seal(key: &Key, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>
     Ok(sealed)
 }
 
-/// Returns the name of the key in a sealed value's header.
 pub(super) fn key_of(sealed: &[u8]) -> Option<KeyId> {
     let id = sealed.get(2..10)?;
     id.try_into().ok().map(KeyId)

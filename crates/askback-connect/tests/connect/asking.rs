@@ -150,7 +150,6 @@ fn client(
     (client, links, completed)
 }
 
-/// Calls a tool in memory, without authentication.
 pub(crate) async fn call(
     scene: &Scene,
     revision: Revision,
@@ -193,7 +192,6 @@ fn begin(
     }
 }
 
-/// Calls a tool over HTTP as this user.
 pub(crate) async fn call_as(
     scene: &Scene,
     person: &Principal,

@@ -35,7 +35,6 @@ impl Asked {
     }
 }
 
-/// The address that the link redirects to.
 async fn address(browser: &mut Browser, link: &str) -> Uri {
     let gone = browser.get(link).await;
     gone.headers["location"].to_str().unwrap().parse().unwrap()

@@ -132,7 +132,6 @@ async fn sign_out_token(browser: &mut Browser) -> String {
     after.split('"').next().unwrap().to_owned()
 }
 
-/// Signs out, and returns the token of the form.
 pub(crate) async fn sign_out(browser: &mut Browser) -> String {
     let token = sign_out_token(browser).await;
     let form = [("token", &*token)];

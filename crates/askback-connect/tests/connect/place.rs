@@ -6,7 +6,6 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use crate::cluster::{ADMINISTRATOR, Cluster, PASSWORD};
 
-/// An empty schema for one vault.
 pub(crate) struct Place {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) schema: String,

@@ -97,7 +97,6 @@ async fn what_is_printed_shows_neither_secrets_nor_persons() {
     }
 }
 
-/// Whether the database file, or a file next to it, contains these bytes.
 fn is_in_files(stage: &Stage, part: &[u8]) -> bool {
     let files = fs::read_dir(stage.directory.path()).unwrap();
     let mut files = files.map(|file| fs::read(file.unwrap().path()).unwrap());

@@ -32,7 +32,6 @@ use crate::place::Place;
 pub(crate) const NOW: Millis = 1_800_000_000_000;
 pub(crate) const HOUR: Millis = 3_600_000;
 
-/// A clock that is advanced by hand.
 pub(crate) struct Hands(AtomicU64);
 
 impl Hands {
@@ -47,7 +46,6 @@ impl Clock for Hands {
     }
 }
 
-/// A store with its surroundings.
 pub(crate) struct Stage {
     pub(crate) directory: TempDir,
     pub(crate) store: Arc<dyn VaultStore>,

@@ -430,7 +430,6 @@ impl Browser {
         gone.refresh()
     }
 
-    /// Returns from the provider's URL with a code.
     pub(crate) async fn come_back(&mut self, url: &Url, code: &str) -> Shown {
         let back = query(&[("state", &parameter(url, "state")), ("code", code)]);
         self.get(&format!("{}?{back}", parameter(url, "redirect_uri")))

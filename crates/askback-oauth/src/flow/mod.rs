@@ -109,7 +109,6 @@ pub(super) enum Event {
     Start,
     Answer(Result<Answer, FetchError>),
     Recalled(Option<Registration>),
-    /// The client that the user registered, if any.
     Named(Option<RegisteredClient>),
     Noted,
     Redirected(Result<String, SignInError>),
@@ -129,12 +128,10 @@ enum State {
     Issuer(Resource, Places),
     Recalling(Site),
     Registering(Site),
-    /// Waits for the client that the user registered.
     Naming(Site),
     Keeping(Site, Client),
     Forgetting,
     Asking(Site, Client, PendingAuthorization),
-    /// Waits for the assertion of a company or platform.
     Asserting(Site, Client),
     /// Waits for the company's permission.
     Permitting(Site, Client),
@@ -147,7 +144,6 @@ enum State {
 #[derive(Debug, Clone)]
 struct Resource {
     name: String,
-    /// The server's name for itself.
     title: Option<String>,
     issuer: String,
     /// The scopes to request. `None` leaves the choice to the issuer.
@@ -223,7 +219,6 @@ impl Flow {
         }
     }
 
-    /// Continues once the client's identity is known.
     fn identified(&self, site: Site, client: Client) -> Next {
         match &self.plan.way {
             Way::Person { redirect } => self.ask(site, client, redirect),

@@ -23,7 +23,6 @@ impl Flow {
         self.exchange(site, client, form)
     }
 
-    /// Continues with an assertion for the client or the user.
     pub(super) fn asserted(
         &self,
         site: Site,

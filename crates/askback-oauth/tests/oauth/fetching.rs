@@ -1,5 +1,3 @@
-//! The limits of a fetch: size, time, addresses and proxy.
-
 use std::time::Duration;
 
 use askback_core::limits::Limits;
