@@ -238,7 +238,7 @@ impl Change {
     }
 }
 
-/// Serializes the audit records of a tenant, if the database needs a statement for it.
+/// Orders concurrent audit writes of a tenant, if the database needs a statement for that.
 fn take_turn(turn: Option<&'static str>, line: &AuditRecord) -> Option<Statement> {
     turn.map(|text| Statement::new(text, values(&[&line.tenant])))
 }

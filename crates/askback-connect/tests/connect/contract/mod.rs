@@ -19,7 +19,7 @@ use askback_core::{
 use tokio::task::JoinSet;
 
 /// Checks the rules on a store. `create` makes an empty store and returns a function that opens it. It is opened twice,
-/// like by two processes.
+/// as if by two processes.
 async fn check<C, O>(create: C)
 where
     C: AsyncFn() -> O,
