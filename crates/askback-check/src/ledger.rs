@@ -1,5 +1,3 @@
-//! The verdicts on the rules.
-
 use std::collections::BTreeSet;
 
 use askback::Revision;
@@ -10,12 +8,12 @@ use crate::{
     rules::{self, Level, Row, Rule},
 };
 
-/// The findings that make a server fail.
+/// Which findings make a server fail.
 #[derive(Debug, Clone, Default)]
 pub struct Measure {
-    /// Whether each finding counts, and not a broken MUST alone.
+    /// Whether every finding counts, not just a broken MUST.
     pub is_strict: bool,
-    /// The ids of the rules that may be broken.
+    /// The ids of rules that may be broken.
     pub allowed: BTreeSet<&'static str>,
 }
 
@@ -23,15 +21,15 @@ pub struct Measure {
 pub(crate) struct Ledger {
     is_http: bool,
     revision: Revision,
-    /// The ids of the rules that were kept, if only once.
+    /// The ids of rules that were kept at least once.
     kept: BTreeSet<&'static str>,
     findings: Vec<Finding>,
     pub(crate) departures: Vec<Departure>,
-    /// Whether nothing has come since the last of them.
+    /// Whether no rule was judged since the last departure.
     is_away: bool,
 }
 
-/// An exchange at which a server went away.
+/// An exchange during which the server went away.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Departure {
     pub(crate) revision: &'static str,
@@ -40,26 +38,22 @@ pub(crate) struct Departure {
     pub(crate) stderr: Vec<String>,
 }
 
-/// A rule that is broken.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
     pub(crate) row: &'static Row,
     pub(crate) revisions: BTreeSet<Revision>,
     pub(crate) sent: String,
     pub(crate) came: String,
-    /// The entries of lists that break it. Like the exchange, they are those of the first time.
+    /// The entries of lists that break it. Like the exchange, they are from the first time.
     pub(crate) places: Vec<String>,
     pub(crate) wanted: &'static str,
 }
 
-/// The most exchanges that are kept at which a server went away.
 const MAX_DEPARTURES: usize = 8;
 
-/// The most lines of standard error that are kept of a server that went away.
 const STDERR_LINES: usize = 8;
 
 impl Measure {
-    /// Whether a finding makes the server fail.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
         !self.allows(finding) && (self.is_strict || finding.row.level == Level::Must)
     }
@@ -85,14 +79,14 @@ impl Ledger {
         self.revision = revision;
     }
 
-    /// Notes whether rules were kept in an exchange. Rules that do not apply are passed over.
+    /// Records whether rules were kept in an exchange. Skips rules that do not apply.
     pub(crate) fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {
         for (rule, is_kept) in verdicts {
             self.judge_as(rule, is_kept, seen, rule.wanted);
         }
     }
 
-    /// The same for a rule that wants something else here.
+    /// The same for a rule with a special expectation here.
     pub(crate) fn judge_as(
         &mut self,
         rule: Rule,
@@ -103,7 +97,7 @@ impl Ledger {
         if seen.is_gone() {
             self.note_departure(seen);
         } else if !matches!(seen.end, End::Unreachable(_)) {
-            // A server that is gone breaks nothing any more.
+            // A server that is gone breaks no more rules.
             self.is_away = false;
             let came = || (seen.sent.clone(), seen.shown(), Vec::new());
             self.put(rule, is_kept, wanted, came);
@@ -115,7 +109,7 @@ impl Ledger {
         self.put(rule, is_kept, rule.wanted, came);
     }
 
-    /// Notes the places that break a rule; without places it is kept.
+    /// Records the places that break a rule. Without places, the rule is kept.
     pub(crate) fn judge_places(&mut self, rule: Rule, places: Vec<String>) {
         self.put(rule, places.is_empty(), rule.wanted, || {
             (String::new(), String::new(), places)
@@ -166,7 +160,7 @@ impl Ledger {
         }
     }
 
-    /// The rules that are broken, the strongest first.
+    /// The broken rules, the most severe first.
     pub(crate) fn findings(&self) -> Vec<&Finding> {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by_key(|finding| (finding.row.level, finding.row.id));
@@ -177,7 +171,7 @@ impl Ledger {
         self.findings.iter().any(|finding| finding.row.id == row.id)
     }
 
-    /// The rules that were kept wherever they were tried.
+    /// The rules that were kept each time.
     pub(crate) fn kept(&self) -> Vec<&'static Row> {
         let rows = rows().map(|(_, row)| row);
         let kept = rows.filter(|row| self.kept.contains(row.id) && !self.is_broken(row));
@@ -232,7 +226,7 @@ mod tests {
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
         let findings = ledger.findings();
         let found = findings.iter().map(|it| (it.row.id, it.revisions.len()));
-        // The strongest first.
+        // The most severe first.
         assert_eq!(found.collect::<Vec<_>>(), [("BA-02", 2), ("PG-09", 2)]);
         assert!(ledger.kept().is_empty());
         assert!(findings.iter().any(|it| Measure::default().counts(it)));

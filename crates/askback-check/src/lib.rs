@@ -1,9 +1,9 @@
-//! Looks at an MCP server from outside: why it cannot be used, and what it does wrong.
+//! Checks an MCP server from outside: why it cannot be used, and which rules it breaks.
 //!
-//! [`check`] takes the steps that a client takes, with our client. Then it sends what a client would not, and
-//! judges what comes by the [rules]. It calls no tool that may change something, unless the user named it.
+//! [`check`] takes the steps of a client, with our client. Then it sends what a client would not, and judges the
+//! responses by the [rules]. It calls no tool that may change something, unless the user named it.
 //!
-//! Numbers and lengths come from servers, so arithmetic names what happens to the largest: it saturates.
+//! Numbers and lengths come from servers, so arithmetic saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -45,22 +45,22 @@ pub struct NamedTool {
 /// The scope of a check.
 #[derive(Debug, Default)]
 pub struct Scope {
-    /// Whether only the steps are taken.
+    /// Whether to take only the steps.
     pub is_quick: bool,
-    /// The one revision to try; otherwise all that the server speaks.
+    /// The only revision to try. `None` means all that the server speaks.
     pub only: Option<Revision>,
     /// The tools that the user named.
     pub tools: Vec<NamedTool>,
-    /// The same server, as another principal reaches it.
+    /// The same server for another principal.
     pub other: Option<Way>,
-    /// After what time a state should have lapsed.
+    /// After how long a state should have expired.
     pub lapse: Option<Duration>,
 }
 
 /// A name from the user that the server does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownName {
-    /// The server speaks these revisions, and not the one that was wanted.
+    /// The server speaks these revisions, but not the requested one.
     Revision(BTreeSet<Revision>),
     /// The server does not list a tool.
     Tool {
@@ -71,11 +71,11 @@ pub enum UnknownName {
     },
 }
 
-/// Checks a server; `tell` is given what it does.
+/// Checks a server. `tell` receives progress messages.
 ///
 /// # Errors
 ///
-/// If the server does not have what `scope` names.
+/// If the server does not have something that `scope` names.
 pub async fn check(
     way: &Way,
     bounds: &Bounds,
@@ -105,7 +105,7 @@ pub async fn check(
         ledger: &mut report.ledger,
     };
     trials.find_tools(&tried).await?;
-    // A server at an address may not outlive bytes that are no message.
+    // A server at an address may crash on bytes that are not a message.
     for is_harsh in [false, true] {
         for &revision in tried.iter().rev() {
             if bounds.patience.lost().is_some() {
@@ -125,8 +125,8 @@ pub async fn check(
     Ok(report)
 }
 
-/// Sends bytes on a connection of its own, made by `bytes` of the id of the request, and returns what came back. Unless they
-/// begin a conversation, one is begun before. Without `is_request`, no answer is waited for.
+/// Sends bytes on a new connection, and returns what came back. `bytes` makes them from the id of the request. Starts a
+/// conversation first, unless the bytes start one. Waits for an answer only if `is_request` is set.
 ///
 /// # Errors
 ///
@@ -154,7 +154,6 @@ pub async fn send(
     Ok(reply)
 }
 
-/// Finds the revisions that a server speaks.
 async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<Revision> {
     let mut spoken = BTreeSet::new();
     for revision in Revision::ALL.into_iter().rev() {
@@ -175,7 +174,7 @@ async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<R
         if is_spoken {
             spoken.insert(revision);
         }
-        // A server that does not answer this handshake answers none of those before it.
+        // A server that does not answer this handshake does not answer older ones.
         if reply.is_silent() && revision.era() == Era::Legacy {
             break;
         }

@@ -1,4 +1,4 @@
-//! The rules about entries of lists: their shape, the names of tools, and their schemas.
+//! Rules for entries of lists: their shape, the names of tools, and their schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use url::Url;
 
 use crate::{ledger::Ledger, rules::*};
 
-/// The lists of a server by the members that hold them, as they came.
+/// The entries of a server's lists, by the member that contains them.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(pub(crate) BTreeMap<&'static str, Vec<Value>>);
 
 pub(crate) const MEMBERS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/// The same with the kind of their entries, and the members of these by type. `!` marks those that must be there.
+/// The list, the kind of its entries, and their members by type. `!` marks required members.
 const SHAPES: [(&str, &str, &str); 4] = [
     (
         "tools",
@@ -48,7 +48,6 @@ const SHAPES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The same of an argument of a prompt.
 const ARGUMENT: &str = "string name! title description; boolean required";
 
 const OF_SCHEMAS: [Rule; 9] = [
@@ -63,29 +62,27 @@ const OF_SCHEMAS: [Rule; 9] = [
     OUTPUT_SCHEMA,
 ];
 
-/// The longest name of a tool that the APIs of models take.
+/// The maximum length of a tool's name in the APIs of models.
 const MODEL_NAME_LEN: usize = 64;
 
-/// The longest name of an entry in a place, in bytes.
+/// The maximum length of an entry's name in a place, in bytes.
 const NAME_BYTES: usize = 128;
 
-/// The most places at which a rule about shapes is broken.
 const MAX_PLACES: usize = 1_000;
 
 const SCHEMA_WORK: usize = 64_000;
 
-/// The work for a part, in addition to the bytes of its place.
+/// The cost of a part, in addition to the bytes of its place.
 const PART_WORK: usize = 16;
 
-/// The most schemas around a part.
 const MAX_SCHEMA_DEPTH: usize = 128;
 
 const TYPES: &str = "array boolean integer null number object string";
 
-/// The keywords that say the type of a value in place of `type`.
+/// Keywords that define the type of a value without `type`.
 const SAYING_TYPE: &str = "$ref enum const properties items not anyOf oneOf allOf";
 
-/// The keywords with lists of schemas of the same value.
+/// Keywords with lists of schemas for the same value.
 const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 impl Lists {
@@ -93,7 +90,7 @@ impl Lists {
         self.0.get(member).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Adds the entries of a page, as long as there is room.
+    /// Adds the entries of a page, up to `most`.
     pub(crate) fn add(&mut self, page: &Value, most: usize) {
         for member in MEMBERS {
             let entries = self.0.entry(member).or_default();
@@ -151,7 +148,7 @@ impl Lists {
         judge(TOOL_CHARACTERS, &mut |name| is_plain(name, "_-."));
         judge(TOOL_UNIQUE, &mut |name| known.insert(name.to_owned()));
         judge(TOOL_NAME, &mut |name| {
-            // A name that is too long or has other characters breaks a requirement already.
+            // A name that is too long or has other characters already breaks a requirement.
             let is_other = name.is_empty() || name.len() > 128 || !is_plain(name, "_-.");
             is_other || is_plain(name, "_-") && name.len() <= MODEL_NAME_LEN
         });
@@ -194,7 +191,7 @@ impl Lists {
     }
 }
 
-/// Reads the arguments of a tool that are mirrored into headers, if there are any.
+/// Reads the arguments of a tool that are mirrored into headers, if any.
 pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnnotation>> {
     let schema = tool["inputSchema"].to_string();
     let schema = schema.contains("x-mcp-header").then_some(schema)?;
@@ -202,7 +199,7 @@ pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnno
     Some(HeaderAnnotations::of(&schema))
 }
 
-/// Adds the members of an entry that are missing or have another type.
+/// Adds the members of an entry that are missing or have the wrong type.
 fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     let mut fault = |what: String| {
         if places.len() < MAX_PLACES {
@@ -234,7 +231,6 @@ fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     }
 }
 
-/// The name of an entry; empty if it has none.
 fn name(entry: &Value) -> String {
     let mut names = ["name", "uri", "uriTemplate"].into_iter();
     let name = names.find_map(|member| entry[member].as_str());
@@ -246,7 +242,7 @@ fn is_plain(name: &str, signs: &str) -> bool {
     name.chars().all(is_plain)
 }
 
-/// The rules that the schemas of a tool break, each with the place, such as `person.pets[].name`.
+/// The rules that a tool's schemas break, with the place, such as `person.pets[].name`.
 fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
     let mut faults = Vec::new();
     let input = &tool["inputSchema"];
@@ -266,7 +262,7 @@ fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
         if output["type"] != "object" {
             faults.push((OUTPUT_SCHEMA, String::new()));
         }
-        // A model does not see it, so that its references alone matter.
+        // A model does not see the output schema, so only its references matter.
         let of_output = Walk::faults(output).into_iter();
         let of_output =
             of_output.filter(|(rule, _)| [SCHEMA_REFERENCE, SCHEMA_RECURSIVE].contains(rule));
@@ -279,16 +275,14 @@ struct Walk<'a> {
     root: &'a Value,
     /// The references that led to the current part.
     followed: Vec<&'a str>,
-    /// How many schemas are around the current part.
     depth: usize,
     left: usize,
-    /// Whether parts of the schema have addresses, which are not looked up.
+    /// Whether parts of the schema have ids, which are not resolved.
     has_ids: bool,
     faults: Vec<(Rule, String)>,
 }
 
 impl<'a> Walk<'a> {
-    /// The rules that a schema breaks, each with the place.
     fn faults(root: &'a Value) -> Vec<(Rule, String)> {
         let mut walk = Self {
             root,
@@ -302,7 +296,7 @@ impl<'a> Walk<'a> {
         walk.faults
     }
 
-    /// Looks at a part, and at all that is in it. A value needs a type unless the part only adds to what others say.
+    /// Checks a part and everything in it. A value needs a type unless the part only refines another schema.
     fn part(&mut self, part: &'a Value, place: &str, needs_type: bool) {
         let work = PART_WORK.saturating_add(place.len());
         let is_looked_at = part.is_object() && self.depth < MAX_SCHEMA_DEPTH;
@@ -354,7 +348,7 @@ impl<'a> Walk<'a> {
     }
 
     fn follow(&mut self, reference: &'a str, place: &str) {
-        // Looking for it takes as long as it is.
+        // The cost of resolving a reference is its length.
         let Some(left) = self.left.checked_sub(reference.len()) else {
             return;
         };
@@ -363,7 +357,7 @@ impl<'a> Walk<'a> {
             return self.fault(SCHEMA_RECURSIVE, place);
         }
         let target = match reference.strip_prefix('#') {
-            // An address or an anchor may stand anywhere.
+            // The target may be an id or an anchor anywhere.
             None | Some("") => self.has_ids.then_some(&Value::Null),
             Some(path) if path.starts_with('/') && !path.contains('%') => self.root.pointer(path),
             Some(_) => Some(&Value::Null),
@@ -400,7 +394,6 @@ mod tests {
         lists
     }
 
-    /// That a list breaks these rules, each with the first place.
     #[track_caller]
     fn check(member: &'static str, entries: Value, expected: &[(&str, &str)]) {
         let mut ledger = Ledger::new(false);
@@ -412,7 +405,6 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// The same of the list of a tool with this input schema.
     #[track_caller]
     fn is(schema: &str, expected: &[(&str, &str)]) {
         let schema: Value = serde_json::from_str(schema).expect("it is JSON");
@@ -442,10 +434,10 @@ mod tests {
         let mut read = Lists::default();
         (0..3).for_each(|_| read.add(&json!({"tools": [1, 2, 3, 4]}), 10));
         assert_eq!(read.of("tools").len(), 10);
-        // Each reference costs as much as it is long.
+        // Each reference costs its length.
         let long = "/a".repeat(SCHEMA_WORK);
         is(&of(&format!("{{\"$ref\":\"#{long}\"}}")), &[]);
-        // A schema that grows by its references is looked at in part.
+        // A schema that grows by its references is checked partially.
         let mut schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}});
         for at in 0..64 {
             let next = json!({"$ref": format!("#/$defs/{}", at + 1)});
@@ -456,7 +448,6 @@ mod tests {
         is(&schema.to_string(), &[]);
     }
 
-    /// A schema with one argument, and parts to refer to.
     fn of(argument: &str) -> String {
         let node = r##"{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}"##;
         let parts = format!(r#"{{"node":{node},"text":{{"type":"string"}}}}"#);

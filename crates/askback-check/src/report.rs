@@ -1,5 +1,3 @@
-//! The report on a server, for a person and for a program.
-
 use std::{collections::BTreeSet, time::Duration};
 
 use askback::Revision;
@@ -26,16 +24,14 @@ const NAMES: usize = 14;
 #[derive(Debug)]
 pub struct Report {
     pub(crate) steps: Vec<Step>,
-    /// Whether a sign-in is needed to go on.
+    /// Whether a sign-in is needed to continue.
     pub wants_sign_in: bool,
-    /// Whether the server answers, so that it can be tried.
+    /// Whether the server answers, so that the rules can be tried.
     pub(crate) is_answering: bool,
-    /// The revisions that the server speaks, as far as they were looked for.
+    /// The revisions that the server speaks, as far as known.
     pub(crate) spoken: BTreeSet<Revision>,
-    /// The revisions in which it was tried; none if it was not.
     pub(crate) tried: BTreeSet<Revision>,
     pub(crate) ledger: Ledger,
-    /// Why it was not tried to the end.
     pub(crate) lost: Option<GiveUpReason>,
 }
 
@@ -46,7 +42,7 @@ pub(crate) struct Step {
     state: &'static str,
     took: Option<Duration>,
     says: Words,
-    /// The words of the server or the system.
+    /// Text of the server or the system.
     pub(crate) quoted: Option<PeerText>,
     pub(crate) advice: Option<Words>,
 }
@@ -68,7 +64,7 @@ impl Report {
         }
     }
 
-    /// Whether the server fails: a client cannot use it, or it was tried and breaks a rule that counts or went away.
+    /// Returns whether the server fails: a client cannot use it, it breaks a rule that counts, or it went away.
     pub fn is_faulty(&self, measure: &Measure) -> bool {
         let mut findings = self.ledger.findings().into_iter();
         let is_broken = findings.any(|finding| measure.counts(finding));
@@ -101,7 +97,6 @@ impl Report {
         step.advice = Some(advice.into());
     }
 
-    /// Adds a step that there was no need to take.
     pub(crate) fn skip(&mut self, name: &'static str, why: impl Into<Words>) {
         self.add(name, NOT_TRIED, why.into());
     }
@@ -119,7 +114,7 @@ impl Report {
         &mut self.steps[last]
     }
 
-    /// Puts the steps into this order, with the steps that were not reached.
+    /// Sorts the steps in this order, and adds those that were not reached.
     pub(crate) fn complete(&mut self, names: &'static str) {
         for name in names.split(' ') {
             if !self.steps.iter().any(|step| step.name == name) {
@@ -130,7 +125,7 @@ impl Report {
         self.steps.sort_by_key(place);
     }
 
-    /// Returns the report for a program.
+    /// Returns the report as JSON.
     pub fn json(&self, measure: &Measure) -> Value {
         let findings = self.ledger.findings().into_iter();
         let not_tried = self.ledger.not_tried(&self.tried).into_iter();
@@ -148,7 +143,7 @@ impl Report {
         })
     }
 
-    /// Puts the report on a page; if `is_whole`, with the rules that were kept and those that were not tried.
+    /// Writes the report to a page. With `is_whole`, includes the rules that were kept or not tried.
     pub fn put(&self, page: &mut Page, is_whole: bool, measure: &Measure) {
         for step in &self.steps {
             step.put(page);
@@ -324,7 +319,6 @@ fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
     }
 }
 
-/// Puts rules on a page, each with a reason if there is one.
 fn put_rules(
     page: &mut Page,
     title: &'static str,
@@ -346,13 +340,13 @@ fn names(revisions: &BTreeSet<Revision>) -> Vec<&'static str> {
     revisions.map(|revision| revision.as_str()).collect()
 }
 
-/// The revisions in words, the newest first.
+/// Lists the revisions, the newest first.
 pub fn listed(revisions: &BTreeSet<Revision>) -> Words {
     let names = names(revisions).into_iter();
     Words::join(names.map(|name| words!("{}", given(name))), ", ")
 }
 
-/// An order of magnitude, and whole seconds from 3 s on.
+/// An order of magnitude, or whole seconds from 3 s.
 fn magnitude(took: Duration) -> Words {
     let short = match took.as_millis() {
         0..3 => "1 ms",

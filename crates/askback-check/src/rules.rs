@@ -1,7 +1,8 @@
-//! The rules that a server is held to.
+//! The rules for servers.
 //!
-//! A rule of the specification has the id of its row in `docs/requirements/`; a test compares the two. Its text is ours. Our own
-//! rules have names in small letters. A section of the table begins with the reason why its rules may not be tried.
+//! A rule of the specification has the id of its row in `docs/requirements/`, and a test compares them. Its text is
+//! ours. Our own rules have lowercase names. Each section of the table starts with the reason why its rules may not be
+//! tried.
 
 use askback::Revision::{
     self, V2024_11_05 as V24_11, V2025_03_26 as V25_03, V2025_06_18 as V25_06,
@@ -11,13 +12,13 @@ use askback::Revision::{
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Its rows, each for other revisions.
+    /// Its rows for different revisions.
     pub rows: &'static [Row],
-    /// The transports that it is about.
+    /// The transports that it applies to.
     pub over: RuleTransport,
-    /// What should have come, or what to do; empty if the rule says it.
+    /// The expectation, or what to do. Empty if the rule's text says it.
     pub wanted: &'static str,
-    /// Why it is not tried, if it is not.
+    /// Why it is never tried, if so.
     pub untried: &'static str,
 }
 
@@ -26,31 +27,31 @@ pub struct Rule {
 pub struct Row {
     /// The id of the requirement, or the name of our own rule.
     pub id: &'static str,
-    /// The rule, in a sentence.
+    /// The rule, in one sentence.
     pub says: &'static str,
-    /// How much it matters.
+    /// How severe a violation is.
     pub level: Level,
-    /// The first revision that has it.
+    /// The first revision with this rule.
     pub since: Revision,
-    /// The last revision that has it.
+    /// The last revision with this rule.
     pub until: Revision,
 }
 
-/// How much a rule matters.
+/// How severe a violation of a rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It must be so.
+    /// A requirement.
     Must,
-    /// It should be so.
+    /// A recommendation.
     Should,
-    /// The protocol allows it, and known clients fail.
+    /// Allowed by the protocol, but known clients fail.
     Lint,
 }
 
-/// The transports that a rule is about.
+/// The transports that a rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleTransport {
-    /// All.
+    /// All transports.
     Any,
     /// The standard streams of a process.
     Stdio,
@@ -59,7 +60,7 @@ pub enum RuleTransport {
 }
 
 impl Rule {
-    /// Its row in this revision, if it applies there over this transport.
+    /// Returns its row for this revision and transport, if it applies there.
     pub fn row(&self, revision: Revision, is_http: bool) -> Option<&'static Row> {
         let is_there = match self.over {
             RuleTransport::Any => true,
@@ -72,7 +73,7 @@ impl Rule {
 }
 
 impl Row {
-    /// Whether the rule is ours, and no requirement of the specification.
+    /// Returns whether the rule is ours, not a requirement of the specification.
     pub fn is_ours(&self) -> bool {
         self.id
             .starts_with(|first: char| first.is_ascii_lowercase())
@@ -80,7 +81,7 @@ impl Row {
 }
 
 impl Level {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -90,7 +91,7 @@ impl Level {
     }
 }
 
-/// Reads the id of a rule that may be broken.
+/// Finds the id of a rule that may be broken.
 ///
 /// # Errors
 ///
@@ -102,7 +103,7 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
         .ok_or("no rule has this id; askback check --all lists the rules")
 }
 
-/// A rule holds on in a later revision, unless its row says otherwise.
+/// A rule also applies to later revisions, unless its row says otherwise.
 const NOW: Revision = Revision::LATEST;
 
 macro_rules! last {
@@ -162,7 +163,7 @@ rules! {
     BATCHES Any ["BA24-05" Must V25_03] "The requests of a batch are answered.";
     PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result.";
 
-    // How both sides come to speak.
+    // The start of a conversation.
     GREETING Any ["LI25-05" Must V24_11..=V25_11]
         "The handshake is answered with the version, the capabilities and the name of the server."
             => "`protocolVersion`, `capabilities` and `serverInfo` with `name` and `version`";
@@ -247,7 +248,7 @@ rules! {
     UNREQUESTED Any ["SU-01" Must V26_07..=NOW] "A subscription brings nothing that was not asked for.";
     STREAM_BUFFERING Http ["HT-17" Should V26_07..=NOW] "A stream of events says `X-Accel-Buffering: no`.";
 
-    // Calls: of tools that say `readOnlyHint` and require no arguments, and of those that the user named.
+    // Calls of tools with `readOnlyHint` and without required arguments, and of tools that the user named.
     "no tool that was called did this: name one with --tool":
     UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=NOW]
         "A result asks nothing that the client has not declared it can be asked."
@@ -316,7 +317,7 @@ rules! {
         "A request without the id of a session that needs one is answered with 400.";
     SESSION_ENDED Http ["HT25-32" Must V25_03..=V25_11] "A request in a session that has ended is answered with 404.";
 
-    // Our own rules. A lint names a client that fails, with its version and the report.
+    // Our own rules. A lint names a client that fails, with its version and the bug report.
     "nothing here led to it":
     ENTRY_SHAPE Any ["entry-shape" Must V24_11..=NOW]
         "The members of what is listed have the types of the schema of the protocol.";

@@ -1,9 +1,7 @@
-//! How the pages look.
-
 use bytes::Bytes;
 use http::HeaderValue;
 
-/// The name, the colour and the logo of the pages.
+/// The name, color and logo of the pages.
 #[derive(Debug, Clone)]
 pub struct Brand {
     pub(crate) name: String,
@@ -11,19 +9,18 @@ pub struct Brand {
     pub(crate) logo: Option<(HeaderValue, Bytes)>,
 }
 
-/// Why something cannot be part of a brand.
+/// Why a color or a logo was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadBrand {
-    /// The colour is not one.
+    /// Not a color such as `#1f4fd8`.
     #[error("a colour is written as # and six hexadecimal digits")]
     Color,
-    /// The logo is too large, or no picture that pages show.
+    /// The logo is too large, or is not an image that pages can show.
     #[error("a logo is a PNG, JPEG, WebP or SVG picture of at most 64 KiB")]
     Logo,
 }
 
-/// The longest logo, in bytes.
 const LOGO: usize = 64 << 10;
 
 impl Default for Brand {
@@ -37,7 +34,7 @@ impl Default for Brand {
 }
 
 impl Brand {
-    /// The look of pages of this name.
+    /// Creates the look of pages with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -46,8 +43,7 @@ impl Brand {
         }
     }
 
-    /// Sets the colour of buttons, such as `#1f4fd8`. The colour of their text is black or white, whichever is
-    /// easier to read on it.
+    /// Sets the color of buttons, such as `#1f4fd8`. Their text is black or white, whichever has more contrast.
     ///
     /// # Errors
     ///
@@ -61,7 +57,7 @@ impl Brand {
         Ok(self)
     }
 
-    /// Sets the logo, with its media type.
+    /// Sets the logo and its media type.
     ///
     /// # Errors
     ///
@@ -78,7 +74,7 @@ impl Brand {
         Ok(self)
     }
 
-    /// The picture of the pages' tabs: the logo, or a disc in the colour.
+    /// The favicon: the logo, or a disc in the brand color.
     pub(crate) fn icon(&self) -> (HeaderValue, Bytes) {
         self.logo.clone().unwrap_or_else(|| {
             let disc = format!(
@@ -94,7 +90,6 @@ impl Brand {
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
-    /// The style sheet, in these colours.
     pub(crate) fn style(&self) -> String {
         let brand = self.written_color();
         let is_light = luminance(self.color) > 0.179;
@@ -105,7 +100,7 @@ impl Brand {
     }
 }
 
-/// The relative luminance of a colour (WCAG 2.2). Above 0.179, black has the greater contrast with it.
+/// The relative luminance of a color (WCAG 2.2). Above 0.179, black has more contrast with it.
 fn luminance(color: [u8; 3]) -> f64 {
     let linear = |part: u8| {
         let part = f64::from(part) / 255.0;

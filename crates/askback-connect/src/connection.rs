@@ -1,5 +1,3 @@
-//! An account that a handler may use.
-
 use std::{fmt, sync::Arc};
 
 use askback::{Error, Result};
@@ -12,13 +10,13 @@ use crate::connections::Kit;
 use crate::providers::ThirdParty;
 use crate::vault::{AccountQuery, Credential, VaultError};
 
-/// The status by which a third party refuses a token (RFC 6750, 3.1).
+/// The status with which a third party rejects a token (RFC 6750, 3.1).
 const REFUSED: u16 = 401;
 
-/// An account of the caller at a third party, for requests in their name.
+/// The caller's account at a third party, for requests in their name.
 ///
-/// The token is taken from the vault for each request, and renewed there where it ends soon. It cannot be printed or
-/// written, and it is no part of what a handler records.
+/// Each request takes the token from the vault, which renews it if it is about to expire. The token cannot be printed
+/// or serialized, and a handler's journal does not contain it.
 #[derive(Clone)]
 pub struct Connection {
     kit: Arc<Kit>,
@@ -31,18 +29,18 @@ impl Connection {
         Self { kit, party, wanted }
     }
 
-    /// Returns the credential as it is now: for a client of the third party's own that takes a token. Take it again
-    /// for each use, as it may have been renewed.
+    /// Returns the current credential, for a third party's own client library. Call this again for each use, because
+    /// the credential may have been renewed.
     ///
     /// # Errors
     ///
-    /// Where the account was disconnected or cannot be renewed.
+    /// If the account was disconnected or cannot be renewed.
     pub async fn credential(&self) -> Result<Credential> {
         let found = self.kit.vault.get(&self.wanted, &self.kit.renewer()).await;
         found.map_err(|error| not_had(error, self.party.display_title()))
     }
 
-    /// Returns the name of the account, as the person knows it. It may change, and another account may have the same.
+    /// Returns the account's name, as the user knows it. It may change, and is not unique.
     ///
     /// # Errors
     ///
@@ -51,9 +49,9 @@ impl Connection {
         Ok(self.credential().await?.name.to_string())
     }
 
-    /// Returns the id of the account, which never changes: what a handler keeps its own data under.
+    /// Returns the account's id, which never changes. Use it as the key for a handler's own data.
     ///
-    /// It is the name of the account where the third party is not known to tell an id.
+    /// If no id is configured for the third party, this is the account's name.
     ///
     /// # Errors
     ///
@@ -62,20 +60,20 @@ impl Connection {
         Ok(self.credential().await?.account.account)
     }
 
-    /// Fetches JSON in the person's name. No redirection is followed.
+    /// Fetches JSON in the user's name. Follows no redirects.
     ///
-    /// The token goes to the API of the third party alone ([`ThirdParty::api`]). Where the third party answers 401, it is
-    /// renewed once and sent again.
+    /// The token is sent only to the third party's API ([`ThirdParty::api`]). If the third party answers 401, the token
+    /// is renewed and the request is sent once more.
     ///
     /// # Errors
     ///
-    /// As [`Connection::credential`], where the URL is none of its API, where the third party cannot be reached, and
-    /// where it no longer takes the account's tokens. Another answer with the status of an error is an answer.
+    /// As [`Connection::credential`]. Also if the URL is not in the API, if the third party is unreachable, or if it
+    /// still rejects the account's tokens. A response with another error status is not an error.
     pub async fn get(&self, url: &str) -> Result<FetchedAnswer> {
         self.send(Method::GET, url, None).await
     }
 
-    /// Posts JSON in the person's name, as [`Connection::get`].
+    /// Posts JSON in the user's name, like [`Connection::get`].
     ///
     /// # Errors
     ///
@@ -85,11 +83,12 @@ impl Connection {
         self.send(Method::POST, url, Some(&body)).await
     }
 
-    /// Notes that the third party refused this credential (401), for a client of its own. Returns whether there is
-    /// another one now, for one more try.
+    /// Reports that the third party rejected this credential (401), if you use a client library of its own. Returns
+    /// whether a new credential is available, for one more try.
     ///
-    /// The token is renewed if it can be. If it cannot, or the new one was refused, too, the person is asked by the next
-    /// [`ctx.connect`](crate::ConnectExt::connect). Neither is done again and again for an API that takes no token.
+    /// The token is renewed if possible. If not, or if the new token was rejected too, the next
+    /// [`ctx.connect`](crate::ConnectExt::connect) asks the user. An API that rejects every token does not cause
+    /// endless renewals or questions.
     ///
     /// # Errors
     ///
@@ -121,7 +120,7 @@ impl Connection {
         Ok(answer)
     }
 
-    /// The URL, if the token may be sent there.
+    /// Parses the URL, if the token may be sent there.
     fn url(&self, url: &str) -> Result<Url> {
         let name = self.party.name();
         let origins = self.party.api_origins().unwrap_or_default();

@@ -1,5 +1,3 @@
-//! The kit: a vault, the third parties, and the pages on which persons connect accounts.
-
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use askback::Principal;
@@ -18,14 +16,14 @@ use crate::sign_in::WebSignIn;
 use crate::vault::{AccountQuery, Holder, Renewer, Revoker, Vault, VaultError};
 use askback_core::debug_only;
 
-/// Accounts at third parties, for the handlers of a server: its state, and the pages behind its links.
+/// Accounts at third parties, for the handlers of a server.
 ///
-/// A clone is the same value. Give one to [`ServerBuilder::state`](askback::ServerBuilder::state), and serve its
+/// Clones share one state. Pass one to [`ServerBuilder::state`](askback::ServerBuilder::state), and serve its
 /// [`pages`](Connections::pages). Handlers then call [`ctx.connect`](crate::ConnectExt::connect).
 #[derive(Clone)]
 pub struct Connections(pub(crate) Arc<Kit>);
 
-/// The settings of [`Connections`], until they are complete.
+/// Builds [`Connections`].
 #[must_use = "it does nothing until it is built"]
 pub struct ConnectionsBuilder {
     vault: Vault,
@@ -43,45 +41,43 @@ pub(crate) struct Kit {
     pub(crate) place: Address,
     pub(crate) door: Door,
     pub(crate) brand: Brand,
-    /// Whether clients of 2025-11-25 are told of links by an error.
+    /// Whether clients of 2025-11-25 get links as an error.
     pub(crate) by_error: bool,
-    /// The one caller who is the user of this machine, among those that the server authenticates.
+    /// The authenticated caller who is the user of this machine.
     user: Option<Holder>,
     changed: Notify,
 }
 
-/// The way in which a visitor of the pages is known.
 pub(crate) enum Door {
     SignIn(Box<WebSignIn>),
-    /// They are the one user of this machine: the browser in which a link is opened first is theirs.
+    /// The only visitor is the user of this machine. The first browser that opens a link gets it.
     Machine,
-    /// Nobody visits: a test says what is done on the pages.
+    /// There are no visitors: a test scripts the pages.
     #[cfg(feature = "testing")]
     Scripted(crate::script::Script),
 }
 
 pub(crate) struct Address {
-    /// The scheme, the host and the port.
     pub(crate) origin: String,
-    /// The path before that of a page; no slash at its end.
+    /// The path before each page's own path, without a trailing slash.
     pub(crate) path: String,
     pub(crate) is_secure: bool,
     pub(crate) guard: Guard,
 }
 
-/// Why a kit cannot be built.
+/// Why [`ConnectionsBuilder::build`] failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadConnections {
-    /// The URL of the pages is not one.
+    /// The URL of the pages is invalid.
     #[error("the pages cannot be at {url:?}: {why}")]
     Url {
-        /// The URL, without what may be a password in it.
+        /// The URL, without any password in it.
         url: String,
-        /// Its fault.
+        /// The problem.
         why: &'static str,
     },
-    /// A provider is connected by the device flow, for which there is no page.
+    /// A provider uses the device flow, for which there is no page.
     #[error(
         "the provider {provider:?} uses the device flow, and pages connect by a redirect or a key"
     )]
@@ -89,7 +85,7 @@ pub enum BadConnections {
         /// The provider.
         provider: String,
     },
-    /// Nobody knows where the tokens of a provider may be sent.
+    /// A provider has no API origins that its tokens may be sent to.
     #[error(
         "the provider {provider:?} has no API that its tokens may be sent to: name its origins with \
          `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; where handlers send \
@@ -99,25 +95,25 @@ pub enum BadConnections {
         /// The provider.
         provider: String,
     },
-    /// The host of the URL cannot be one.
+    /// The host of the URL is invalid.
     #[error(transparent)]
     Host(#[from] BadName),
-    /// There are no random bytes.
+    /// The system has no random bytes.
     #[error(transparent)]
     Vault(#[from] VaultError),
 }
 
-/// The user of this machine, where nobody else calls the server.
+/// The name of this machine's user, if the server has no other callers.
 const USER: &str = "this computer's user";
 
-/// How long an intent is not looked at while another machine may have changed it.
+/// How often an intent is read again, in case another machine has changed it.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// A kit whose pages are at a public URL, such as `https://tools.example/connect`, and whose visitors sign in.
+    /// Creates pages at a public URL, such as `https://tools.example/connect`, with a sign-in for visitors.
     ///
-    /// The sign-in must be with the issuer of the tokens that the server takes, so that the subject on the page is the
-    /// subject of the call.
+    /// The sign-in must use the issuer of the tokens that the server accepts, so that a user has the same subject on
+    /// the pages and in calls.
     pub fn at(
         url: impl Into<String>,
         sign_in: WebSignIn,
@@ -128,16 +124,17 @@ impl Connections {
         ConnectionsBuilder::new(url.into(), door, vault, providers)
     }
 
-    /// A kit for the one user of this machine, at an address of its own, such as `http://127.0.0.1:4000`.
+    /// Creates pages for the one user of this machine, at a URL such as `http://127.0.0.1:4000`.
     ///
-    /// Nobody signs in: a link has a secret of its own, and is for the browser in which it is opened first. Other users
-    /// of the machine can be first where they see it, such as in the arguments of the browser: their requests are refused
-    /// where the system tells whose they are, behind [`Endpoint::beside`](askback::http::Endpoint::beside). Other servers
-    /// refuse their connections with [`PeerUser`](askback::http::PeerUser).
+    /// There is no sign-in: a link contains a secret and works only in the first browser that opens it. Other users of
+    /// the machine may see the link first, for example in the browser's arguments. Their requests are refused if the
+    /// system reports the user of a connection: automatically behind
+    /// [`Endpoint::beside`](askback::http::Endpoint::beside), and with [`PeerUser`](askback::http::PeerUser) in other
+    /// servers.
     ///
-    /// A caller is that user over standard streams and in memory, where nobody else calls. Over HTTP, other users of the
-    /// machine reach the endpoint, too: protect it, and name the user among those whom the server authenticates
-    /// ([`ConnectionsBuilder::user`]). All others are refused.
+    /// Over standard streams and in memory, each caller is that user. Over HTTP, other users can reach the endpoint
+    /// too: protect it, and set the authenticated caller who is this user with [`ConnectionsBuilder::user`]. All other
+    /// callers are refused.
     pub fn on_this_machine(
         url: impl Into<String>,
         vault: Vault,
@@ -146,21 +143,22 @@ impl Connections {
         ConnectionsBuilder::new(url.into(), Door::Machine, vault, providers)
     }
 
-    /// Returns the user of this machine, whose accounts [`Connections::on_this_machine`] keeps: so a program beside the
-    /// server can list and disconnect what is in its vault.
+    /// Returns the owner of the accounts of [`Connections::on_this_machine`], so that another program can list and
+    /// disconnect the accounts in its vault.
     #[must_use]
     pub fn user_of_this_machine() -> Principal {
         Kit::user()
     }
 
-    /// Makes a link to the page on which the user of this machine sees and disconnects their accounts. It is opened within
-    /// two minutes, in one browser, and ends after ten; none where visitors sign in, as the page is at `/accounts` there.
+    /// Creates a link to the page on which the user of this machine sees and disconnects their accounts. It must be
+    /// opened within two minutes, works in one browser, and expires after ten minutes. Returns `None` if visitors sign
+    /// in, because their page is `/accounts`.
     ///
-    /// Show it to that user alone, such as at the terminal where they started the program.
+    /// Show the link only to that user, for example in the terminal in which they started the program.
     ///
     /// # Errors
     ///
-    /// Those of the vault, and [`VaultError::Refused`] where the user has too many links open.
+    /// If the vault fails, and [`VaultError::Refused`] if the user has too many open links.
     pub async fn accounts_link(&self) -> Result<Option<String>, VaultError> {
         let kit = &self.0;
         if kit.has_sign_in() {
@@ -190,12 +188,12 @@ impl Connections {
         &self.0.providers
     }
 
-    /// Tells providers to revoke the tokens that are owed to them, such as those of accounts that were disconnected, and
-    /// returns how many revocations were done. A server calls this every minute or so; the pages call it, too.
+    /// Sends the pending token revocations to the providers, for example of disconnected accounts. Returns how many
+    /// succeeded. Call this about once a minute. The pages call it too.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn revoke_due(&self) -> Result<usize, VaultError> {
         self.0.vault.revoke_due(self.0.revoker()).await
     }
@@ -214,34 +212,35 @@ impl ConnectionsBuilder {
         }
     }
 
-    /// Sets the name, the colour and the logo of the pages.
+    /// Sets the name, color and logo of the pages.
     pub fn brand(mut self, brand: Brand) -> Self {
         self.brand = brand;
         self
     }
 
-    /// Tells clients of 2025-11-25 of links by the error -32042, and not by a question: the call ends, and the client
-    /// repeats it once it was told that the page is done.
+    /// Sends links to clients of 2025-11-25 as the error -32042 instead of a question: the call ends, and the client
+    /// repeats it once it is notified that the page is done.
     pub fn by_error(mut self) -> Self {
         self.by_error = true;
         self
     }
 
-    /// Names the caller who is the user of this machine, for a kit [`on_this_machine`](Connections::on_this_machine) behind
-    /// a protected endpoint. Their accounts are those of [`Connections::user_of_this_machine`].
+    /// Sets the authenticated caller who is the user of this machine, for pages
+    /// [`on_this_machine`](Connections::on_this_machine) and a protected endpoint. Their accounts belong to
+    /// [`Connections::user_of_this_machine`].
     pub fn user(mut self, principal: Principal) -> Self {
         self.user = Some(principal);
         self
     }
 
-    /// Builds the kit.
+    /// Checks the settings.
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] where the URL is none for pages: `https`, or `http` at a loopback address of this machine,
-    /// without a query, a fragment or a user; and where a provider has no [`api`](ThirdParty::api) and does not say so
-    /// ([`without_api`](ThirdParty::without_api)), before any person is asked for an account for which no
-    /// [`Connection`](crate::Connection) could send a request.
+    /// [`BadConnections`] if the URL cannot be used for pages: it must be `https`, or `http` at a loopback address,
+    /// without a query, fragment or user name. Also if a provider sets neither [`api`](ThirdParty::api) nor
+    /// [`without_api`](ThirdParty::without_api): no [`Connection`](crate::Connection) could send requests for its
+    /// accounts.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
         let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
@@ -278,7 +277,7 @@ impl Address {
             why,
         };
         let url = Url::parse(given).map_err(|_| bad("it is no URL"))?;
-        // The checks of clients and browsers do not take it for loopback.
+        // Browsers and clients do not treat this address as loopback.
         if let Some(Host::Ipv6(address)) = url.host()
             && address.to_ipv4_mapped().is_some()
         {
@@ -325,8 +324,8 @@ impl Address {
 }
 
 impl Kit {
-    /// The caller whose accounts are meant: the one that the server has authenticated, or the user of this machine.
-    /// `is_here` is whether nobody but that user could have called.
+    /// Returns the owner of the accounts: the authenticated caller, or the user of this machine. `is_here` says whether
+    /// only that user can have called.
     pub(crate) fn caller(
         &self,
         principal: Option<&Principal>,
@@ -390,7 +389,7 @@ impl Kit {
         &*self.providers
     }
 
-    /// Tells providers what is due, aside: one that is slow keeps nobody waiting.
+    /// Sends pending revocations in the background, so that a slow provider delays no request.
     pub(crate) fn revoke_aside(self: &Arc<Self>) {
         let kit = Arc::clone(self);
         tokio::spawn(async move {
@@ -410,7 +409,6 @@ impl Kit {
         format!("{origin}{path}/accounts")
     }
 
-    /// The address to which a provider sends the person back: one of its own for each provider.
     pub(crate) fn redirect_uri(&self, provider: &str) -> String {
         let Address { origin, path, .. } = &self.place;
         format!("{origin}{path}/cb/{provider}")
@@ -420,8 +418,8 @@ impl Kit {
         self.changed.notify_waiters();
     }
 
-    /// Waits until nothing can happen to an intent any more, and returns its last stage; none where it has ended by
-    /// itself, or another call has brought what is wanted. Whoever waits may stop at any time.
+    /// Waits for the final stage of an intent. Returns `None` if it expired, or if another call has obtained what it
+    /// asked for. The future may be dropped at any time.
     pub(crate) async fn settled(
         &self,
         id: IntentId,
@@ -448,7 +446,7 @@ impl Kit {
             if is_there || intent.is_over(self.vault.now()) {
                 return Ok(None);
             }
-            // Another machine cannot notify this one.
+            // A change made by another machine sends no notification.
             let _ = tokio::time::timeout(LOOK, changed).await;
         }
     }

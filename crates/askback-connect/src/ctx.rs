@@ -1,4 +1,4 @@
-//! Questions of handlers that are answered on a page: for an account, a secret, or the page itself.
+//! Questions that are answered on a page: for an account, a secret, or an author's page.
 
 use std::{
     future::{Future, IntoFuture},
@@ -18,12 +18,12 @@ use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AccountQuery, AuditEvent, Credential, Holder, VaultError};
 
-/// Accounts and secrets of the person for whom a handler works.
+/// Accounts and secrets of the user for whom a handler works.
 ///
-/// Each leads the person to a page of [`Connections`], which the server was given as its state, unless the vault has
-/// what is needed already. Nothing of it passes through the client.
+/// Unless the vault already has what is needed, each method sends the user to a page of the [`Connections`] in the
+/// server's state. The client sees none of it.
 pub trait ConnectExt {
-    /// Connects an account of the caller at a third party, or finds the one that is connected.
+    /// Returns the caller's account at a third party. Asks the user to connect one if needed.
     ///
     /// ```
     /// use askback::{Ctx, Result};
@@ -38,17 +38,18 @@ pub trait ConnectExt {
     ///
     /// # Errors
     ///
-    /// Tells the caller in words what to do where the person declines, the link ends, or the client opens no links.
+    /// An error that tells the caller what to do, if the user declines, the link expires, or the client cannot open
+    /// links.
     fn connect(&self, provider: impl Into<String>) -> ConnectAccount;
 
-    /// Asks the person for a secret of this name, such as an API key, on a page; or finds the one that they gave.
+    /// Returns the user's secret of this name, such as an API key. Asks the user to enter it on a page if needed.
     ///
     /// # Errors
     ///
     /// As [`ConnectExt::connect`].
     fn ask_secret(&self, name: impl Into<String>) -> AskSecret;
 
-    /// Asks the person to use a page of the author's at this path of the site, which only they can use. The page says
+    /// Asks the user to open an author's page at this path of the site. Only this user can use it. The page reports
     /// when it is done: see [`Connections::asked`].
     ///
     /// # Errors
@@ -57,7 +58,7 @@ pub trait ConnectExt {
     fn ask_page(&self, message: impl Into<String>, path: impl Into<String>) -> AskPage;
 }
 
-/// An account that is to be connected: see [`ConnectExt::connect`].
+/// A request to connect an account: see [`ConnectExt::connect`].
 #[must_use = "it does nothing until it is awaited"]
 pub struct ConnectAccount {
     ctx: Ctx,
@@ -67,7 +68,7 @@ pub struct ConnectAccount {
     message: Option<String>,
 }
 
-/// A secret that is to be entered: see [`ConnectExt::ask_secret`].
+/// A request for a secret: see [`ConnectExt::ask_secret`].
 #[must_use = "it does nothing until it is awaited"]
 pub struct AskSecret {
     ctx: Ctx,
@@ -75,7 +76,7 @@ pub struct AskSecret {
     title: Option<String>,
 }
 
-/// A page that is to be used: see [`ConnectExt::ask_page`].
+/// A request to use a page: see [`ConnectExt::ask_page`].
 #[must_use = "it does nothing until it is awaited"]
 pub struct AskPage {
     ctx: Ctx,
@@ -114,20 +115,20 @@ impl ConnectExt for Ctx {
 }
 
 impl ConnectAccount {
-    /// Requires these scopes, beside the default ones of the third party.
+    /// Requires these scopes in addition to the third party's default scopes.
     pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         self.scopes.extend(scopes.into_iter().map(Into::into));
         self
     }
 
-    /// Requires this account, where the person may have several: by its id, or by its name. The question and the page name it.
-    /// Where no account has this id and several have the name, the call ends with an error that lists their ids.
+    /// Requires this account, by id or by name. The question and the page show it. If no account has this id and
+    /// several have the name, the call fails with an error that lists their ids.
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = Some(account.into());
         self
     }
 
-    /// Sets the message of the question, in place of "Connect your GitHub account."
+    /// Sets the message of the question. The default is like "Connect your GitHub account."
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
@@ -178,14 +179,14 @@ impl ConnectAccount {
 }
 
 impl AskSecret {
-    /// Sets what the secret is for the person, such as "Stripe API key", in place of its name.
+    /// Sets the title shown to the user, such as "Stripe API key". The default is the secret's name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Notes that this secret, which was had, is of no use, such as one that was mistyped: it is kept no more, and the next
-    /// call that asks for it asks the person. One that they gave meanwhile is left.
+    /// Deletes this secret because it does not work, for example because of a typo. The next call that needs it asks
+    /// the user. If the user has replaced it meanwhile, the new secret stays.
     ///
     /// ```
     /// # use askback::{Ctx, Error, Result};
@@ -202,7 +203,7 @@ impl AskSecret {
     ///
     /// # Errors
     ///
-    /// Those of the vault.
+    /// If the vault fails.
     pub async fn rejected(self, secret: &Secret) -> Result<()> {
         self.check_name()?;
         let desk = Desk::new(&self.ctx)?;
@@ -288,7 +289,6 @@ impl IntoFuture for AskPage {
     }
 }
 
-/// One call, and the kit that serves it.
 struct Desk {
     ctx: Ctx,
     kit: Arc<Kit>,
@@ -307,7 +307,7 @@ impl Desk {
         })
     }
 
-    /// Finds what is wanted, or has the person give it; and settles on the account, for the whole call.
+    /// Finds the account or secret, or asks the user for it. The choice is fixed for the whole call.
     async fn obtain(
         &self,
         wanted: AccountQuery,
@@ -318,7 +318,7 @@ impl Desk {
         let name = purpose.name().to_owned();
         let needed = purpose.account().map(str::to_owned);
         let is_secret = matches!(purpose, Purpose::Secret { .. });
-        // Recorded: a handler that is run again asks what it asked before, and uses the account that it used.
+        // Recorded, so that a replay asks the same questions and uses the same account.
         let there = {
             let (kit, wanted) = (Arc::clone(&self.kit), wanted.clone());
             let title = title.to_owned();
@@ -358,11 +358,11 @@ impl Desk {
             }
             (error, _) => not_had(error, title),
         })?;
-        // Whatever the person connects meanwhile, it is this account for the rest of the call.
+        // The call keeps this account even if the user connects another.
         Ok((chosen.id(found.account.account.clone()), found))
     }
 
-    /// Leads the person to a page, and goes on when it is done. Returns the account that was connected there.
+    /// Sends the user to a page and waits until it is done. Returns the account connected there.
     async fn ask(
         &self,
         message: String,
@@ -396,7 +396,7 @@ impl Desk {
             ));
         }
         let link = self.kit.link(id);
-        // What was done on a page of the author's is for this call alone: another one would ask for it again.
+        // An author's page is done for this call only: a repeated call would ask for it again.
         if self.kit.by_error && !is_page && self.knows_url_errors() {
             self.watch(id);
             let params = ElicitUrlParams {
@@ -422,14 +422,14 @@ impl Desk {
         let answer = match question.key(format!("connect_{name}")).until(wait).await {
             Ok(answer) => answer,
             Err(error) => {
-                // Nobody waits any more: the link does nothing from now on.
+                // The caller has stopped waiting, so the link must not work any more.
                 let ended = end_of(&self.kit, id, false, None).await;
                 ended.map_err(Error::internal)?;
                 return Err(error);
             }
         };
         let is_accepted = matches!(answer, Answer::Accepted(()));
-        // Recorded: how it ended is not known for ever.
+        // Recorded, because the outcome is not stored forever.
         let end = {
             let (kit, notice) = (
                 Arc::clone(&self.kit),
@@ -446,7 +446,7 @@ impl Desk {
         answer.accepted()?;
         match end {
             End::Done { account } => Ok(account),
-            // The same as in the client.
+            // The client shows the same answer.
             End::Declined => Answer::Declined { reason: None }.accepted()?,
             End::Late => Err(Error::new(format!(
                 "the page for {title} was not finished in time: call again to be given another link"
@@ -462,13 +462,13 @@ impl Desk {
         }
     }
 
-    /// Whether an error may name links in the revision of this call.
+    /// Whether errors may carry links in this call's revision.
     fn knows_url_errors(&self) -> bool {
         let facts = self.ctx.incoming().revision().facts();
         facts.url_elicitation_error
     }
 
-    /// Tells the client once the page is done, for a call that has ended with an error.
+    /// Notifies the client when the page is done, for a call that ended with an error.
     fn watch(&self, id: IntentId) {
         let notice = self.ctx.completion_notice(id.to_string());
         let kit = Arc::clone(&self.kit);
@@ -485,7 +485,7 @@ impl Desk {
             Purpose::Secret { .. } => format!("it needs your {title}"),
             Purpose::Page { .. } | Purpose::Accounts => "it needs you to use a page".to_owned(),
         };
-        // On one machine the list is behind a link of its own.
+        // On one machine, the list of accounts needs its own link.
         let is_public = self.kit.has_sign_in();
         let party = self.kit.providers.get(purpose.name());
         let there = match party.filter(|_| is_public) {
@@ -495,7 +495,7 @@ impl Desk {
             ),
             None => String::new(),
         };
-        // What is done on a page of the author's is for its own call alone.
+        // An author's page is done for its own call only.
         let then = match purpose {
             Purpose::Page { .. } => "Call it from a client that can.",
             _ => "Call it once from a client that can: what is kept then is used by this one, too.",
@@ -517,7 +517,7 @@ fn another(title: &str, needed: Option<&str>, connected: &str) -> Error {
     })
 }
 
-/// Whether that is a path, with a query or without, that every browser reads as one of the same host.
+/// Whether every browser reads this as a path on the same host, with or without a query.
 fn is_path(path: &str) -> bool {
     let is_whole = path.starts_with('/') && !path.starts_with("//");
     is_whole && path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '#'])
@@ -529,15 +529,13 @@ enum End {
         account: Option<String>,
     },
     Declined,
-    /// It was not done in time.
     Late,
-    /// Others have opened its link too often.
+    /// Other users opened the link too often.
     Burned,
-    /// The operator has to correct a setting first.
     Misconfigured,
 }
 
-/// Reads how a page has ended. A link that the person declined to open does nothing any more.
+/// Reads the outcome of a page. Closes the link if the user declined to open it.
 async fn end_of(
     kit: &Kit,
     id: IntentId,
@@ -547,7 +545,7 @@ async fn end_of(
     let Some(mut intent) = Intent::find(&kit.vault, id).await? else {
         return Ok(End::Late);
     };
-    // Another call of the same person may have connected it.
+    // Another call of the same user may have connected it.
     let there = match wanted {
         Some(wanted) if is_accepted && !intent.stage.is_final() => {
             kit.vault.account(wanted).await?
@@ -575,12 +573,12 @@ async fn end_of(
     })
 }
 
-/// The account that the vault has of those that are wanted; none where only the person can give it.
+/// Finds the account in the vault. Returns `None` if the user has to connect one.
 async fn there(kit: &Kit, wanted: &AccountQuery, title: &str) -> Result<Option<String>> {
     match kit.vault.get(wanted, &kit.renewer()).await {
         Ok(found) => Ok(Some(found.account.account)),
         Err(VaultError::NotConnected | VaultError::NeedsReconnect) => Ok(None),
-        // The person can do something about it: what they connect again takes its place.
+        // Connecting the account again replaces the damaged record.
         Err(error @ VaultError::NotAuthentic) => {
             tracing::error!(%error, provider = wanted.provider(), "an account has to be connected again");
             Ok(None)

@@ -1,6 +1,4 @@
-//! Characters of a peer's text that must not come onto a page.
-
-/// Whether a character does something to the text around it, or cannot be seen.
+/// Whether a character is invisible or affects the text around it.
 pub(crate) fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(

@@ -1,8 +1,8 @@
 //! Accounts at third parties, for servers of the Model Context Protocol.
 //!
-//! A tool that works for a person at a third party, such as GitHub, needs a credential of that very person. This crate
-//! keeps them ([`vault`]), gets them from the third party ([`providers`]), and tells who sits at the browser that
-//! connects one ([`sign_in`]).
+//! A tool that works for a user at a third party, such as GitHub, needs that user's credentials. This crate stores them
+//! ([`vault`]), obtains them from the third party ([`providers`]), and identifies the user in the browser
+//! ([`sign_in`]).
 
 mod brand;
 mod connection;

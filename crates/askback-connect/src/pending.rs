@@ -1,4 +1,4 @@
-//! Requests that wait for an answer from outside, as they are kept where secrets are.
+//! Serialization of pending requests, which are secret.
 
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, ser::Error};
@@ -9,12 +9,11 @@ pub(crate) fn write(pending: &impl Serialize) -> Result<Secret, AuthorizationErr
 }
 
 pub(crate) fn read<T: DeserializeOwned>(written: &Secret) -> Result<T, AuthorizationError> {
-    // An error of the parser may quote what is secret.
+    // The parser's error may quote a secret.
     let unreadable = |_| AuthorizationError::Store("it is not as it was written".to_owned());
     serde_json::from_str(written.expose()).map_err(unreadable)
 }
 
-/// For `#[serde(with)]`.
 pub(crate) fn serialize<S: Serializer>(
     pending: &PendingAuthorization,
     to: S,
@@ -26,7 +25,6 @@ pub(crate) fn serialize<S: Serializer>(
         .serialize(to)
 }
 
-/// For `#[serde(with)]`.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<PendingAuthorization, D::Error> {

@@ -1,5 +1,3 @@
-//! The script of a test: it says beforehand how a person uses the pages.
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
@@ -12,7 +10,7 @@ use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage};
 use crate::providers::Providers;
 use crate::vault::{AuditEvent, Grant, Vault, VaultError};
 
-/// A deed for each page: by the provider, the name of the secret, or the path of a page of the author's.
+/// An action for each page, by provider, name of the secret, or path of an author's page.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     deeds: BTreeMap<String, ScriptStep>,
@@ -21,10 +19,8 @@ pub(crate) struct Script {
 
 #[derive(Debug)]
 pub(crate) enum ScriptStep {
-    /// They connect this account, with this token or key.
     Connects(String, Secret),
     Enters(Secret),
-    /// They finish what is to be done there.
     Finishes,
     Declines,
 }
@@ -34,13 +30,13 @@ impl Script {
         self.deeds.insert(about, deed);
     }
 
-    /// Notes that a handler asks for a page, whether or not its client opens links.
+    /// Records that a handler asks for a page, even if its client opens no links.
     pub(crate) fn note(&self, purpose: &Purpose) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.insert(about(purpose).to_owned());
     }
 
-    /// What no handler has asked for, in words; none where all of the script was used.
+    /// Describes the entries that no handler asked for, if any.
     pub(crate) fn unused(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let unused = self.deeds.keys().filter(|it| !asked.contains(*it));
@@ -51,7 +47,6 @@ impl Script {
         ))
     }
 
-    /// Does on the page of a link what the script has for it.
     pub(crate) async fn play(
         &self,
         vault: &Vault,
@@ -88,7 +83,6 @@ impl Script {
     }
 }
 
-/// The name by which a script knows the page for this.
 fn about(purpose: &Purpose) -> &str {
     match purpose {
         Purpose::Page { path, .. } => path,
@@ -106,7 +100,6 @@ async fn decline(vault: &Vault, mut intent: Intent) -> Result<(), IntentError> {
     declined.await.map(drop)
 }
 
-/// Finishes a page, once, with what is to be kept in the vault.
 async fn finish(
     vault: &Vault,
     mut intent: Intent,

@@ -1,5 +1,3 @@
-//! Pages without a browser.
-
 use std::{
     pin::pin,
     sync::Arc,
@@ -16,11 +14,10 @@ use crate::providers::Providers;
 use crate::script::{Script, ScriptStep};
 use crate::vault::{LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, entropy};
 
-/// Connections for the tests of handlers: what the person does on the pages is said beforehand, and nothing is served or
-/// fetched for it.
+/// Connections for handler tests: a script says what the user does on the pages, without a server or requests.
 ///
-/// The scripted person of [`askback::testing`] still decides whether the link is opened: a page is used once they
-/// [agree](askback::testing::Person::agree). A page that the script does not name stays unfinished. The vault is in memory.
+/// The scripted person of [`askback::testing`] still decides whether to open the link: the page's script runs once they
+/// [agree](askback::testing::Person::agree). A page without a script stays unfinished. The vault is in memory.
 ///
 /// ```
 /// use askback::{Ctx, Result, Server, Tool, testing::{Fixture, Person}};
@@ -62,7 +59,7 @@ pub struct ScriptedPages {
 }
 
 impl ScriptedPages {
-    /// Creates pages on which nothing is done, for handlers that connect accounts at these providers.
+    /// Creates pages without a script, for handlers that connect accounts at these providers.
     pub fn new(providers: Providers) -> Self {
         Self {
             providers,
@@ -70,7 +67,7 @@ impl ScriptedPages {
         }
     }
 
-    /// Has the person connect this account at a provider, with all scopes that they are asked for.
+    /// Connects this account at a provider, with all requested scopes.
     pub fn connects(
         self,
         provider: impl Into<String>,
@@ -80,17 +77,17 @@ impl ScriptedPages {
         self.with(provider.into(), ScriptStep::Connects(account.into(), token))
     }
 
-    /// Has the person enter the secret of this name.
+    /// Enters the secret of this name.
     pub fn enters(self, name: impl Into<String>, secret: Secret) -> Self {
         self.with(name.into(), ScriptStep::Enters(secret))
     }
 
-    /// Has the person finish the page of the author's at this path, with its query.
+    /// Finishes the author's page at this path, with its query.
     pub fn finishes(self, path: impl Into<String>) -> Self {
         self.with(path.into(), ScriptStep::Finishes)
     }
 
-    /// Has the person decline on the page for this provider, secret or path.
+    /// Declines on the page of this provider, secret or path.
     pub fn declines(self, what: impl Into<String>) -> Self {
         self.with(what.into(), ScriptStep::Declines)
     }
@@ -104,13 +101,13 @@ impl ScriptedPages {
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] where a provider is connected by the device flow or has no API, or there are no random bytes.
+    /// [`BadConnections`] if a provider uses the device flow or has no API, or if the system has no random bytes.
     pub fn build(self) -> Result<ScriptedConnections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
         let store = Arc::new(SqliteVault::in_memory()?);
         let opening = pin!(Vault::open(store, Arc::new(keys), VaultSettings::default()));
-        // A vault in memory waits for nothing, so that a test can build it in a closure.
+        // A vault in memory opens without waiting, so a test can build it in a closure.
         let vault = match opening.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(vault) => vault?,
             Poll::Pending => return Err(VaultError::store("a vault in memory waits").into()),
@@ -126,15 +123,15 @@ impl ScriptedPages {
 ///
 /// # Panics
 ///
-/// When it is dropped, if there is something in the script that no handler has asked for, such as a provider whose name is
-/// misspelt. In a test that panics already, the log says so. Drop it in the test itself: a panic in a task that nobody
-/// awaits fails no test.
+/// On drop, if the script has an entry that no handler asked for, such as a misspelt provider. During another panic,
+/// this is logged instead. Drop it in the test itself, because a panic in a task that is not awaited does not fail the
+/// test.
 #[derive(Debug)]
 #[must_use = "it fails the test if the script is not used"]
 pub struct ScriptedConnections(Connections);
 
 impl ScriptedConnections {
-    /// Returns the state of a server.
+    /// Returns the state for a server.
     pub fn connections(&self) -> Connections {
         self.0.clone()
     }
@@ -147,7 +144,7 @@ impl Drop for ScriptedConnections {
         };
         match script.unused() {
             None => {}
-            // A second panic would hide the first one.
+            // A second panic would abort and hide the first one.
             Some(unused) if thread::panicking() => tracing::error!("{unused}"),
             Some(unused) => panic!("{unused}"),
         }

@@ -1,21 +1,19 @@
-//! Identities that somebody else vouches for.
-
 use askback_core::future::BoxFuture;
 
 use super::RegisteredClient;
 use crate::Secret;
 
-/// Where an assertion comes from: the identity token of a person who signed in to their company,
-/// or the token by which a platform vouches for the program that runs on it.
+/// A source of assertions: the identity token of a user who signed in to their company, or the
+/// token with which a platform identifies the program it runs.
 ///
-/// A [`Secret`] is such a source, which gives itself; so is a function that reads one anew each
-/// time.
+/// A [`Secret`] is a source that returns itself. A function that reads a new assertion for each
+/// request is one too.
 pub trait AssertionSource: Send + Sync + 'static {
-    /// An assertion that is good for this audience, which is an issuer.
+    /// Returns an assertion for this audience, which is an issuer.
     ///
     /// # Errors
     ///
-    /// Words on why there is none.
+    /// The reason why there is no assertion.
     fn assertion<'a>(&'a self, audience: &'a str) -> BoxFuture<'a, Result<Secret, String>>;
 }
 
@@ -34,8 +32,8 @@ where
     }
 }
 
-/// The identity provider of a company, which decides who uses which server
-/// (the extension `io.modelcontextprotocol/enterprise-managed-authorization`).
+/// A company's identity provider, which decides who may use which server (the extension
+/// `io.modelcontextprotocol/enterprise-managed-authorization`).
 #[derive(Debug, Clone)]
 pub struct IdentityProvider {
     pub(super) issuer: String,
@@ -44,8 +42,7 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// The provider with this name and token endpoint, to which this client is known by this
-    /// registration.
+    /// Creates a provider. `client` is this program's registration with it.
     pub fn new(
         issuer: impl Into<String>,
         token_endpoint: impl Into<String>,

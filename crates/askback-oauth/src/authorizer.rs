@@ -1,4 +1,4 @@
-//! The tokens for one server: had once, shared by all requests, renewed by one of them.
+//! The tokens for one server: obtained once, shared by all requests, renewed by one of them.
 
 mod renewal;
 mod signing_out;
@@ -40,14 +40,13 @@ use super::{
 };
 use crate::Secret;
 
-/// How often one request asks for more scopes.
+/// How many times one request asks for more scopes.
 const STEPS: u32 = 2;
-/// How often one request is sent again in all.
+/// How many times one request is sent again, for all reasons together.
 const ATTEMPTS: u32 = 6;
-/// The most sets of scopes that are remembered to have been asked for in vain.
 const REMEMBERED: usize = 64;
 
-/// Gets and keeps the tokens for one server.
+/// Obtains and holds the tokens for one server.
 pub struct Authorizer {
     config: Arc<Config>,
     server: Url,
@@ -55,13 +54,13 @@ pub struct Authorizer {
     fetcher: Fetcher,
     company: Option<Fetcher>,
     nonces: Nonces,
-    /// The credentials that requests carry; the outer `None` before the store was read.
+    /// The credentials that requests carry. The outer `None` means that the store has not been
+    /// read.
     current: RwLock<Option<Option<Arc<Pass>>>>,
-    /// The authorization context of the credentials; see [`Authorizer::set`].
     context: AuthorizationContext,
-    /// Held by the one request that changes it.
+    /// Locked by the request that changes the tokens.
     held: Mutex<HeldTokens>,
-    /// How often something was done about a refusal, in vain or not.
+    /// How many refusals were handled, with or without success.
     rounds: AtomicU64,
 }
 
@@ -69,12 +68,12 @@ pub struct Authorizer {
 pub struct Pass {
     grant: Grant,
     key: Option<SigningKey>,
-    /// The same in all tokens that were renewed from those of one sign-in, unless what they are
-    /// good for has changed.
+    /// Shared by all tokens renewed from one sign-in, unless the grant has changed.
     sign_in: Arc<()>,
-    /// Whether they were kept, so that where they are no more, somebody signed out.
+    /// Whether the tokens were stored. If they are missing from the store later, the user signed
+    /// out.
     is_kept: bool,
-    /// When it is time for the next one, in seconds since the Unix epoch; never for the largest.
+    /// When to renew, in seconds since the Unix epoch. `u64::MAX` means never.
     renew_at: AtomicU64,
 }
 
@@ -90,43 +89,40 @@ pub struct Attempt {
 
 #[derive(Default)]
 struct HeldTokens {
-    /// The scopes that were asked for because a server wanted more.
+    /// Scopes requested because the server asked for more.
     stepped: Vec<Scopes>,
-    /// The last failed attempt, for all requests that waited for it.
+    /// The last failed attempt. All requests that waited for it get its error.
     failed: Option<FailedAttempt>,
 }
 
 struct FailedAttempt {
-    /// Which time it was.
+    /// The value of `rounds` at that attempt.
     round: u64,
     wanted: Demands,
     more: bool,
     error: AuthorizationError,
 }
 
-/// Why tokens are looked for.
 enum Cause {
-    /// A request is about to be sent.
     Sending,
     Refused {
         used: Option<Arc<Pass>>,
         wanted: Demands,
-        /// Whether more scopes are wanted; else the token is not taken.
+        /// Whether the server wants more scopes. Otherwise it rejected the token.
         more: bool,
         may_refresh: bool,
     },
 }
 
-/// A successful attempt to answer a refusal.
 struct Renewal {
     pass: Option<Arc<Pass>>,
-    /// Whether an authorization took place, and not only a renewal.
+    /// Whether a full authorization took place, not just a renewal.
     authorized: bool,
-    /// Whether they were only found where they are kept, and may be renewed if need be.
+    /// Whether the tokens were loaded from the store and may still need renewal.
     found: bool,
 }
 
-/// Hears that nobody waits any more.
+/// Closed once no caller waits any more.
 type Waiter = oneshot::Sender<Result<Renewal, AuthorizationError>>;
 
 impl Authorizer {
@@ -157,8 +153,8 @@ impl Authorizer {
         })
     }
 
-    /// Returns the credentials for a request, where that needs no waiting: the outer `None` if it
-    /// does.
+    /// Returns the credentials for a request if they are available without waiting. The outer
+    /// `None` means that they are not.
     #[must_use]
     pub fn pass_at_hand(&self) -> Option<Option<Arc<Pass>>> {
         if !may_carry_tokens(&self.server) {
@@ -169,12 +165,11 @@ impl Authorizer {
         (!is_ending).then_some(current)
     }
 
-    /// Returns the credentials for a request, if there are any; renews them where they are about to
-    /// expire.
+    /// Returns the credentials for a request, if any. Renews them if they are about to expire.
     ///
     /// # Errors
     ///
-    /// Fails where the store does.
+    /// If the store fails.
     pub async fn pass(self: &Arc<Self>) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         match self.pass_at_hand() {
             Some(pass) => Ok(pass),
@@ -182,11 +177,11 @@ impl Authorizer {
         }
     }
 
-    /// The headers that go with one request (2026-07-28, basic/authorization, Token Requirements).
+    /// Returns the headers for one request (2026-07-28, basic/authorization, Token Requirements).
     ///
     /// # Errors
     ///
-    /// Fails where the tokens cannot be sent, or their key does not sign.
+    /// If the tokens cannot be sent in a header, or if signing with their key fails.
     pub fn headers(
         &self,
         pass: &Pass,
@@ -194,7 +189,7 @@ impl Authorizer {
         url: &Url,
     ) -> Result<HeaderMap, AuthorizationError> {
         let mut headers = HeaderMap::new();
-        // Tokens are for this server and nobody else, and for nobody who listens on the way.
+        // Tokens go only to this server, and only over a connection that others cannot read.
         if url.origin() != self.server.origin() || !may_carry_tokens(url) {
             return Ok(headers);
         }
@@ -214,11 +209,11 @@ impl Authorizer {
         Ok(headers)
     }
 
-    /// Does what can be done about a response; says whether the request is to be sent again.
+    /// Handles a refusal. Returns whether to send the request again.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] if the server wants an authorization that cannot be had.
+    /// [`AuthorizationError`] if the server requires an authorization that cannot be obtained.
     pub async fn again(
         self: &Arc<Self>,
         attempt: &mut Attempt,
@@ -238,7 +233,7 @@ impl Authorizer {
             return Err(not_accepted("it was asked too often"));
         }
         let is_bound = used.as_ref().is_some_and(|pass| pass.key.is_some());
-        // Another request may have learned it first; this one was not sent with it.
+        // Another request may have learned the nonce first, but this one was sent without it.
         if is_bound && has_nonce && says("use_dpop_nonce") && attempt.nonces < STEPS {
             attempt.nonces += 1;
             return Ok(true);
@@ -273,21 +268,21 @@ impl Authorizer {
         Ok(true)
     }
 
-    /// Does it on a task of its own, so that a caller who goes away loses no token that was just
-    /// given out. Only the person is not asked on for nobody.
+    /// Runs on its own task, so that no new token is lost if the caller is dropped. The user's
+    /// prompt is closed if no caller waits any more.
     async fn on_task(self: &Arc<Self>, cause: Cause) -> Result<Renewal, AuthorizationError> {
         let (mut waiting, outcome) = oneshot::channel();
         let this = Arc::clone(self);
         let came = self.rounds.load(Ordering::Relaxed);
         tokio::spawn(async move {
             let outcome = this.work(cause, came, &mut waiting).await;
-            // Whoever waited may be gone.
+            // The receiver may have been dropped.
             let _ = waiting.send(outcome);
         });
         outcome.await.unwrap_or_else(|_| Err(given_up()))
     }
 
-    /// `came` is the number of rounds that had ended when this was asked for.
+    /// `came` is the value of `rounds` when the caller asked.
     async fn work(
         &self,
         cause: Cause,
@@ -315,7 +310,7 @@ impl Authorizer {
         };
         match cause {
             Cause::Sending => match current {
-                // Unless somebody else has just tried.
+                // Skip if another request has just tried.
                 Some(pass) if self.is_ending(&pass) => done(self.renew_ahead(pass).await),
                 current => done(current),
             },
@@ -331,10 +326,10 @@ impl Authorizer {
                     (None, _) => false,
                 };
                 if is_other {
-                    // Somebody else was faster.
+                    // Another request has already renewed them.
                     return done(current);
                 }
-                // Another process may have signed in since this one looked.
+                // Another process may have signed in since this process read the store.
                 if current.is_none()
                     && let Some(kept) = self.load().await?
                 {
@@ -344,7 +339,8 @@ impl Authorizer {
                         found: true,
                     });
                 }
-                // Who waited while it was done in vain does not have it done again.
+                // A request that waited during a failed attempt gets its error and does not repeat
+                // it.
                 let is_same = |it: &&FailedAttempt| it.more == more && it.wanted == wanted;
                 let failed = held.failed.as_ref().filter(is_same);
                 if let Some(failed) = failed.filter(|it| it.round > came) {
@@ -354,7 +350,7 @@ impl Authorizer {
                 let renewing = self.renew(&mut held, current, &wanted, more, may_refresh, waiting);
                 let renewed = renewing.await;
                 let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
-                // One that was given up is nobody else's.
+                // An abandoned attempt says nothing about other requests.
                 let error = renewed.as_ref().err().filter(|_| !waiting.is_closed());
                 held.failed = error.map(|error| FailedAttempt {
                     round,
@@ -367,7 +363,7 @@ impl Authorizer {
         }
     }
 
-    /// Gets other tokens than these, by themselves or from the person.
+    /// Gets new tokens: renews the old ones, or asks the user.
     async fn renew(
         &self,
         held: &mut HeldTokens,
@@ -410,13 +406,13 @@ impl Authorizer {
             return Err(not_accepted("scopes that were asked for already"));
         }
         if let Some(before) = before {
-            // Whether to ask for this is decided anew each time.
+            // `offline_access` is decided again for each request.
             let asked = before.asked.iter().filter(|it| *it != "offline_access");
             let asked = Scopes::of(asked).unwrap_or_default();
             wanted.before = Some((before.issuer.clone(), asked));
         }
         let granted = self.run(&wanted, waiting).await;
-        // What did not take place was not in vain: the person may want to later.
+        // Remember only a real answer: a user who was never asked may still agree later.
         let has_answered = matches!(granted, Ok(_) | Err(AuthorizationError::Refused { .. }));
         if more && has_answered {
             held.stepped.push(scopes);
@@ -424,7 +420,7 @@ impl Authorizer {
         self.take(granted?).await
     }
 
-    /// Runs an authorization; twice where an issuer has forgotten the client.
+    /// Runs an authorization. Runs it again if the issuer has forgotten the client.
     async fn run(
         &self,
         wanted: &Demands,
@@ -453,7 +449,7 @@ impl Authorizer {
         let config = &self.config;
         let mut clients = config.clients.clone();
         for client in &mut clients {
-            // Where it was used first, there it belongs.
+            // A client without an issuer belongs to the first issuer that it is used with.
             if client.issuer.is_none() {
                 client.issuer = pins::issuer(&*config.store, &client.id).await?;
             }
@@ -499,12 +495,12 @@ impl Authorizer {
         current.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes what requests are sent with: the one place where that is done, so that no change
-    /// goes by without the client's knowing that it now asks as somebody else.
+    /// Changes the credentials. Nothing else changes them, so that each change also updates the
+    /// authorization context.
     fn set(&self, pass: Option<Arc<Pass>>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let is_same = match (&*current, &pass) {
-            // Nothing was sent before.
+            // No request was sent yet.
             (None, _) | (Some(None), None) => true,
             (Some(Some(old)), Some(new)) => Arc::ptr_eq(&old.sign_in, &new.sign_in),
             (Some(Some(_)), None) | (Some(None), Some(_)) => false,
@@ -515,7 +511,7 @@ impl Authorizer {
         *current = Some(pass);
     }
 
-    /// In which context requests are sent.
+    /// Returns the authorization context in which requests are sent.
     #[must_use]
     pub fn context(&self) -> AuthorizationContext {
         self.context.clone()
@@ -538,12 +534,12 @@ impl std::fmt::Debug for Authorizer {
     }
 }
 
-/// Whether nobody on the way can read what is sent there (OAuth 2.1, 1.5; RFC 6750, 5.3).
+/// Whether the connection is encrypted or stays on this machine (OAuth 2.1, 1.5; RFC 6750, 5.3).
 fn may_carry_tokens(server: &Url) -> bool {
     server.scheme() == "https" || is_loopback(server)
 }
 
-/// The challenges of a response. A header that cannot be read holds none.
+/// Parses the challenges of a response. Ignores headers that do not parse.
 fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let headers = headers.get_all(WWW_AUTHENTICATE).iter();
     let texts = headers.filter_map(|header| header.to_str().ok());

@@ -1,5 +1,3 @@
-//! Where the time comes from.
-
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use askback_core::{ask::Millis, clock::Clock};

@@ -1,5 +1,5 @@
-//! The authorization code grant: the request that goes through the browser, and the answer
-//! (RFC 6749, 4.1; PKCE, RFC 7636; the issuer's name, RFC 9207).
+//! The authorization code grant: the request sent through the browser, and its answer (RFC 6749,
+//! 4.1; PKCE, RFC 7636; the `iss` parameter, RFC 9207).
 
 use std::fmt;
 
@@ -20,10 +20,10 @@ use crate::{
     token::Form,
 };
 
-/// The longest URL a browser comes back with, in bytes.
+/// The maximum length of the URL that the browser returns with, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// The parameters that a request sets by itself.
+/// Parameters that the request sets itself.
 const OWN: [&str; 6] = [
     "response_type",
     "client_id",
@@ -33,7 +33,7 @@ const OWN: [&str; 6] = [
     "code_challenge_method",
 ];
 
-/// A request for a person's consent, which a browser is sent to. It always has a state and PKCE
+/// A request for a user's consent, to be opened in a browser. It always has a `state` and uses PKCE
 /// with SHA-256.
 #[derive(Debug, Clone)]
 pub struct AuthorizationRequest {
@@ -45,23 +45,23 @@ pub struct AuthorizationRequest {
     parameters: Vec<(String, String)>,
 }
 
-/// A request whose answer has not come yet: what is needed to check the answer.
+/// A request that was not answered yet: what is needed to check the answer.
 ///
-/// It is secret, since it holds the verifier of PKCE. Where the answer may come to another process,
-/// it is written and read.
+/// It is secret because it holds the PKCE verifier. If another process may receive the answer, use
+/// [`write`](Self::write) and [`read`](Self::read).
 #[derive(Clone, Serialize, Deserialize)]
 pub struct PendingAuthorization {
     #[serde(with = "exposed")]
     verifier: Secret,
     state: String,
     redirect: String,
-    /// From the issuer's own, checked document, or from the operator.
+    /// From the issuer's checked metadata, or from the operator.
     issuer: String,
     names_issuer: bool,
 }
 
-/// A code that came back to the request it was asked for with, from the issuer it was asked of.
-/// [`TokenEndpoint::exchange`](crate::TokenEndpoint::exchange) takes it.
+/// An authorization code that has been checked: it answers the right request and comes from the
+/// right issuer. Pass it to [`TokenEndpoint::exchange`](crate::TokenEndpoint::exchange).
 #[derive(Debug)]
 pub struct AuthorizationCode {
     code: Secret,
@@ -69,11 +69,10 @@ pub struct AuthorizationCode {
     redirect: String,
 }
 
-/// Unguessable bytes: half of them for the verifier, half for the state.
+/// Random bytes: half for the PKCE verifier, half for `state`.
 #[derive(Clone)]
 pub(crate) struct Random(pub(crate) Zeroizing<[u8; 64]>);
 
-/// The parameters that the browser came back with.
 #[derive(Default)]
 struct Answer {
     code: Option<Secret>,
@@ -84,13 +83,13 @@ struct Answer {
 }
 
 impl AuthorizationRequest {
-    /// A request of the client with this id. `redirect` is where the browser is sent back to: an
-    /// `https` URL, or one of this machine.
+    /// Creates a request of the client with this id. `redirect` must be an `https` URL or a URL of
+    /// this machine.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Unsupported`] where the provider has no authorization endpoint, and
-    /// [`AuthorizationError::SignIn`] where the redirect URI may not be used.
+    /// [`AuthorizationError::Unsupported`] if the provider has no authorization endpoint, and
+    /// [`AuthorizationError::SignIn`] if the redirect URI is not allowed.
     pub fn new(
         provider: &Provider,
         client_id: &str,
@@ -108,27 +107,27 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Sets the scopes to ask for; without them, the provider chooses.
+    /// Sets the scopes to request. Without them, the provider chooses.
     #[must_use]
     pub fn scopes(self, scopes: &Scopes) -> Self {
         self.parameter("scope", scopes.to_string())
     }
 
-    /// Adds a parameter of the provider, such as `access_type` or `prompt`. Those the request sets
-    /// by itself are refused when it begins.
+    /// Adds a provider-specific parameter, such as `access_type` or `prompt`.
+    /// [`begin`](Self::begin) rejects names that the request sets itself.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// Returns the URL to send the person to, and what to keep until the answer comes. Each time it
-    /// is another request.
+    /// Returns the URL to open for the user, and the state to keep until the answer arrives. Each
+    /// call makes a new request.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Credentials`] where a parameter is one of the request's own, or there
-    /// are no random bytes.
+    /// [`AuthorizationError::Credentials`] if a parameter is one that the request sets itself, or
+    /// if the system has no random bytes.
     pub fn begin(&self) -> Result<(Url, PendingAuthorization), AuthorizationError> {
         let is_own = |(name, _): &&(String, String)| OWN.contains(&name.as_str());
         if let Some((name, _)) = self.parameters.iter().find(is_own) {
@@ -138,7 +137,6 @@ impl AuthorizationRequest {
         Ok(self.begin_with(&Random::new()?))
     }
 
-    /// The same with these random bytes.
     pub(crate) fn begin_with(&self, Random(random): &Random) -> (Url, PendingAuthorization) {
         let (verifier, state) = random.split_at(32);
         let pending = PendingAuthorization {
@@ -163,22 +161,21 @@ impl AuthorizationRequest {
 }
 
 impl PendingAuthorization {
-    /// The state of the request, by which its answer is found among others: the parameter `state`
-    /// of the URL the browser comes back to.
+    /// Returns the `state` parameter. The URL that the browser returns with has the same value, so
+    /// it identifies the request that is being answered.
     #[must_use]
     pub fn state(&self) -> &str {
         &self.state
     }
 
-    /// Checks the answer, which is the whole URL the browser came back to. It does so in the one
-    /// order that gives nothing away: whether it is to this request, whether it is from this issuer,
-    /// and only then what it says (2026-07-28, basic/authorization, Authorization Response
-    /// Validation).
+    /// Checks the whole URL that the browser returned with. The order of the checks reveals nothing
+    /// to an attacker: first the request, then the issuer, and only then the result (2026-07-28,
+    /// basic/authorization, Authorization Response Validation).
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Answer`] where it is not the answer to this request, and
-    /// [`AuthorizationError::Refused`] where the answer is no.
+    /// [`AuthorizationError::Answer`] if the URL does not answer this request, and
+    /// [`AuthorizationError::Refused`] if the answer is an error.
     pub fn accept(self, redirected: &str) -> Result<AuthorizationCode, AuthorizationError> {
         let answer = read(redirected, &self.redirect)?;
         let not_accepted = |why: &str| AuthorizationError::Answer(why.to_owned());
@@ -186,7 +183,7 @@ impl PendingAuthorization {
             return Err(not_accepted("it is not the answer to this sign-in"));
         }
         match &answer.issuer {
-            // Letter by letter: no other way of writing it is the same.
+            // Compared byte by byte, without normalization.
             Some(issuer) if *issuer == self.issuer => {}
             Some(_) => return Err(not_accepted("it comes from another authorization server")),
             None if self.names_issuer => {
@@ -213,20 +210,20 @@ impl PendingAuthorization {
         })
     }
 
-    /// Writes it as one line of text, to be kept where secrets are.
+    /// Serializes the request as one line of text. Store it as a secret.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`].
+    /// [`AuthorizationError::Store`] if it cannot be serialized.
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
         records::write(self)
     }
 
-    /// Reads what [`PendingAuthorization::write`] wrote.
+    /// Reads the output of [`PendingAuthorization::write`].
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`] if it is not that.
+    /// [`AuthorizationError::Store`] if the text is not such an output.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
         records::read(kept)
     }
@@ -266,8 +263,8 @@ pub(crate) fn no_endpoint(issuer: &str) -> AuthorizationError {
     }
 }
 
-/// Whether a host may be sent back there: to the own machine, or to an `https` URL
-/// (2026-07-28, basic/authorization/security-considerations, Communication Security).
+/// Accepts a redirect URI on this machine or with `https` (2026-07-28,
+/// basic/authorization/security-considerations, Communication Security).
 fn check_redirect(redirect: &str) -> Result<(), AuthorizationError> {
     let url = Url::parse(redirect).ok();
     let may_be = |url: &Url| {
@@ -280,7 +277,7 @@ fn check_redirect(redirect: &str) -> Result<(), AuthorizationError> {
     Err(AuthorizationError::SignIn(SignInError::RedirectUri))
 }
 
-/// Takes the answer apart. One that says something twice says nothing.
+/// Parses the answer. A repeated parameter counts as missing.
 fn read(redirected: &str, redirect: &str) -> Result<Answer, AuthorizationError> {
     let unreadable = || AuthorizationError::Answer("it is not the URL of an answer".to_owned());
     let url = Url::parse(redirected).ok();

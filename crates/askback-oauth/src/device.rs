@@ -1,4 +1,4 @@
-//! The device authorization grant: a person authorizes a program at another screen (RFC 8628).
+//! The device authorization grant: the user authorizes a program on another screen (RFC 8628).
 
 use std::time::Duration;
 
@@ -19,25 +19,23 @@ use crate::{
 
 const WHAT: &str = "the device authorization";
 
-/// The time between two polls, where the provider names none (RFC 8628, 3.2).
+/// The time between two polls if the provider sets none (RFC 8628, 3.2).
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// How much longer it becomes when the provider asks for that (RFC 8628, 3.5).
+/// Added to the interval for each `slow_down` (RFC 8628, 3.5).
 const SLOWER: Duration = Duration::from_secs(5);
 
-/// The shortest time between two polls, whatever the provider says.
 const LEAST_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest time between two polls.
 const MOST_INTERVAL: Duration = Duration::from_secs(300);
 
-/// The longest code that a person is asked to type, in bytes.
+/// The maximum length of a user code, in bytes.
 const MOST_CODE: usize = 64;
 
-/// The codes of a device: one for the person to type, and one that the program polls with.
+/// The codes of a device: one that the user types, and one that the program polls with.
 ///
-/// The person's code is not bound to anybody: whoever types it authorizes this program. So it must
-/// be shown only to the person that the tokens are for.
+/// The user code is not bound to a person: anyone who types it authorizes this program. So show it
+/// only to the user whose tokens you want.
 #[derive(Clone)]
 pub struct DeviceAuthorization {
     device_code: Secret,
@@ -53,16 +51,16 @@ pub struct DeviceAuthorization {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DevicePoll {
-    /// The person has not answered yet.
+    /// The user has not answered yet.
     Pending {
-        /// When to ask again; the provider is not asked before.
+        /// The earliest time of the next poll. The provider is not asked before.
         next: Millis,
     },
-    /// The person said yes.
+    /// The user agreed.
     Granted(Tokens),
 }
 
-/// The answer of a device authorization endpoint (RFC 8628, 3.2).
+/// The response of a device authorization endpoint (RFC 8628, 3.2).
 #[derive(Deserialize)]
 struct DeviceAnswer {
     device_code: String,
@@ -76,13 +74,13 @@ struct DeviceAnswer {
 }
 
 impl TokenEndpoint {
-    /// Asks for the codes of a device (RFC 8628, 3.1).
+    /// Requests the codes of a device (RFC 8628, 3.1).
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Unsupported`] where the provider has no endpoint for it,
-    /// [`AuthorizationError::Refused`] where it says no, and [`AuthorizationError::Document`] where
-    /// its answer cannot be shown to a person.
+    /// [`AuthorizationError::Unsupported`] if the provider has no device endpoint,
+    /// [`AuthorizationError::Refused`] if it refuses, and [`AuthorizationError::Document`] if its
+    /// response cannot be shown to a user.
     pub async fn begin_device(
         &self,
         scopes: Option<&Scopes>,
@@ -105,13 +103,13 @@ impl TokenEndpoint {
         self.read(answer, now)
     }
 
-    /// Asks whether the person has answered (RFC 8628, 3.4), unless it is too early for that. Where
-    /// the provider is not reached, the next poll is later.
+    /// Polls for the user's answer (RFC 8628, 3.4), unless it is too early. If the provider is
+    /// unreachable, the next poll is delayed.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Refused`] where the person said no (`access_denied`) or the codes have
-    /// ended (`expired_token`).
+    /// [`AuthorizationError::Refused`] if the user refused (`access_denied`) or the codes have
+    /// expired (`expired_token`).
     pub async fn poll_device(
         &self,
         device: &mut DeviceAuthorization,
@@ -182,32 +180,31 @@ impl TokenEndpoint {
 }
 
 impl DeviceAuthorization {
-    /// Returns the code for the person to type.
+    /// Returns the code for the user to type.
     #[must_use]
     pub fn user_code(&self) -> &str {
         &self.user_code
     }
 
-    /// Returns the page where the person types it.
+    /// Returns the page on which the user types it.
     #[must_use]
     pub fn page(&self) -> &Url {
         &self.page
     }
 
-    /// Returns the page with the code in its address, where the provider has one: for a picture of
-    /// the address.
+    /// Returns the page with the code in its URL, if the provider has one. Show it as a QR code.
     #[must_use]
     pub fn page_with_code(&self) -> Option<&Url> {
         self.page_with_code.as_ref()
     }
 
-    /// Returns when the codes end.
+    /// Returns when the codes expire.
     #[must_use]
     pub fn expires(&self) -> Millis {
         self.expires
     }
 
-    /// Returns when the provider may be asked next.
+    /// Returns the earliest time of the next poll.
     #[must_use]
     pub fn next(&self) -> Millis {
         self.next

@@ -1,5 +1,3 @@
-//! Does what an authorization wants done.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{clock::Clock, future::BoxFuture};
@@ -21,17 +19,16 @@ use super::{
 };
 use crate::Secret;
 
-/// The tools that all authorizations with one server share.
 pub(super) struct Means<'a> {
     pub(super) fetcher: &'a Fetcher,
-    /// Reaches the company's provider, which the host chose.
+    /// Reaches the company's provider, which the host configured.
     pub(super) company: Option<&'a Fetcher>,
     pub(super) nonces: &'a Nonces,
     pub(super) store: &'a dyn CredentialStore,
     pub(super) clock: &'a dyn Clock,
     pub(super) assertions: Option<&'a Arc<dyn AssertionSource>>,
     pub(super) sign_in: Duration,
-    /// How long a key of the store that others have locked is waited for.
+    /// The maximum wait for a credential lock that another process holds.
     pub(super) lock: Duration,
 }
 
@@ -40,8 +37,8 @@ impl Means<'_> {
         self.clock.now() / 1000
     }
 
-    /// Carries an authorization through to its end; none where it is to begin anew. A person is
-    /// asked as long as somebody waits.
+    /// Runs an authorization to its end. Returns `None` if it has to start again. The user's prompt
+    /// ends if no caller waits any more.
     pub(super) async fn run<T>(
         &self,
         plan: Plan,
@@ -120,7 +117,7 @@ impl Means<'_> {
         }
     }
 
-    /// Waits for what a person says before the sign-in, as long as somebody waits for that.
+    /// Waits for the user's answer before the sign-in, or until no caller waits any more.
     async fn asked<A, T>(
         &self,
         asking: BoxFuture<'_, Result<A, SignInError>>,
@@ -132,12 +129,12 @@ impl Means<'_> {
         }
     }
 
-    /// Lets a client that was registered by hand belong to the issuer that is about to see it.
+    /// Binds a hand-registered client to the issuer that is about to see its credentials.
     async fn pin(&self, request: &TokenRequest) -> Result<(), AuthorizationError> {
         let Origin::ByHand { is_told } = request.client.origin else {
             return Ok(());
         };
-        // The company's provider is the host's choice.
+        // The company's provider is configured by the host.
         if request.is_to_company {
             return Ok(());
         }
@@ -145,7 +142,8 @@ impl Means<'_> {
         pins::pin(self.store, self.lock, id, issuer, is_told).await
     }
 
-    /// Asks for a token; once more where the issuer wants a nonce in the proof (RFC 9449, 8).
+    /// Requests a token. Repeats the request once if the issuer requires a nonce in the proof (RFC
+    /// 9449, 8).
     pub(super) async fn ask(
         &self,
         request: &TokenRequest,
@@ -183,7 +181,6 @@ impl Means<'_> {
         }
     }
 
-    /// Gives a token back (RFC 7009).
     pub(super) async fn revoke(
         &self,
         request: &TokenRequest,
@@ -196,7 +193,7 @@ impl Means<'_> {
     async fn recall(&self, issuer: &str) -> Result<Option<Registration>, AuthorizationError> {
         let key = CredentialKey::Registration(issuer.to_owned());
         let kept = self.store.load(&key).await.map_err(not_kept)?;
-        // One that cannot be read is none.
+        // An unreadable record counts as missing.
         Ok(kept.and_then(|kept| records::read(&kept).ok()))
     }
 
@@ -206,7 +203,7 @@ impl Means<'_> {
         self.store.save(&key, &record).await.map_err(not_kept)
     }
 
-    /// Forgets a registration, unless there is a newer one by now.
+    /// Deletes a registration unless it was replaced meanwhile.
     pub(super) async fn forget_client(
         &self,
         issuer: &str,

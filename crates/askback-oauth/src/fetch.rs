@@ -1,8 +1,8 @@
-//! The one place where anything is fetched on the word of others.
+//! Fetches URLs that other parties chose. No other module does.
 //!
-//! Addresses are checked when a connection is opened, not before: a name may lead elsewhere a
-//! moment later. Redirections are followed for documents alone, each checked like the first URL.
-//! What went wrong is said in few words, since they may be seen by whoever chose the URL.
+//! Addresses are checked when a connection is opened, because a name may resolve to another address
+//! a moment later. Only document requests follow redirects, and each target is checked like the
+//! first URL. Error messages are short, because the party that chose the URL may see them.
 
 use std::{fmt, io, time::Duration};
 
@@ -20,11 +20,10 @@ use url::Url;
 
 use super::reach::Reach;
 
-/// How often a document may redirect.
 const REDIRECTIONS: usize = 3;
 
-/// Fetches what others name, from where a [`Reach`] lets it, within the bounds of [`Limits`]:
-/// `document_bytes` for an answer, `document_fetch` for a whole exchange, and `connect`.
+/// Fetches URLs that other parties chose, if the [`Reach`] allows them, within [`Limits`]:
+/// `document_bytes` for a response, `document_fetch` for a whole exchange, and `connect`.
 ///
 /// ```
 /// use askback_core::limits::Limits;
@@ -48,27 +47,27 @@ pub struct Fetcher {
     patience: Duration,
 }
 
-/// Which redirections of a document are followed.
+/// Which redirects of a document are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Redirects {
-    /// None.
+    /// No redirects.
     None,
-    /// Those to the same origin: where the document stands says whose it is.
+    /// Redirects to the same origin, because a document's location says whose document it is.
     SameOrigin,
-    /// All to where the [`Reach`] lets it.
+    /// All redirects that the [`Reach`] allows.
     Any,
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct FetchedAnswer {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// The whole body.
     pub body: Vec<u8>,
-    /// How long the server wants to be left alone, where it says so in seconds (RFC 9110, 10.2.3); a day at most.
+    /// The value of `Retry-After`, if it is in seconds (RFC 9110, 10.2.3). At most one day.
     pub retry_after: Option<Duration>,
     pub(super) nonce: Option<String>,
 }
@@ -76,38 +75,38 @@ pub struct FetchedAnswer {
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Its body, where it is JSON.
     pub(crate) json: Option<Value>,
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// Why there is no answer, in words that give nothing away.
+/// Why a fetch failed. The messages reveal no details to the party that chose the URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// Nobody was reached, or the answer broke off.
+    /// The connection failed, or the response was cut off.
     #[error("it cannot be reached")]
     Unreachable {
         /// The details, for the operator's log.
         detail: String,
     },
-    /// It redirects to where it is not followed.
+    /// The response is a redirect that is not followed.
     #[error("it redirects, which is not followed")]
     Redirected,
-    /// The answer is longer than the bound.
+    /// The response is larger than the limit.
     #[error("it is too large")]
     TooLarge,
-    /// The answer did not come in time.
+    /// The response did not arrive in time.
     #[error("it takes too long")]
     TooSlow,
 }
 
 impl Fetcher {
-    /// Fetches from where `reach` lets it.
+    /// Creates a fetcher for the URLs that `reach` allows.
     ///
     /// # Errors
     ///
-    /// Fails where HTTP cannot be spoken on this machine, and where the proxy of the route cannot be used.
+    /// If the HTTP client cannot be set up on this machine, or if the proxy of the route is
+    /// unusable.
     pub fn new(reach: Reach, route: &Route, limits: &Limits) -> io::Result<Self> {
         Self::with_names(Names::system(), reach, route, limits)
     }
@@ -121,14 +120,14 @@ impl Fetcher {
         })
     }
 
-    /// Returns where it may fetch from.
+    /// Returns the reach.
     #[must_use]
     pub fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// Reads a URL that may be fetched from. It is taken as it stands or not at all: one that a
-    /// parser has to mend means different things to different programs.
+    /// Parses a URL that may be fetched. Returns `None` for a URL that a parser would have to
+    /// repair, because other programs may read it differently.
     #[must_use]
     pub fn url(&self, raw: &str) -> Option<Url> {
         self.reach.url(raw)
@@ -138,7 +137,7 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; an answer with the status of an error is an answer.
+    /// [`FetchError`]. A response with an error status is not an error.
     pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<FetchedAnswer, FetchError> {
         let fetching = async {
             let mut url = url.clone();
@@ -164,12 +163,12 @@ impl Fetcher {
         self.in_time(fetching).await
     }
 
-    /// Fetches with these headers, such as a token. No redirection is followed: they are meant for
-    /// nobody else. JSON is asked for, unless they ask for something else.
+    /// Sends a GET request with these headers, such as a token. Follows no redirects, because the
+    /// headers are meant for this server only. Accepts JSON unless the headers say otherwise.
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; an answer with the status of an error is an answer.
+    /// [`FetchError`]. A response with an error status is not an error.
     pub async fn get_with(
         &self,
         url: &Url,
@@ -180,11 +179,11 @@ impl Fetcher {
             .await
     }
 
-    /// Posts JSON. No redirection is followed.
+    /// Posts JSON. Follows no redirects.
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; an answer with the status of an error is an answer.
+    /// [`FetchError`]. A response with an error status is not an error.
     pub async fn post(&self, url: &Url, body: &Value) -> Result<FetchedAnswer, FetchError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
@@ -192,11 +191,11 @@ impl Fetcher {
             .await
     }
 
-    /// Posts a form that is encoded already, with these headers. No redirection is followed.
+    /// Posts an encoded form with these headers. Follows no redirects.
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; an answer with the status of an error is an answer.
+    /// [`FetchError`]. A response with an error status is not an error.
     pub async fn post_form(
         &self,
         url: &Url,
@@ -209,12 +208,11 @@ impl Fetcher {
             .await
     }
 
-    /// Sends a request of any kind. No redirection is followed. JSON is asked for, unless the
-    /// headers ask for something else.
+    /// Sends any request. Follows no redirects. Accepts JSON unless the headers say otherwise.
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; an answer with the status of an error is an answer.
+    /// [`FetchError`]. A response with an error status is not an error.
     pub async fn request(
         &self,
         method: Method,
@@ -234,7 +232,8 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<FetchedAnswer, FetchError> {
         headers.insert(ACCEPT, JSON);
-        // A code, a refresh token and a registration are spent with the first request that is read.
+        // The first request uses up a code, a refresh token or a registration, so it is not sent
+        // again.
         let request = self.request_to(Method::POST, url, headers, body)?;
         let response = self.requests.send_alone(request).await;
         self.read_here(response.map_err(unreachable)?).await
@@ -251,9 +250,8 @@ impl Fetcher {
         self.read_here(response).await
     }
 
-    /// Reads an answer that is none from elsewhere.
     async fn read_here(&self, response: Response<Incoming>) -> Result<FetchedAnswer, FetchError> {
-        // What is sent here is meant for nobody else.
+        // The request is meant for this server only.
         if response.status().is_redirection() {
             return Err(FetchError::Redirected);
         }
@@ -290,21 +288,21 @@ impl Fetcher {
         Ok(request)
     }
 
-    /// A URL as it stands in a request, if it may be fetched from. A name and a password in it would be sent to
-    /// whoever reads the request.
+    /// Returns the request target of a URL that may be fetched. Rejects a user name and password,
+    /// which would be sent to the server.
     fn target(&self, url: &Url) -> Option<Uri> {
         let is_open = url.username().is_empty() && url.password().is_none();
         let may_be = is_open && self.reach.allows(url);
         may_be.then(|| url.as_str().parse().ok()).flatten()
     }
 
-    /// Where a document went, if it may be fetched from there.
     fn redirected(&self, url: &Url, response: &Response<Incoming>) -> Result<Url, FetchError> {
         let keeps = !matches!(response.status(), StatusCode::NOT_MODIFIED);
         let location = response.headers().get(LOCATION).filter(|_| keeps);
         let location = location.and_then(|location| location.to_str().ok());
         let target = location.and_then(|location| url.join(location).ok());
-        // A path alone is within the same origin; anything else is read as strictly as the first.
+        // A path alone stays on the same origin. Any other target is read as strictly as the first
+        // URL.
         let is_sound =
             |target: &Url| self.reach.url(target.as_str()).is_some() && self.reach.allows(target);
         target.filter(is_sound).ok_or(FetchError::Redirected)
@@ -343,7 +341,8 @@ impl Fetcher {
 }
 
 impl FetchedAnswer {
-    /// The body, if it is JSON, whatever its content type: issuers send documents as `text/plain`, too.
+    /// Parses the body as JSON, whatever its content type: some issuers send documents as
+    /// `text/plain`.
     #[must_use]
     pub fn json(&self) -> Option<Value> {
         json::parse(&self.body).ok()
@@ -378,7 +377,7 @@ impl FetchError {
 }
 
 impl fmt::Debug for FetchedAnswer {
-    /// Without the body, which may hold tokens.
+    /// Omits the body, which may hold tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FetchedAnswer")
             .field("status", &self.status)
@@ -387,7 +386,7 @@ impl fmt::Debug for FetchedAnswer {
 }
 
 impl fmt::Debug for Answer {
-    /// Without the body, which may hold tokens.
+    /// Omits the body, which may hold tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer")
             .field("status", &self.status)
@@ -395,8 +394,8 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// Reads a document; `None` where there is none. A server that is out of order is not taken for one
-/// without a document.
+/// Parses a document. Returns `None` if the server has none; a server error is not read as a
+/// missing document.
 pub(crate) fn document<T: DeserializeOwned>(
     what: &'static str,
     answer: Result<Answer, FetchError>,
@@ -409,7 +408,7 @@ pub(crate) fn document<T: DeserializeOwned>(
             let unreadable = |why| AuthorizationError::Document { what, why };
             read.map(Some).map_err(unreadable)
         }
-        // A page for every URL is no document.
+        // A server that returns HTML for every URL has no document.
         (200..=299, None) | (400..=499, _) => Ok(None),
         (status, _) => Err(failed(format!("it answers with status {status}"))),
     }
@@ -421,17 +420,17 @@ fn unreachable(error: RequestError) -> FetchError {
     FetchError::Unreachable { detail }
 }
 
-/// Names whose addresses are looked at whenever a connection is opened.
+/// Checks the addresses of a name each time a connection is opened.
 fn guarded(names: Names, reach: Reach) -> Names {
     names.only(move |address| reach.address(address))
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The longest pause that a server is granted. It could have its clients stay away for ever.
+/// The maximum for `Retry-After`. Without it, a server could stop its clients forever.
 const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
-/// Reads how long a server wants to be left alone. A date is not read: it is by a clock that may be another one.
+/// Parses `Retry-After` in seconds. Ignores dates, because the server's clock may differ.
 fn pause(value: &str) -> Option<Duration> {
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let seconds = is_number.then(|| value.parse().unwrap_or(u64::MAX));
@@ -463,7 +462,7 @@ mod tests {
         Reach::of(&Url::parse(server).expect("a URL"), false)
     }
 
-    /// Names lead to these addresses, the first time to the first.
+    /// Resolves a name to these addresses in turn, and counts the lookups in `times`.
     fn leading_to(addresses: &'static [&'static str], times: &Arc<AtomicUsize>) -> Names {
         let times = Arc::clone(times);
         Names::found_by(move |_| {
@@ -499,7 +498,7 @@ mod tests {
         let found = resolve(&own).await.expect("the own machine");
         assert!(!found.is_empty());
 
-        // A name that led outside a moment ago is looked at again.
+        // A name that resolved to a public address is checked again.
         let moving = guarded(outside, &["93.184.216.34", "127.0.0.1", "10.0.0.1"]);
         let found = resolve(&moving).await.expect("it is outside");
         assert_eq!(found.len(), 1);
@@ -532,7 +531,7 @@ mod tests {
                 "[::1]",
                 "0x7f.1",
                 "2130706433",
-                // Nothing in the URL tells; only the addresses do.
+                // The URL looks harmless, but its addresses are not.
                 "auth.example.com",
             ] {
                 for scheme in ["http", "https"] {
@@ -551,7 +550,7 @@ mod tests {
             () = connected => panic!("somebody connected"),
             () = fetching => {}
         }
-        // The name was looked up through the guard, and nowhere else: for either request.
+        // Both requests resolved the name through the guard.
         assert_eq!(times.load(Ordering::Relaxed), 2);
     }
 
@@ -561,7 +560,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        // A server that ends each connection when a second request comes.
+        // A server that closes each connection at its second request.
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 tokio::spawn(async move {

@@ -16,17 +16,16 @@ pub struct RegisteredClient {
     pub(super) proof: Proof,
 }
 
-/// How a client shows that it is the one it says.
 #[derive(Debug, Clone)]
 pub(super) enum Proof {
-    /// Not at all: a public client.
+    /// A public client does not authenticate.
     None,
     Secret(Secret),
     Key(Arc<SigningKey>),
 }
 
 impl RegisteredClient {
-    /// A client that has an id and nothing to prove it with.
+    /// Creates a public client, which has an id but no credentials.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             issuer: None,
@@ -35,10 +34,12 @@ impl RegisteredClient {
         }
     }
 
-    /// Sets the issuer it is registered with, letter by letter as its metadata names it. It is used
-    /// with no other. Where none is given, it belongs to the first issuer it is used with, which a
-    /// server chooses: name it wherever no person sees to whom the client shows itself. Which was
-    /// the first is kept in the [`CredentialStore`](super::CredentialStore), and forgotten with it.
+    /// Sets the issuer it is registered with, exactly as the issuer's metadata writes it. The
+    /// client is used with no other issuer.
+    ///
+    /// Without this setting, the client belongs to the first issuer it is used with, which the
+    /// server chooses. So set the issuer if no user checks where the client's credentials go. The
+    /// first issuer is recorded in the [`CredentialStore`](super::CredentialStore).
     #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
@@ -51,7 +52,7 @@ impl RegisteredClient {
         &self.id
     }
 
-    /// Returns its secret, where it has one: for third parties that take it in ways of their own.
+    /// Returns its secret, if it has one, for third parties with their own ways of authentication.
     #[must_use]
     pub fn secret(&self) -> Option<&Secret> {
         match &self.proof {
@@ -60,16 +61,16 @@ impl RegisteredClient {
         }
     }
 
-    /// Sets its secret, which is sent as the issuer wants: by `client_secret_basic` or `client_secret_post`,
-    /// whichever its metadata lists first, and by the former where it lists neither.
+    /// Sets its secret, sent as `client_secret_basic` or `client_secret_post`: whichever the
+    /// issuer's metadata lists first, or else `client_secret_basic`.
     #[must_use]
     pub fn with_secret(mut self, secret: Secret) -> Self {
         self.proof = Proof::Secret(secret);
         self
     }
 
-    /// Sets the key with which it signs for itself: `private_key_jwt` (RFC 7523). The key never
-    /// leaves.
+    /// Sets the key that signs its assertions: `private_key_jwt` (RFC 7523). The key itself is
+    /// never sent.
     #[must_use]
     pub fn with_key(mut self, key: SigningKey) -> Self {
         self.proof = Proof::Key(Arc::new(key));
@@ -77,14 +78,13 @@ impl RegisteredClient {
     }
 }
 
-/// The client's description of itself in its registration (RFC 7591).
+/// The client's metadata in its registration (RFC 7591).
 #[derive(Debug, Clone)]
 pub(super) struct Introduction {
     pub(super) name: String,
     pub(super) uri: Option<String>,
 }
 
-/// How a request to a token endpoint says who sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Method {
     #[serde(rename = "none")]
@@ -112,9 +112,9 @@ impl Method {
         all.into_iter().find(|method| method.name() == name)
     }
 
-    /// How to send a secret to an issuer that takes these: by the first that we can. The one it lists first is the one
-    /// it was tried with: the issuer of the Python SDK lists both, and fails to find the client in a header. Where it
-    /// does not say, it takes basic (RFC 8414, 2).
+    /// Chooses how to send a secret: the first supported method in the issuer's list. Issuers test
+    /// the first one best: the Python SDK's issuer lists both, but does not find the client in a
+    /// header. Without a list, the method is basic (RFC 8414, 2).
     pub(super) fn for_secret(taken: Option<&[String]>) -> Self {
         let mut known = taken
             .into_iter()
@@ -125,7 +125,6 @@ impl Method {
     }
 }
 
-/// The client in a request to one issuer.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     pub(super) id: String,
@@ -134,20 +133,16 @@ pub(super) struct Client {
     pub(super) origin: Origin,
 }
 
-/// Where an identity comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The host gave it.
     ByHand {
-        /// Whether the host also said that it belongs to this issuer.
+        /// Whether the host also named this issuer.
         is_told: bool,
     },
     Document,
-    /// The issuer gave it just now.
     New,
-    /// The person who signs in named it just now.
     Named,
-    /// The issuer gave it earlier, and may have forgotten it.
+    /// The issuer registered it earlier, and may have forgotten it.
     Kept,
 }
 

@@ -1,7 +1,6 @@
-//! Keys that sign: for a client that shows who it is, and for proofs that a token is its own.
+//! Keys for client authentication and for proofs of possession.
 //!
-//! A key is read once and signs many times: each request with a token that is bound to a key has a
-//! proof of its own.
+//! A key is parsed once and signs many times: each request with a bound token carries a new proof.
 
 use base64::{
     Engine as _,
@@ -29,7 +28,7 @@ pub struct SigningKey {
     id: Option<String>,
 }
 
-/// SignInMethod a key signs (RFC 7518, 3.1; RFC 8037).
+/// The algorithm of a signing key (RFC 7518, 3.1; RFC 8037).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -52,7 +51,7 @@ enum Pair {
 }
 
 impl Algorithm {
-    /// The name in the header of a token.
+    /// Returns the `alg` header value.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,7 +63,7 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of this name.
+    /// Returns the algorithm with this `alg` value.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let all = [
@@ -79,14 +78,15 @@ impl Algorithm {
 }
 
 impl SigningKey {
-    /// Reads a private key as files hold it: PKCS #8 (`PRIVATE KEY`), or the older forms of their
-    /// own for elliptic curves and RSA. The first private key counts. Not read are a key that is locked
-    /// with a password, one of an elliptic curve without its public half, and one of RSA with less than
-    /// 2048 or more than 4096 bits.
+    /// Reads the first private key in a PEM file: PKCS #8 (`PRIVATE KEY`), or the older formats for
+    /// elliptic curves and RSA.
+    ///
+    /// Rejects encrypted keys, elliptic curve keys without the public half, and RSA keys of less
+    /// than 2048 or more than 4096 bits.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Credentials`] if it is no key for this algorithm.
+    /// [`AuthorizationError::Credentials`] if the file has no key for this algorithm.
     pub fn from_pem(pem: &Secret, algorithm: Algorithm) -> Result<Self, AuthorizationError> {
         let not_read = || {
             let why = format!("it is no private key for {}, as PEM", algorithm.name());
@@ -120,14 +120,14 @@ impl SigningKey {
         })
     }
 
-    /// Names the key, so that it is found among others (`kid`).
+    /// Sets the key id (`kid`).
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// A new key of P-256, and itself as text that [`SigningKey::from_text`] reads.
+    /// Generates a P-256 key. Also returns it as text for [`SigningKey::from_text`].
     pub(super) fn generate() -> Result<(Self, Secret), AuthorizationError> {
         let failed = |_| AuthorizationError::Credentials("no key can be made".to_owned());
         let random = SystemRandom::new();
@@ -149,12 +149,11 @@ impl SigningKey {
         })
     }
 
-    /// The public half as a JSON Web Key, for a key of P-256.
     pub(super) fn public(&self) -> Option<Value> {
         let Pair::Ecdsa(pair) = &self.pair else {
             return None;
         };
-        // An uncompressed point: a 4, and two halves.
+        // An uncompressed point: the byte 4, then both coordinates.
         let point = pair.public_key().as_ref();
         let (x, y) = point.get(1..)?.split_at_checked(32)?;
         let encode = |half: &[u8]| URL_SAFE_NO_PAD.encode(half);
@@ -162,7 +161,6 @@ impl SigningKey {
             .then(|| json!({"kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y)}))
     }
 
-    /// A signed token of this type that claims this.
     pub(super) fn sign(
         &self,
         kind: &str,
@@ -206,7 +204,6 @@ impl SigningKey {
     }
 }
 
-/// Reads a key of an elliptic curve, as PKCS #8.
 fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
     let algorithm = match algorithm {
         Algorithm::Es384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
@@ -215,7 +212,7 @@ fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
     EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, &SystemRandom::new()).map(Pair::Ecdsa)
 }
 
-/// Puts the older form of a key of an elliptic curve (RFC 5915) into the newer one (RFC 5958, 2).
+/// Converts an elliptic curve key from the older format (RFC 5915) to PKCS #8 (RFC 5958, 2).
 fn pkcs8_of_sec1(algorithm: Algorithm, key: &[u8]) -> Zeroizing<Vec<u8>> {
     const SEQUENCE: u8 = 0x30;
     const OCTETS: u8 = 0x04;
@@ -232,12 +229,12 @@ fn pkcs8_of_sec1(algorithm: Algorithm, key: &[u8]) -> Zeroizing<Vec<u8>> {
     der_value(SEQUENCE, &[&VERSION, &kind, &key])
 }
 
-/// Writes a value in DER: its tag, its length in the shortest form, and its parts.
+/// Encodes a value in DER: tag, shortest length, and parts.
 fn der_value(tag: u8, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let bytes = length.to_be_bytes();
     let digits = &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..];
-    // At its full size from the start: no copy of a secret is left behind.
+    // Allocated at its full size, so that growing leaves no copy of a secret behind.
     let mut value = Zeroizing::new(Vec::with_capacity(length + bytes.len() + 2));
     value.push(tag);
     match digits {
@@ -258,10 +255,11 @@ askback_core::debug_only!(SigningKey { algorithm, id });
 mod tests {
     use super::*;
 
-    /// Where a key of P-256 as PKCS #8 holds the older form: at its end.
+    /// The offset of the older format inside a PKCS #8 key of P-256.
     const SEC1_AT: usize = 29;
 
-    /// As `openssl ecparam -genkey` writes it: the curve goes before the key, and into it.
+    /// The output of `openssl ecparam -genkey`: the curve comes before the key and is repeated in
+    /// it.
     const OPENSSL_P256: &str = "-----BEGIN EC PARAMETERS-----
 BggqhkjOPQMBBw==
 -----END EC PARAMETERS-----

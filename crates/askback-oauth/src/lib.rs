@@ -3,16 +3,16 @@
 //!
 //! # A client of a server
 //!
-//! An [`Authorization`] says how a client becomes authorized; an [`Authorizer`] does it for one
-//! server. When the server refuses a request, the client finds out who gives tokens for it, becomes
-//! known there, lets the person sign in, and sends the request again. What it learned is kept in a
-//! [`CredentialStore`]. The crate `askback` does this behind its feature `oauth-client`.
+//! An [`Authorization`] configures how a client becomes authorized. An [`Authorizer`] does it for
+//! one server: when the server refuses a request, it discovers the authorization server, registers
+//! the client, lets the user sign in, and sends the request again. Tokens and registrations are
+//! saved in a [`CredentialStore`]. The crate `askback` uses this behind its feature `oauth-client`.
 //!
 //! # A third party
 //!
-//! A [`Provider`] is discovered, or given by hand. An [`AuthorizationRequest`] is the URL that a
-//! person is sent to, a [`PendingAuthorization`] checks what they come back with, and a
-//! [`TokenEndpoint`] exchanges the code, renews tokens and gives them back.
+//! A [`Provider`] is discovered or configured by hand. An [`AuthorizationRequest`] is the URL that
+//! a user opens, a [`PendingAuthorization`] checks the URL they return with, and a
+//! [`TokenEndpoint`] exchanges the code, renews tokens and revokes them.
 //!
 //! ```
 //! use askback_core::{auth::Scopes, limits::Limits};
@@ -62,11 +62,10 @@
 //! # }
 //! ```
 //!
-//! # How it is built
+//! # Design
 //!
-//! The steps of a client are a machine without I/O (`flow`), which uses the same parts as anybody
-//! else. All that is fetched goes through a [`Fetcher`], which reaches nothing inside a private
-//! network on the word of a server: that is what its [`Reach`] says.
+//! The steps of a client are a state machine without I/O (`flow`). A [`Fetcher`] makes all
+//! requests. Its [`Reach`] keeps a server from making the client connect to private networks.
 
 mod assertion;
 mod authorizer;
@@ -123,8 +122,8 @@ pub use token_endpoint::TokenEndpoint;
 
 use self::{clock::SystemClock, identity::Introduction};
 
-/// How a client becomes authorized. Clones share what they know, so that several connections sign
-/// in once.
+/// How a client becomes authorized. Clones share their tokens, so that several connections need one
+/// sign-in.
 #[derive(Clone)]
 pub struct Authorization {
     config: Arc<Config>,
@@ -135,11 +134,11 @@ pub struct Authorization {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignOut {
-    /// Nothing was kept for the server.
+    /// The user was not signed in to the server.
     WasNot,
-    /// The tokens are forgotten, and the authorization server took them back.
+    /// The tokens are deleted, and the authorization server revoked them.
     Revoked,
-    /// The tokens are forgotten here, but may be good until they end, for the reason given.
+    /// The tokens are deleted here, but may stay valid until they expire, for this reason.
     Forgotten(String),
 }
 
@@ -168,23 +167,23 @@ enum SignInMethod {
 }
 
 impl Authorization {
-    /// A person signs in (the authorization code grant with PKCE).
+    /// A user signs in (the authorization code grant with PKCE).
     #[must_use]
     pub fn person(sign_in: impl SignIn) -> Self {
         Self::new(SignInMethod::Person(Arc::new(sign_in)), Vec::new())
     }
 
-    /// The client acts for itself, with nobody at hand
-    /// (the extension `io.modelcontextprotocol/oauth-client-credentials`).
+    /// The client acts for itself, without a user (the extension
+    /// `io.modelcontextprotocol/oauth-client-credentials`).
     #[must_use]
     pub fn client_credentials(client: RegisteredClient) -> Self {
         Self::new(SignInMethod::Client, vec![client])
     }
 
-    /// The company a person works for decides: its provider takes `identity`, the identity token it
-    /// gave when the person signed in to it, and permits the use of the server. `client` is who the
-    /// client is to the server's issuer
-    /// (the extension `io.modelcontextprotocol/enterprise-managed-authorization`).
+    /// The user's company decides: its provider takes `identity`, the identity token from the
+    /// user's sign-in, and permits the use of the server. `client` is the client's registration
+    /// with the server's issuer (the extension
+    /// `io.modelcontextprotocol/enterprise-managed-authorization`).
     #[must_use]
     pub fn company(
         provider: IdentityProvider,
@@ -197,7 +196,8 @@ impl Authorization {
         )
     }
 
-    /// The platform a program runs on vouches for it with `assertion` (workload identity; RFC 7523).
+    /// The platform that runs this program identifies it with `assertion` (workload identity; RFC
+    /// 7523).
     #[must_use]
     pub fn vouched(assertion: impl AssertionSource, client: RegisteredClient) -> Self {
         Self::new(SignInMethod::Vouched(Arc::new(assertion)), vec![client])
@@ -227,22 +227,23 @@ impl Authorization {
         }
     }
 
-    /// Keeps credentials there; otherwise they are lost with the process.
+    /// Sets the store for credentials. Without it, they are lost when the process ends.
     #[must_use]
     pub fn store(self, store: impl CredentialStore) -> Self {
         self.with(|config| config.store = Arc::new(store))
     }
 
-    /// Sets a client that was registered by hand, to be used before any other way of becoming
-    /// known. It can be given several times, for several issuers.
+    /// Adds a hand-registered client, which takes precedence over every other kind of registration.
+    /// Call it once for each issuer.
     #[must_use]
     pub fn client(self, client: RegisteredClient) -> Self {
         self.with(|config| config.clients.push(client))
     }
 
-    /// Sets the document that describes this client, for issuers that take its URL as the client's
-    /// id (2026-07-28, basic/authorization/client-registration, Client ID Metadata Documents). The
-    /// document must hold exactly this URL as its `client_id`, and the redirect URIs of the host.
+    /// Sets the URL of the document that describes this client, for issuers that accept the URL as
+    /// the client id (2026-07-28, basic/authorization/client-registration, Client ID Metadata
+    /// Documents). The document must contain exactly this URL as its `client_id`, and the redirect
+    /// URIs of the host.
     ///
     /// # Errors
     ///
@@ -269,40 +270,40 @@ impl Authorization {
         self.with(|config| config.introduction = Introduction { name, uri })
     }
 
-    /// Scopes to ask for beside those the server wants.
+    /// Adds scopes to the ones that the server requires.
     #[must_use]
     pub fn scopes(self, scopes: Scopes) -> Self {
         self.with(|config| config.scopes = scopes)
     }
 
-    /// Asks for no refresh token: the person signs in again whenever a token ends.
+    /// Requests no refresh token: the user signs in again whenever a token expires.
     #[must_use]
     pub fn without_refresh(self) -> Self {
         self.with(|config| config.offline = false)
     }
 
-    /// Binds tokens to a key wherever the issuer can (DPoP, RFC 9449), also where the server says
-    /// nothing of it. Otherwise they are bound where the server wants it or says that it can.
+    /// Binds tokens to a key whenever the issuer supports it (DPoP, RFC 9449). Without this
+    /// setting, they are bound only if the server requires or supports it.
     #[must_use]
     pub fn bound_tokens(self) -> Self {
         self.with(|config| config.bound = true)
     }
 
-    /// Lets a server name authorization servers within private networks, as in a company. Without
-    /// it they are out of reach, so that no server can look into the network of its clients. What
-    /// is on the machine itself stays out of reach, unless the server is there, too.
+    /// Lets a server name authorization servers in private networks, as in a company. By default
+    /// they are out of reach, so that a server cannot probe its clients' networks. This machine
+    /// stays out of reach unless the server runs on it.
     #[must_use]
     pub fn allow_private_networks(self) -> Self {
         self.with(|config| config.private = true)
     }
 
-    /// Sends all that is fetched for authorization through this proxy, such as
-    /// `http://proxy.corp:8080`. Which addresses may be reached is then for the proxy to say. The
-    /// proxy variables of the environment are not looked at.
+    /// Sends all requests for authorization through this proxy, such as `http://proxy.corp:8080`.
+    /// The proxy then decides which addresses may be reached. Proxy variables of the environment
+    /// are ignored.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Url`] if it is no URL.
+    /// [`AuthorizationError::Url`] if it is not a URL.
     pub fn proxy(self, url: &str) -> Result<Self, AuthorizationError> {
         let proxy = Url::parse(url).map_err(|_| AuthorizationError::Url {
             what: "the proxy",
@@ -311,24 +312,24 @@ impl Authorization {
         Ok(self.with(|config| config.proxy = Some(proxy)))
     }
 
-    /// Sets the bounds on what is fetched, and on the time a person has.
+    /// Sets the limits for requests, and for the time a user has to sign in.
     #[must_use]
     pub fn limits(self, limits: &Limits) -> Self {
         self.with(|config| config.limits = limits.clone())
     }
 
-    /// Tells the time.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(self, clock: impl Clock) -> Self {
         self.with(|config| config.clock = Arc::new(clock))
     }
 
-    /// Signs out of the server at this URL, without connecting to it: forgets its tokens, and gives
-    /// them back to the authorization server where that takes them (RFC 7009).
+    /// Signs out of the server at this URL without connecting to it: deletes its tokens and revokes
+    /// them if the authorization server supports that (RFC 7009).
     ///
     /// # Errors
     ///
-    /// Fails where the URL is none, or the store does not forget.
+    /// If the URL is invalid, or the store fails.
     pub async fn sign_out(&self, server: &str) -> Result<SignOut, AuthorizationError> {
         let mut url = Url::parse(server).map_err(|_| AuthorizationError::Url {
             what: "the server",
@@ -344,11 +345,11 @@ impl Authorization {
         authorizer.sign_out().await
     }
 
-    /// Returns the authorizer for the server at this URL; all callers share it.
+    /// Returns the authorizer for the server at this URL. All callers share it.
     ///
     /// # Errors
     ///
-    /// Fails where HTTP cannot be spoken on this machine.
+    /// If the HTTP client cannot be set up on this machine.
     pub fn authorizer(&self, server: &Url) -> io::Result<Arc<Authorizer>> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = servers.get(server.as_str()) {
@@ -360,7 +361,7 @@ impl Authorization {
         Ok(new)
     }
 
-    /// The same with another configuration, which shares nothing with the one before.
+    /// Changes the configuration. The result shares no state with `self`.
     fn with(self, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Arc::unwrap_or_clone(self.config);
         change(&mut config);

@@ -1,6 +1,5 @@
-//! To which issuers clients belong that were registered by hand, by their ids. What is kept of it
-//! outlives tokens and processes: an issuer that a server names later must not be shown what proves
-//! a client to another.
+//! Records which issuer a hand-registered client belongs to. The record outlives tokens and
+//! processes, because an issuer that a server names later must never see the client's credentials.
 
 use std::time::Duration;
 
@@ -20,9 +19,9 @@ pub(super) async fn issuer(
     Ok(kept.map(|kept| kept.expose().to_owned()))
 }
 
-/// Lets a client belong to an issuer, before that is shown anything of it. Only where the host said
-/// so (`is_told`) it may have belonged to another. It is locked from the look to the change, since
-/// servers that share a client may be new at once; that is waited for no longer than `most`.
+/// Binds a client to an issuer before the issuer sees its credentials. Only the host (`is_told`)
+/// may replace an earlier issuer. The record is locked from reading to writing, because several
+/// servers may use the same new client at once. Waits at most `most` for the lock.
 pub(super) async fn pin(
     store: &dyn CredentialStore,
     most: Duration,

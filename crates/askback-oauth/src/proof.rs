@@ -1,4 +1,4 @@
-//! Proofs that a token is in the hands of the one it was given to (DPoP, RFC 9449).
+//! Proofs of possession for bound tokens (DPoP, RFC 9449).
 
 use std::{
     collections::HashMap,
@@ -13,12 +13,11 @@ use url::{Position, Url};
 use super::{AuthorizationError, key::SigningKey};
 use crate::{Secret, entropy::entropy};
 
-/// The longest nonce that is sent back, in bytes.
 const LONGEST_NONCE: usize = 1 << 10;
-/// The most servers whose nonce is remembered: a server and its issuers.
+/// The maximum number of servers whose nonce is remembered: a server and its issuers.
 const MOST_NONCES: usize = 16;
 
-/// The nonces servers gave, the last of each, by origin: they are of use nowhere else.
+/// The last nonce of each origin. A nonce is valid only there.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<HashMap<String, String>>);
 
@@ -28,7 +27,7 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Remembers what a server sent with a response; says whether it is one that can be sent.
+    /// Remembers the nonce of a response. Returns whether it can be sent.
     pub(super) fn learn(&self, url: &Url, nonce: &str) -> bool {
         let is_sound = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
         if nonce.is_empty() || nonce.len() > LONGEST_NONCE || !nonce.bytes().all(is_sound) {
@@ -44,7 +43,7 @@ impl Nonces {
     }
 }
 
-/// A proof for one request, which is good for no other (RFC 9449, 4.2).
+/// A DPoP proof (RFC 9449, 4.2).
 pub(super) fn prove(
     key: &SigningKey,
     method: &str,
@@ -71,7 +70,6 @@ pub(super) fn prove(
     key.sign("dpop+jwt", header, &claims)
 }
 
-/// A name that no other token has.
 pub(super) fn unique() -> Result<String, AuthorizationError> {
     let bytes: [u8; 16] = entropy().map_err(|error| {
         let why = format!("there are no random bytes: {error}");

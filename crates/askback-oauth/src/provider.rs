@@ -1,5 +1,3 @@
-//! Authorization servers of third parties.
-
 use askback_core::auth::{AuthorizationError, AuthorizationServer};
 use url::Url;
 
@@ -10,8 +8,8 @@ use crate::{
     shown::shown,
 };
 
-/// The authorization server of a third party: its name and its endpoints, found by
-/// [`Provider::discover`] or given by hand to [`Provider::new`].
+/// The authorization server of a third party: its name and its endpoints. Use
+/// [`Provider::discover`] or [`Provider::new`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
     pub(crate) issuer: String,
@@ -20,21 +18,18 @@ pub struct Provider {
     pub(crate) revocation_endpoint: Option<Url>,
     pub(crate) device_endpoint: Option<Url>,
     pub(crate) names_issuer: bool,
-    /// How it lets a client show who it is, where it says so.
     pub(crate) methods: Option<Vec<String>>,
-    /// How its answers differ from those of the standard.
     pub(crate) shape: AnswerShape,
 }
 
 impl Provider {
-    /// Creates a provider from what the operator knows of it. `issuer` is its name: what it calls
-    /// itself in its answers, where it does (`iss`), and whom a client that signs for itself
-    /// addresses.
+    /// Creates a provider that the operator configured. `issuer` is its name: the `iss` value of
+    /// its answers, if any, and the audience of client assertions.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Url`] where a URL is neither `https` nor on this machine, or is written
-    /// otherwise than a browser would write it.
+    /// [`AuthorizationError::Url`] if a URL is neither `https` nor on this machine, or is not in
+    /// the normal form that browsers write.
     pub fn new(
         issuer: impl Into<String>,
         authorization_endpoint: &str,
@@ -52,15 +47,14 @@ impl Provider {
         })
     }
 
-    /// Fetches the document in which the issuer of this name describes itself (RFC 8414, or OpenID
-    /// Connect Discovery), and takes it only if it is about this very issuer. What it names must be
-    /// within reach of `fetcher`.
+    /// Fetches the metadata of the issuer with this name (RFC 8414, or OpenID Connect Discovery)
+    /// and checks that it describes this issuer. `fetcher` must be allowed to reach the URLs in it.
     ///
-    /// PKCE is used whether or not the document announces it.
+    /// PKCE is used even if the metadata does not list it.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError`] where there is no document, or it cannot be used.
+    /// [`AuthorizationError`] if there is no usable metadata.
     pub async fn discover(fetcher: &Fetcher, issuer: &str) -> Result<Self, AuthorizationError> {
         let places = AuthorizationServer::well_known(issuer);
         let places = places.map_err(|bad| AuthorizationError::Document {
@@ -72,7 +66,7 @@ impl Provider {
             let fetched = fetcher.get(&url, Redirects::SameOrigin).await;
             let read = document::<AuthorizationServer>(ISSUER, fetched.map(Answer::from));
             let Some(document) = read? else {
-                // It stands elsewhere, if anywhere.
+                // Try the next well-known URL.
                 continue;
             };
             if document.issuer != issuer {
@@ -111,7 +105,7 @@ impl Provider {
         })
     }
 
-    /// Sets where tokens are given back (RFC 7009).
+    /// Sets the revocation endpoint (RFC 7009).
     ///
     /// # Errors
     ///
@@ -121,7 +115,7 @@ impl Provider {
         Ok(self)
     }
 
-    /// Sets where a device asks for its codes (RFC 8628).
+    /// Sets the device authorization endpoint (RFC 8628).
     ///
     /// # Errors
     ///
@@ -131,31 +125,31 @@ impl Provider {
         Ok(self)
     }
 
-    /// Reads the scopes in its answers with commas between them, as some providers write them.
+    /// Splits the scopes of responses at commas, as some providers write them.
     #[must_use]
     pub fn comma_scopes(mut self) -> Self {
         self.shape.has_commas = true;
         self
     }
 
-    /// Takes tokens of this type for tokens that are sent as `Bearer`, for providers that name them
-    /// otherwise.
+    /// Accepts tokens of this type as `Bearer` tokens, for providers with their own name for the
+    /// type.
     #[must_use]
     pub fn token_type(mut self, name: impl Into<String>) -> Self {
         self.shape.types.push(name.into());
         self
     }
 
-    /// Sets where in the answer to a code the tokens are (RFC 6901), for providers that give several
-    /// at once. There are none where the answer holds nothing there. The answer to a renewal holds
-    /// them at its top.
+    /// Sets the JSON pointer (RFC 6901) to the tokens in the response to a code, for providers that
+    /// return several at once. If nothing is there, the response has no tokens. The response to a
+    /// renewal always has them at the top level.
     #[must_use]
     pub fn code_tokens_at(mut self, pointer: impl Into<String>) -> Self {
         self.shape.code_tokens_at = Some(pointer.into());
         self
     }
 
-    /// Sets how the token endpoint lets a client show who it is, by the names of RFC 8414
+    /// Sets the supported methods of client authentication, by their names in RFC 8414
     /// (`token_endpoint_auth_methods_supported`). A secret is sent by `client_secret_basic` or
     /// `client_secret_post`, whichever is listed first.
     #[must_use]
@@ -164,14 +158,15 @@ impl Provider {
         self
     }
 
-    /// Requires each answer to name this issuer (RFC 9207). One that names another is never taken.
+    /// Requires each answer to name this issuer (RFC 9207). An answer that names another is always
+    /// rejected.
     #[must_use]
     pub fn require_issuer(mut self) -> Self {
         self.names_issuer = true;
         self
     }
 
-    /// Whether it takes tokens back (RFC 7009).
+    /// Returns whether it can revoke tokens (RFC 7009).
     #[must_use]
     pub fn takes_tokens_back(&self) -> bool {
         self.revocation_endpoint.is_some()
@@ -198,7 +193,7 @@ fn endpoint(reach: &Reach, what: &'static str, url: &str) -> Result<Url, Authori
     reach.url(url).ok_or_else(bad)
 }
 
-/// The same for one that a browser opens.
+/// The same for a URL that a browser opens.
 fn browsed(reach: &Reach, url: &str) -> Result<Url, AuthorizationError> {
     let read = endpoint(reach, AUTHORIZATION_ENDPOINT, url)?;
     match is_plain(url) {

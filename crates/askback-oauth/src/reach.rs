@@ -1,33 +1,32 @@
-//! Which URLs and addresses may be reached on the word of a server
-//! (2026-07-28, basic/authorization/security-considerations).
+//! Which URLs and addresses a server may make its client connect to (2026-07-28,
+//! basic/authorization/security-considerations).
 //!
-//! A server names URLs that a client then fetches or opens. It must not be able to make the client
-//! talk to what only the client can reach: the person's own machine, the network behind it, the
-//! service that gives a machine in a cloud its credentials.
+//! A server names URLs that a client then fetches or opens. They must not lead to places that only
+//! the client can reach: the user's machine, the network behind it, or the credentials service of a
+//! cloud machine.
 
 use std::net::IpAddr;
 
 use askback_core::address::{AddressKind, is_loopback_host};
 use url::{Host, Position, Url};
 
-/// The longest URL of a server that is looked at, in bytes.
+/// The maximum length of a URL, in bytes.
 const LONGEST: usize = 4 << 10;
 
 /// The networks that a server's URLs may lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
-    /// Whether the server is on the own machine, so that what it names may be, too.
+    /// Whether the server runs on this machine, so that its URLs may point here too.
     loopback: bool,
-    /// Whether the host says that private networks may be reached.
     private: bool,
-    /// Whether the URLs are the operator's own, who may name any place.
+    /// Whether the operator chose the URLs, and may name any place.
     special: bool,
-    /// The address of the server, where that is how it is named: the person chose it.
+    /// The server's address, if its URL has one: the user chose it.
     server: Option<IpAddr>,
 }
 
 impl Reach {
-    /// The internet, by `https`.
+    /// The internet, over `https`.
     #[must_use]
     pub fn internet() -> Self {
         Self {
@@ -38,8 +37,8 @@ impl Reach {
         }
     }
 
-    /// Any place by `https`, and this machine by `http`, too: for URLs that nobody but the operator
-    /// of this program chooses.
+    /// Any place over `https`, and this machine also over `http`. Only for URLs that the operator
+    /// chose.
     #[must_use]
     pub fn anywhere() -> Self {
         Self {
@@ -50,8 +49,8 @@ impl Reach {
         }
     }
 
-    /// Returns the reach of a server at this URL: the internet; with `private` also the private
-    /// networks; and this machine, where the server is on it too.
+    /// Returns the reach of a server at this URL: the internet, private networks if `private` is
+    /// set, and this machine if the server runs on it.
     #[must_use]
     pub fn of(server: &Url, private: bool) -> Self {
         Self {
@@ -62,8 +61,8 @@ impl Reach {
         }
     }
 
-    /// Reads a URL that a server gave. It is taken as it stands or not at all: one that a parser
-    /// has to mend means different things to different programs.
+    /// Parses a URL that a server gave. Returns `None` for a URL that a parser would have to
+    /// repair, because other programs may read it differently.
     #[must_use]
     pub fn url(&self, raw: &str) -> Option<Url> {
         if raw.len() > LONGEST {
@@ -77,7 +76,7 @@ impl Reach {
         (is_plain && self.allows(&url)).then_some(url)
     }
 
-    /// Whether a URL may be fetched, as far as that can be told without asking for its addresses.
+    /// Returns whether a URL may be fetched, judged without resolving its host.
     #[must_use]
     pub fn allows(&self, url: &Url) -> bool {
         let is_secure = match url.scheme() {
@@ -92,7 +91,7 @@ impl Reach {
         is_secure && is_outside && url.has_host()
     }
 
-    /// Whether a connection to this address may be opened.
+    /// Returns whether a connection to this address may be opened.
     #[must_use]
     pub fn address(&self, address: IpAddr) -> bool {
         match AddressKind::of(address) {
@@ -104,7 +103,6 @@ impl Reach {
     }
 }
 
-/// Whether a URL leads to the own machine, judged by its host.
 pub(super) fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(is_loopback_host)
 }
@@ -117,8 +115,8 @@ fn literal(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// Whether a URL is written as the parser writes it. Scheme and host may be in large letters, and
-/// the slash after a host alone may be missing.
+/// Whether a URL is in the parser's normal form, except for upper case in scheme and host, and for
+/// a missing slash after a bare host.
 fn is_unchanged(raw: &str, url: &Url) -> bool {
     let (origin, rest) = (&url[..Position::AfterPort], &url[Position::AfterPort..]);
     let Some((raw_origin, raw_rest)) = raw.split_at_checked(origin.len()) else {
@@ -128,8 +126,8 @@ fn is_unchanged(raw: &str, url: &Url) -> bool {
     raw_origin.eq_ignore_ascii_case(origin) && is_rest
 }
 
-/// Whether the URL of an authorization endpoint has nothing in it that what opens it could
-/// interpret, wherever it passes it on.
+/// Whether the URL of an authorization endpoint has no characters that a program which opens it
+/// could interpret.
 pub(crate) fn is_plain(endpoint: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?&=%@+,[]".contains(&byte);
     endpoint.bytes().all(is_plain)

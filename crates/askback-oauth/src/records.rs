@@ -1,5 +1,3 @@
-//! The records of a sign-in, as they are stored.
-
 use askback_core::auth::Scopes;
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +7,18 @@ use super::{
 };
 use crate::Secret;
 
-/// The tokens for one server, with all that is needed to get the next ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Grant {
-    /// The URL of the server, by which the tokens are found.
+    /// The server's URL, which is the key of the record.
     pub(super) server: String,
-    /// The resource that the tokens are for, as the server names itself.
+    /// The resource that the tokens are for, by the server's own name.
     pub(super) resource: String,
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) revocation_endpoint: Option<String>,
     pub(super) client: StoredClient,
-    /// Whether the client was registered by hand, so that its secret is the host's to give.
+    /// Whether the client was registered by hand. Then the host passes its secret.
     #[serde(default)]
     pub(super) by_hand: bool,
     #[serde(with = "exposed")]
@@ -32,16 +29,14 @@ pub(super) struct Grant {
         skip_serializing_if = "Option::is_none"
     )]
     pub(super) refresh_token: Option<Secret>,
-    /// When the access token ends, in seconds since the Unix epoch, if the issuer said so.
+    /// In seconds since the Unix epoch, if the issuer said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<u64>,
-    /// The requested scopes; none where none were named.
+    /// The requested scopes. Empty if the request named no scopes.
     #[serde(default)]
     pub(super) asked: Scopes,
-    /// The granted scopes, where the issuer named them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) granted: Option<Scopes>,
-    /// The key the tokens are bound to, if they are.
     #[serde(
         default,
         with = "maybe_exposed",
@@ -62,27 +57,24 @@ pub(super) struct StoredClient {
     pub(super) secret: Option<Secret>,
 }
 
-/// The registration that an issuer gave a client.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) issuer: String,
     pub(super) client: StoredClient,
-    /// The redirect URI that was registered; none for a client that needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) redirect: Option<String>,
-    /// Whether the person named it, so that whoever registered it knows where it may come back to.
+    /// Whether the user named the client, and so knows its redirect URIs.
     #[serde(default)]
     pub(super) is_named: bool,
-    /// The scopes that were registered: many issuers let the client ask for no others. None where
-    /// none were named.
+    /// The registered scopes. Many issuers allow no others. `None` if the registration named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) scopes: Option<Scopes>,
-    /// When its secret ends, in seconds since the Unix epoch; never where it is none.
+    /// When its secret expires, in seconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret_ends: Option<u64>,
 }
 
-/// A stored sign-in without its secrets: for a list of the servers a person is signed in to.
+/// A stored sign-in without its secrets, to list the servers a user is signed in to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredSignIn {
@@ -92,21 +84,21 @@ pub struct StoredSignIn {
     pub issuer: String,
     /// The id of the client at the issuer.
     pub client_id: String,
-    /// The granted scopes, where the issuer named them; else the requested ones.
+    /// The granted scopes if the issuer named them, else the requested ones.
     pub scopes: Scopes,
-    /// When the access token ends, in seconds since the Unix epoch, if that is known.
+    /// When the access token expires, in seconds since the Unix epoch, if known.
     pub expires_at: Option<u64>,
-    /// Whether it can be renewed without a person.
+    /// Whether it can be renewed without the user.
     pub renewable: bool,
 }
 
 impl StoredSignIn {
-    /// Reads what a [`CredentialStore`](super::CredentialStore) keeps under
+    /// Reads a record that a [`CredentialStore`](super::CredentialStore) holds under
     /// [`CredentialKey::Tokens`](super::CredentialKey::Tokens).
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`] if it is not that.
+    /// [`AuthorizationError::Store`] if it is not such a record.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
         let grant: Grant = read(kept)?;
         Ok(Self {
@@ -126,7 +118,7 @@ impl StoredClient {
             id: client.id.clone(),
             method: client.method,
             secret: match &client.proof {
-                // What the host gave, the host keeps.
+                // The host passes its own secret again.
                 Proof::Secret(secret) if !client.is_by_hand() => Some(secret.clone()),
                 _ => None,
             },
@@ -150,12 +142,12 @@ pub(super) fn write<T: Serialize>(record: &T) -> Result<Secret, AuthorizationErr
 }
 
 pub(super) fn read<T: for<'de> Deserialize<'de>>(kept: &Secret) -> Result<T, AuthorizationError> {
-    // An error of the parser may quote what is secret.
+    // The parser's error may quote a secret.
     serde_json::from_str(kept.expose())
         .map_err(|_| AuthorizationError::Store("they are not as they were written".to_owned()))
 }
 
-/// The one way in which a secret is written.
+/// Serializes a secret in plain text. Nothing else does.
 pub(crate) mod exposed {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -170,7 +162,6 @@ pub(crate) mod exposed {
     }
 }
 
-/// The same for one that may be absent.
 mod maybe_exposed {
     use serde::{Deserialize, Deserializer, Serializer};
 

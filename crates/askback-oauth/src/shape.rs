@@ -1,20 +1,20 @@
-//! Answers of token endpoints that differ from those of the standard, made like them.
+//! Converts nonstandard token responses to the standard form.
 
 use serde_json::Value;
 
-/// How the answers of a provider differ from those of RFC 6749, 5.1.
+/// How a provider's responses differ from RFC 6749, 5.1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AnswerShape {
-    /// Where the answer to a code holds the tokens, if not at its top.
+    /// The JSON pointer to the tokens in the response to a code, unless they are at the top level.
     pub(crate) code_tokens_at: Option<String>,
     pub(crate) has_commas: bool,
-    /// Types of tokens that are sent as `Bearer`.
+    /// Token types that are sent as `Bearer`.
     pub(crate) types: Vec<String>,
 }
 
 impl AnswerShape {
-    /// Returns an answer as the standard has it, with the tokens that stand at a pointer. An answer
-    /// that says no stays as it is.
+    /// Returns the response in standard form, with the tokens at this pointer. Leaves errors
+    /// unchanged.
     pub(crate) fn straightened(&self, mut answer: Value, at: Option<&str>) -> Value {
         if let Some(pointer) = at
             && answer.get("error").is_none()
@@ -62,7 +62,7 @@ mod tests {
                 Some("/for"),
                 json!({"token_type": "Bearer", "access_token": "a"}),
             ),
-            // The token at the top is another one.
+            // The token at the top level is for another purpose.
             (json!({"access_token": "bot"}), Some("/for"), Value::Null),
             (said_no.clone(), Some("/for"), said_no),
         ] {

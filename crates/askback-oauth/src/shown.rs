@@ -1,6 +1,4 @@
-//! A server's text, made safe to show.
-
-/// Words of a server without control and invisible characters, and not too many.
+/// Makes text of a server safe to show: shortens it and removes control and invisible characters.
 pub(super) fn shown(words: &str) -> String {
     const MOST: usize = 200;
     let invisible = |c: char| {

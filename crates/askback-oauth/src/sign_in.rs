@@ -1,5 +1,3 @@
-//! How a person is asked to sign in.
-
 use std::fmt;
 
 use askback_core::{
@@ -10,45 +8,46 @@ use url::Url;
 
 use crate::identity::RegisteredClient;
 
-/// How a host shows a person where to sign in, and hears what came of it.
+/// How a host shows a user where to sign in, and receives the answer.
 ///
-/// A host that has a browser at hand listens on the loopback interface and opens the URL; one
-/// without prints the URL and lets the person paste where the browser ended.
+/// A host with a browser listens on the loopback interface and opens the URL. Other hosts print the
+/// URL and let the user paste the URL that the browser ends at.
 pub trait SignIn: Send + Sync + 'static {
-    /// Gets ready for one sign-in, before anything is asked: from here on the redirect URI is known.
+    /// Prepares one sign-in and fixes its redirect URI. Called before the user is asked.
     ///
     /// # Errors
     ///
-    /// Why the person cannot be asked.
+    /// The reason why the user cannot be asked.
     fn ready(&self) -> BoxFuture<'_, Result<Box<dyn Redirect>, SignInError>>;
 }
 
-/// One sign-in that is about to take place.
+/// A prepared sign-in.
 pub trait Redirect: Send {
-    /// Where the browser is sent back to: `http://127.0.0.1:…`, `http://localhost:…`, or an `https`
-    /// URL of the host's own.
+    /// Returns the redirect URI: `http://127.0.0.1:…`, `http://localhost:…`, or an `https` URL of
+    /// the host.
     fn uri(&self) -> &str;
 
-    /// Asks the person whether the client may become known to this authorization server, by its name,
-    /// before it is registered there for a sign-in. Without an implementation of its own, it may.
+    /// Asks the user whether the client may register with this authorization server. The default
+    /// implementation agrees.
     ///
     /// # Errors
     ///
-    /// Why it may not.
+    /// The reason why it may not.
     fn agree<'a>(&'a mut self, issuer: &'a str) -> BoxFuture<'a, Result<(), SignInError>> {
         let _ = issuer;
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Asks the person for the client that they registered with this authorization server by hand, to come back to
-    /// [`uri`](Self::uri): what is done last, where the server takes no document and registers no clients itself
-    /// (2026-07-28, basic/authorization/client-registration). It is kept in the
-    /// [`CredentialStore`](super::CredentialStore) once a sign-in with it has succeeded. Without an implementation of
-    /// its own, there is none.
+    /// Asks the user for a client that they registered by hand with this authorization server, with
+    /// [`uri`](Self::uri) as redirect URI. This is the last resort, for servers that accept no
+    /// metadata document and register no clients (2026-07-28,
+    /// basic/authorization/client-registration). The client is saved in the
+    /// [`CredentialStore`](super::CredentialStore) after a successful sign-in. The default
+    /// implementation has none.
     ///
     /// # Errors
     ///
-    /// Why the person cannot be asked, or said no.
+    /// The reason why the user cannot be asked, or refused.
     fn client<'a>(
         &'a mut self,
         issuer: &'a str,
@@ -57,38 +56,37 @@ pub trait Redirect: Send {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Shows the URL of the request to the person, and waits for the whole URL the browser is sent
-    /// back to. The future is dropped where nobody waits for the sign-in any more.
+    /// Shows the URL of the request to the user, and waits for the whole URL that the browser is
+    /// redirected to. The future is dropped when no caller waits for the sign-in any more.
     ///
-    /// A listener passes over what [`SignInRequest::is_answer`] does not know: any page can reach
-    /// it.
+    /// A listener must ignore URLs that [`SignInRequest::is_answer`] rejects, because any web page
+    /// can send a request to it.
     ///
     /// # Errors
     ///
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     fn show(
         self: Box<Self>,
         request: SignInRequest,
     ) -> BoxFuture<'static, Result<String, SignInError>>;
 }
 
-/// The request that a person is asked to agree to.
+/// The request that a user is asked to approve.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignInRequest {
     url: Url,
-    /// Names this sign-in among all others.
     state: String,
     /// The server that will be used.
     pub server: String,
-    /// The server's own name, unverified.
+    /// The server's name for itself, unverified.
     pub server_name: Option<String>,
-    /// The authorization server that asks, by its name.
+    /// The issuer name of the authorization server.
     pub issuer: String,
-    /// The requested scopes; none where the authorization server chooses.
+    /// The requested scopes. `None` lets the authorization server choose.
     pub scopes: Option<Scopes>,
-    /// Those of the requested scopes that no earlier sign-in asked for; none where there was no earlier one with this
-    /// authorization server, or it asked for them all.
+    /// The requested scopes that are new since earlier sign-ins with this authorization server.
+    /// `None` if there was no earlier sign-in, or if no scope is new.
     pub more: Option<Scopes>,
 }
 
@@ -112,14 +110,14 @@ impl SignInRequest {
         }
     }
 
-    /// Where the person signs in: an `https` URL, or `http` to the own machine, as one word without
-    /// spaces and quotes. To be opened as the one argument of a program and never through a shell.
+    /// Returns the URL to open: `https`, or `http` on this machine, without spaces and quotes. Pass
+    /// it as a program's only argument, never through a shell.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Whether a URL the browser came back to is of this sign-in and not of another.
+    /// Returns whether a redirected URL belongs to this sign-in.
     #[must_use]
     pub fn is_answer(&self, redirected: &str) -> bool {
         let Ok(url) = Url::parse(redirected) else {
@@ -132,7 +130,7 @@ impl SignInRequest {
 }
 
 impl fmt::Debug for SignInRequest {
-    /// Without the query of the URL.
+    /// Omits the query of the URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignInRequest")
             .field("server", &self.server)

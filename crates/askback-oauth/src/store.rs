@@ -1,5 +1,3 @@
-//! Where credentials are kept.
-
 use std::{
     collections::HashMap,
     fmt,
@@ -15,41 +13,39 @@ use tokio::time::timeout;
 use super::AuthorizationError;
 use crate::Secret;
 
-/// Keeps what a client must not lose between two runs: tokens, and who it is to an authorization
-/// server.
+/// Stores a client's tokens and registrations between two runs.
 ///
-/// A record is one line of secret text that means nothing to the store. A host keeps it in the
-/// system's credential store.
+/// A record is one line of secret text, opaque to the store. Hosts should use the system's
+/// credential store.
 pub trait CredentialStore: Send + Sync + 'static {
     /// Returns the record under this key.
     fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>>;
 
-    /// Keeps this under the key, in place of what was there. It must be safe when this returns: a
-    /// refresh token that is lost cannot be had again.
+    /// Stores a record, replacing any other. It must be durable when this returns, because a lost
+    /// refresh token cannot be recovered.
     fn save<'a>(
         &'a self,
         key: &'a CredentialKey,
         value: &'a Secret,
     ) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Keeps nothing under this key any more.
+    /// Deletes the record under this key.
     fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Locks the key: waits until nobody else who uses the store has it locked, in this process or
-    /// in another, and keeps it locked until the [`KeyLock`] is dropped. What a process that ended
-    /// had locked is free.
+    /// Locks a key against all users of the store, in this process and in others, until the
+    /// [`KeyLock`] is dropped. When a process ends, its locks are released.
     ///
-    /// A refresh token may be used once, and what a person signed out of must stay so. So a client
-    /// locks a key, loads, and then renews and saves, or removes; whoever comes next finds what came
-    /// of it. The other methods are called with and without the lock, and do not wait for it.
+    /// A refresh token may be used only once, and a sign-out must last. So a client takes the lock,
+    /// loads, and then renews and saves, or removes. The other methods are called with and without
+    /// the lock, and do not wait for it.
     ///
-    /// A client waits for no longer than
-    /// [`limits.sign_in.credential_lock`](askback_core::limits::SignInLimits::credential_lock):
-    /// then it drops the future, which must leave nothing locked.
+    /// A client waits at most
+    /// [`limits.sign_in.credential_lock`](askback_core::limits::SignInLimits::credential_lock).
+    /// Then it drops the future, which must leave the key unlocked.
     fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>>;
 }
 
-/// A key of a [`CredentialStore`] is locked, until this is dropped.
+/// Keeps a key of a [`CredentialStore`] locked until it is dropped.
 pub struct KeyLock {
     _held: Box<dyn Send>,
 }
@@ -60,15 +56,14 @@ pub struct KeyLock {
 pub enum CredentialKey {
     /// The tokens for the server at this URL.
     Tokens(String),
-    /// The client's identity at this issuer. It is of use nowhere else (2026-07-28,
+    /// The client's registration with this issuer. It is valid nowhere else (2026-07-28,
     /// basic/authorization/client-registration, Authorization Server Binding).
     Registration(String),
-    /// The issuer that a client registered by hand belongs to, by the client's id. Tokens come and
-    /// go; this is to stay.
+    /// The issuer that a hand-registered client belongs to, by client id. Must outlive the tokens.
     Issuer(String),
 }
 
-/// Keeps credentials for as long as the process lives.
+/// Stores credentials in memory.
 #[derive(Default)]
 pub struct MemoryCredentials {
     kept: Mutex<HashMap<CredentialKey, Secret>>,
@@ -76,7 +71,7 @@ pub struct MemoryCredentials {
 }
 
 impl KeyLock {
-    /// A lock that is given back when `held` is dropped.
+    /// Creates a lock that is released when `held` is dropped.
     pub fn new(held: impl Send + 'static) -> Self {
         Self {
             _held: Box::new(held),
@@ -84,7 +79,7 @@ impl KeyLock {
     }
 }
 
-/// Locks a key, or gives up after `most`.
+/// Locks a key, or fails after `most`.
 pub(super) async fn locked(
     store: &dyn CredentialStore,
     key: &CredentialKey,
@@ -99,7 +94,7 @@ pub(super) async fn locked(
 }
 
 impl MemoryCredentials {
-    /// An empty one.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -164,7 +159,7 @@ askback_core::debug_only!(KeyLock {});
 askback_core::debug_only!(MemoryCredentials {});
 
 impl fmt::Display for CredentialKey {
-    /// `tokens https://example.com/mcp`: one line, the same in every version.
+    /// For example `tokens https://example.com/mcp`: one line, stable across versions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tokens(server) => write!(f, "tokens {server}"),

@@ -1,4 +1,4 @@
-//! Requests to a token endpoint, and tokens in its answers (RFC 6749, 5).
+//! Token requests, and tokens in their responses (RFC 6749, 5).
 
 use std::fmt;
 
@@ -23,43 +23,42 @@ use crate::{
 
 pub(crate) const WHAT: &str = "a token";
 
-/// The longest token, in bytes; it must fit into a header.
+/// The maximum length of a token, in bytes. It must fit into a header.
 const LONGEST: usize = 16 << 10;
 
-/// How long a client's own signature is good for, in seconds.
+/// The lifetime of a client's own assertion, in seconds.
 const SIGNATURE_LASTS: u64 = 60;
 
-/// Tokens that an issuer gave.
+/// Tokens from an issuer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tokens {
-    /// The token that requests are sent with.
+    /// The access token.
     pub access_token: Secret,
-    /// The token by which the next ones are had. Where the answer to a renewal holds none, the one
-    /// before stays good.
+    /// The refresh token. If a renewal returns no new one, the old one stays valid.
     pub refresh_token: Option<Secret>,
-    /// When the access token ends, in seconds since the Unix epoch, if the issuer said so.
+    /// When the access token expires, in seconds since the Unix epoch, if the issuer said so.
     pub expires_at: Option<u64>,
-    /// The scopes that were granted, if the issuer said so; else those that were asked for.
+    /// The granted scopes if the issuer said so, else the requested ones.
     pub scopes: Option<Scopes>,
-    /// The token in which an issuer of OpenID Connect says who signed in. It is not verified yet.
+    /// The OpenID Connect identity token. It has not been verified.
     pub id_token: Option<Secret>,
 }
 
 #[derive(Debug)]
 pub(crate) struct TokenRequest {
     pub(crate) endpoint: Url,
-    /// Whose endpoint it is: what a client that signs for itself addresses.
+    /// The endpoint's issuer: the audience of a client's assertions.
     pub(crate) issuer: String,
     pub(crate) client: Client,
     pub(crate) form: Form,
     pub(crate) bound: bool,
-    /// Whether it goes to the company's provider, which the host chose, and not to an issuer that
-    /// a server named.
+    /// Whether it goes to the company's provider, which the host configured, and not to an issuer
+    /// that a server named.
     pub(crate) is_to_company: bool,
 }
 
-/// The fields of a form. Their values are never shown.
+/// Form fields. Their values are never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 
@@ -102,7 +101,7 @@ impl fmt::Debug for Form {
     }
 }
 
-/// A header that is shown in no log.
+/// A header value that is never logged.
 pub(crate) fn sensitive(value: &str) -> Result<HeaderValue, AuthorizationError> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         let why = "they hold what cannot be sent".to_owned();
@@ -112,7 +111,7 @@ pub(crate) fn sensitive(value: &str) -> Result<HeaderValue, AuthorizationError> 
     Ok(value)
 }
 
-/// A request as it is sent: its form, with what shows who the client is (RFC 6749, 2.3; RFC 7523).
+/// Builds a request: its form and the client's authentication (RFC 6749, 2.3; RFC 7523).
 pub(crate) fn dress(
     request: &TokenRequest,
     now: u64,
@@ -160,8 +159,7 @@ pub(crate) fn dress(
     Ok((headers, encoded.into_bytes()))
 }
 
-/// Asks for the next tokens with the refresh token of the last ones, if there is one. Nothing but
-/// the issuer that gave it ever sees it.
+/// Builds a renewal request, if there is a refresh token. The token is sent only to its issuer.
 pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<TokenRequest> {
     let refresh_token = grant.refresh_token.clone()?;
     let form = Form::default()
@@ -178,7 +176,6 @@ pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<To
     })
 }
 
-/// Reads tokens from the answer of a token endpoint.
 pub(crate) fn granted(
     answer: Result<Answer, FetchError>,
     bound: bool,
@@ -193,7 +190,7 @@ pub(crate) fn granted(
     if !given.token_type.eq_ignore_ascii_case(wanted) {
         return Err(wrong("it is of another type than was asked for"));
     }
-    // Tokens that were given must not be lost for words about them: the old ones may be used up.
+    // Errors in other members must not lose the new tokens: the old ones may be used up.
     Ok(Tokens {
         access_token: Secret::new(given.access_token),
         refresh_token: given.refresh_token.map(Secret::new),
@@ -224,7 +221,7 @@ pub(crate) fn given(
         let text = answer.json.as_ref().and_then(|json| json[name].as_str());
         text.is_some_and(|text| !text.is_empty())
     };
-    // Some third parties say no with the status of a yes.
+    // Some third parties send errors with a success status.
     if !answer.is_success() || has("error") && !has("access_token") {
         return Err(refused(what, &answer));
     }
@@ -236,7 +233,8 @@ pub(crate) fn given(
     let wrong = |why| AuthorizationError::Document { what, why };
     let unreadable = |why| wrong(format!("the answer holds none: {why}"));
     let json = answer.json.unwrap_or_default();
-    // An absent `scope` means the scopes that were asked for (RFC 6749, 5.1), an empty one means none.
+    // If `scope` is absent, the requested scopes were granted (RFC 6749, 5.1). If it is empty, no
+    // scope was.
     let grants_nothing = json["scope"] == "";
     let mut given: TokenAnswer = json::document(json).map_err(unreadable)?;
     if grants_nothing {
@@ -251,19 +249,19 @@ pub(crate) fn given(
     }
 }
 
-/// Whether an answer says nothing of what was asked, only that it is not a good time.
+/// Whether a response only says that the server is busy.
 fn is_for_now(answer: &Answer) -> bool {
     let code = answer.json.as_ref().and_then(|json| json.get("error"));
     let code = code.and_then(Value::as_str).filter(|code| !code.is_empty());
     let is_busy = matches!(code, Some("temporarily_unavailable" | "server_error"));
-    // Without a code, it is not the token endpoint that forbids.
+    // A 403 without an error code comes from a firewall, not from the token endpoint.
     let is_blocked = answer.status == 403 && code.is_none();
     matches!(answer.status, 408 | 425 | 429 | 500..)
         || is_blocked
         || is_busy && !answer.is_success()
 }
 
-/// The error a server answered with (RFC 6749, 5.2; RFC 7591, 3.2.2).
+/// The error for an error response (RFC 6749, 5.2; RFC 7591, 3.2.2).
 pub(crate) fn refused(what: &'static str, answer: &Answer) -> AuthorizationError {
     let said = |name: &str| {
         let said = answer.json.as_ref().and_then(|json| json.get(name));

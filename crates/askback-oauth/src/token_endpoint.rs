@@ -1,5 +1,3 @@
-//! Tokens of third parties: what a client gets for a code, and how it renews and returns that.
-
 use std::{fmt, sync::Arc};
 
 use askback_core::{
@@ -18,9 +16,9 @@ use crate::{
     token::{self, Form, TokenRequest, Tokens},
 };
 
-/// The token endpoint of a [`Provider`], as one client uses it. The client shows who it is by what
-/// it was registered with: a secret (`client_secret_basic` or `client_secret_post`, as the provider
-/// takes it), a key (`private_key_jwt`), or nothing.
+/// The token endpoint of a [`Provider`], used by one client. The client authenticates with a secret
+/// (`client_secret_basic` or `client_secret_post`, as the provider supports), with a key
+/// (`private_key_jwt`), or not at all.
 #[derive(Clone)]
 pub struct TokenEndpoint {
     pub(crate) fetcher: Fetcher,
@@ -30,11 +28,11 @@ pub struct TokenEndpoint {
 }
 
 impl TokenEndpoint {
-    /// Creates the endpoint of a provider, for a client that is registered with it.
+    /// Creates the endpoint for a client that is registered with the provider.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::NotRegisteredThere`] where the client belongs to another issuer.
+    /// [`AuthorizationError::NotRegisteredThere`] if the client belongs to another issuer.
     pub fn new(
         fetcher: &Fetcher,
         provider: &Provider,
@@ -54,7 +52,7 @@ impl TokenEndpoint {
         })
     }
 
-    /// Sets the clock; without it, that of the machine is used.
+    /// Sets the clock. The default is the system clock.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
@@ -65,22 +63,22 @@ impl TokenEndpoint {
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Refused`] where the provider says no,
-    /// [`AuthorizationError::Fetch`] where it is not reached, and [`AuthorizationError::Busy`] where it cannot
-    /// answer at the moment: the code may be used up then.
+    /// [`AuthorizationError::Refused`] if the provider refuses, [`AuthorizationError::Fetch`] if it
+    /// is unreachable, and [`AuthorizationError::Busy`] if it cannot answer now: the code
+    /// may be used up then.
     pub async fn exchange(&self, code: AuthorizationCode) -> Result<Tokens, AuthorizationError> {
         let pointer = self.provider.shape.code_tokens_at.as_deref();
         self.tokens(code.form(), pointer).await
     }
 
-    /// Gets the next tokens for a refresh token (RFC 6749, 6). A provider may let each be used only
-    /// once: two tasks or processes must not do so at the same time.
+    /// Renews tokens with a refresh token (RFC 6749, 6). Providers may allow each refresh token
+    /// only once, so two tasks or processes must never renew with the same one at the same time.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Refused`] where the provider says no, so that the person has to
-    /// consent again; [`AuthorizationError::Fetch`] where it is not reached, and
-    /// [`AuthorizationError::Busy`] where it cannot answer at the moment.
+    /// [`AuthorizationError::Refused`] if the provider refuses, so that the user has to consent
+    /// again, [`AuthorizationError::Fetch`] if it is unreachable, and [`AuthorizationError::Busy`]
+    /// if it cannot answer now.
     pub async fn refresh(&self, refresh_token: &Secret) -> Result<Tokens, AuthorizationError> {
         let form = Form::default()
             .with("grant_type", "refresh_token")
@@ -101,13 +99,14 @@ impl TokenEndpoint {
         self.tokens(form.with_scopes(scopes), None).await
     }
 
-    /// Gives a token back (RFC 7009). With a refresh token go those that came of it.
+    /// Revokes a token (RFC 7009). Revoking a refresh token also revokes the access tokens made
+    /// from it.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Unsupported`] where the provider takes none back,
-    /// [`AuthorizationError::Refused`] where it does not take this one, and
-    /// [`AuthorizationError::Fetch`] where it is not reached.
+    /// [`AuthorizationError::Unsupported`] if the provider has no revocation endpoint,
+    /// [`AuthorizationError::Refused`] if it refuses, and [`AuthorizationError::Fetch`] if it is
+    /// unreachable.
     pub async fn revoke(&self, token: &Secret) -> Result<(), AuthorizationError> {
         const WHAT: &str = "the revocation";
         let endpoint = self.provider.revocation_endpoint.clone();

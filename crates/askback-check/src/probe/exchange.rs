@@ -1,4 +1,4 @@
-//! Exchanges with a server: something that is sent, and all that comes back.
+//! Exchanges with a server: what is sent, and everything that comes back.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
@@ -8,67 +8,64 @@ use serde_json::{Value, json, value::RawValue};
 
 #[derive(Debug, Clone)]
 pub(crate) struct ProbeRequest {
-    /// The bytes: a message, or something that is none.
+    /// The bytes: a message, or an invalid one.
     pub(crate) body: Vec<u8>,
     pub(crate) wait: Wait,
-    /// Over HTTP.
+    /// HTTP only.
     pub(crate) method: Method,
-    /// The headers that differ from those that belong to the message; `None` leaves one out. Only over HTTP.
+    /// Headers that differ from the message's own; `None` removes one. HTTP only.
     pub(crate) headers: Vec<(String, Option<String>)>,
 }
 
-/// The answer that is waited for. Over HTTP the response of the server is, in any case.
+/// The answer to wait for. Over HTTP, the response is awaited in any case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wait {
-    /// The answer to the request of this id.
+    /// The answer to the request with this id.
     For(Value),
-    /// The answers to all of these requests; they are strays then.
+    /// The answers to all of these requests. They count as strays.
     Each(Vec<Value>),
     Any,
     Nothing,
 }
 
-/// Everything that came back to something that was sent.
+/// Everything that came back in one exchange.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
-    /// The message or bytes that were sent, as text.
     pub(crate) sent: String,
-    /// The status over HTTP.
+    /// The HTTP status.
     pub status: Option<u16>,
     pub(crate) headers: HeaderMap,
-    /// The bytes of the messages, or of the body over HTTP, that were read.
+    /// The number of bytes read: of the messages, or of the HTTP body.
     pub(crate) bytes: usize,
-    /// The answer: over HTTP any, otherwise that of the id.
+    /// The answer: the one with the id, or over HTTP any.
     pub answer: Option<Value>,
     pub(crate) strays: Vec<Value>,
     pub(crate) notifications: Vec<Value>,
     pub(crate) asked: Vec<Value>,
-    /// The messages, and batches of them, as they came, in order.
+    /// The received messages and batches, in order.
     pub came: Vec<String>,
-    /// The lines and bodies that are no messages.
+    /// The lines and bodies that are not messages.
     pub(crate) noise: Vec<String>,
     /// The faults of the messages, each kind once, with the first message that has it.
     pub(crate) faults: Vec<(Fault, String)>,
-    /// The last lines of the standard error; if the server went away, of all since it was started.
+    /// The last lines of standard error; if the server went away, since its start.
     pub(crate) stderr: Vec<String>,
     pub(crate) end: End,
     pub(crate) took: Duration,
 }
 
-/// Why nothing more was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum End {
-    /// There was no need.
     #[default]
     Done,
     Silent(Duration),
     Closed(String),
-    /// Nothing could be sent, or the server is gone since an exchange before.
+    /// Nothing could be sent, or the server has been gone since an earlier exchange.
     Unreachable(String),
     TooMuch,
 }
 
-/// The most characters of an exchange that are shown.
+/// The maximum number of characters of an exchange that are shown.
 const SHOWN: usize = 1_000;
 
 impl ProbeRequest {
@@ -96,7 +93,6 @@ impl ProbeRequest {
         }
     }
 
-    /// Sets a header, or leaves it out.
     #[must_use]
     pub(crate) fn header(mut self, name: impl Into<String>, value: Option<&str>) -> Self {
         self.headers.push((name.into(), value.map(str::to_owned)));
@@ -120,7 +116,6 @@ impl ProbeRequest {
 }
 
 impl Reply {
-    /// The reply to what could not be sent since the server is gone.
     pub(super) fn unsent(sent: &ProbeRequest) -> Self {
         let why = "the server was gone before".to_owned();
         Self {
@@ -130,12 +125,12 @@ impl Reply {
         }
     }
 
-    /// The result of the answer; null if there is none.
+    /// Null if the answer has none.
     pub(crate) fn result(&self) -> &Value {
         self.member("result")
     }
 
-    /// The error of the answer; null if there is none.
+    /// Null if the answer has none.
     pub(crate) fn error(&self) -> &Value {
         self.member("error")
     }
@@ -157,13 +152,12 @@ impl Reply {
         Some(String::from_utf8_lossy(value.as_bytes()))
     }
 
-    /// The media type over HTTP, in small letters.
     pub(crate) fn media(&self) -> String {
         let media = self.header(CONTENT_TYPE.as_str()).unwrap_or_default();
         media.to_ascii_lowercase()
     }
 
-    /// Whether the server went away instead of answering.
+    /// Returns whether the server went away instead of answering.
     pub fn is_gone(&self) -> bool {
         matches!(self.end, End::Closed(_)) && self.status.is_none()
     }
@@ -176,7 +170,7 @@ impl Reply {
         self.status.is_some_and(|status| status >= 400)
     }
 
-    /// The whole reply as text: partly the server's, partly ours.
+    /// Returns the whole reply as text: partly the server's, partly ours.
     pub fn shown(&self) -> String {
         let mut parts = Vec::new();
         if let Some(status) = self.status {
@@ -208,14 +202,14 @@ impl Reply {
         }
     }
 
-    /// Takes a message, or what should be one; says whether it is what is waited for.
+    /// Takes an input that should be a message. Returns whether it is the awaited one.
     pub(crate) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
-        // As a client reads it.
+        // Decoded as in a client.
         let message = json::message_text(bytes).unwrap_or_default();
         let taken = match read_members(&message, READ_DEPTH) {
             Some(Value::Array(batch)) => {
-                // It is JSON, so that its parts can be read.
+                // It is valid JSON, so its parts can be read.
                 let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
                 let messages = batch.into_iter().zip(written);
                 messages
@@ -232,7 +226,7 @@ impl Reply {
         taken.contains(&Some(true))
     }
 
-    /// Takes one message; says whether it is what is waited for, and nothing of what is no message.
+    /// Takes one message. Returns whether it is the awaited one, or `None` if it is not a message.
     fn take_one(&mut self, message: Value, wait: &Wait, written: &str) -> Option<bool> {
         let is_any = *wait == Wait::Any;
         let has = |member: &str| message.get(member).is_some();
@@ -262,7 +256,7 @@ impl Reply {
                 let mut ids = ids.iter();
                 return Some(ids.all(|id| self.strays.iter().any(|stray| stray["id"] == *id)));
             }
-            // A request that cannot be read has no id that an error could name.
+            // The error for an unreadable request has no id.
             Wait::For(id) => {
                 is_same_text(&message["id"], id)
                     || self.status.is_some()
@@ -278,12 +272,12 @@ impl Reply {
     }
 }
 
-/// A departure of a message from JSON-RPC 2.0, in words, and what to do about it.
+/// How a message violates JSON-RPC 2.0, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fault(pub(crate) &'static str, pub(crate) &'static str);
 
 impl Fault {
-    /// It does not say its version, or another one.
+    /// The version is missing or wrong.
     pub(crate) const VERSION: Self = Self(
         "its messages do not say \"jsonrpc\": \"2.0\":",
         "Clients refuse such messages: add the member to each of them.",
@@ -296,17 +290,16 @@ impl Fault {
         "it answers with neither a result nor an error:",
         Self::BOTH.1,
     );
-    /// A response with an id that is not the one of the request.
     pub(crate) const OTHER_ID: Self = Self(
         "it answers with another id than that of the request:",
         "Clients wait in vain then: send each id back as it came, a number as a number.",
     );
 
-    /// The faults of a message that came while the answer to the request of this id was waited for.
+    /// The faults of a message that came while this id was awaited.
     fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {
         let has = |member: &str| message.get(member).is_some();
         let (is_answer, id) = (!has("method"), &message["id"]);
-        // An error need not name a request that could not be read.
+        // The error for an unreadable request may have no id.
         let is_nameless = has("error") && id.is_null();
         let is_other = |awaited| id != awaited && is_same_text(id, awaited);
         let faults = [
@@ -324,7 +317,7 @@ impl Fault {
     }
 }
 
-/// Whether two ids read the same, though their types may differ: `7.0` is read as 7, too.
+/// Whether two ids are equal as text, ignoring their types: `7.0` equals 7 too.
 fn is_same_text(id: &Value, other: &Value) -> bool {
     let text = |id: &Value| match id {
         Value::String(text) => Some(text.clone()),
@@ -333,10 +326,10 @@ fn is_same_text(id: &Value, other: &Value) -> bool {
     text(id).is_some_and(|id| text(other) == Some(id))
 }
 
-/// How deep the members are of a message that is read in part.
+/// The nesting depth up to which an invalid message is read.
 const READ_DEPTH: usize = 4;
 
-/// Reads a message, this deep if it cannot be read at once. Values that are nested too deep are read as empty.
+/// Parses a message. If that fails, parses it up to this depth, with deeper values empty.
 fn read_members(text: &str, depth: usize) -> Option<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
@@ -359,7 +352,6 @@ fn read_members(text: &str, depth: usize) -> Option<Value> {
     Some(members.collect())
 }
 
-/// The beginning of a text, and a sign where it goes on.
 fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
     match more {
@@ -419,7 +411,7 @@ mod tests {
         }
         let seven = Wait::For(json!(7));
         check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");
-        // Nothing else would come.
+        // No other answer would come.
         check(&seven, None, r#"{"id":"7","result":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":7}"#, true, "answer");
         check(&seven, None, r#"{"id":8,"result":{}}"#, false, "strays");

@@ -1,7 +1,7 @@
-//! Raw exchanges with a server: any bytes can be sent, and all that comes back is kept.
+//! Raw exchanges with a server: a probe can send any bytes, and keeps everything that comes back.
 //!
-//! A client keeps to the protocol and hides what does not. A probe does neither, so that a check can try how a server
-//! behaves where a client would never lead it. It is bounded in time, messages and bytes.
+//! A client follows the protocol and hides what does not. A probe does neither, so a check can test situations that a
+//! client never causes. It is limited in time, messages and bytes.
 
 mod exchange;
 mod patience;
@@ -32,61 +32,60 @@ pub use self::{
 use self::wire::Wire;
 use crate::Program;
 
-/// The most pages of a list that are read through a probe.
+/// The maximum number of pages of a list that a probe reads.
 pub(crate) const PAGES: usize = 32;
 
-/// The number of entries of a list behind which no further page is read.
+/// No further page is read after this number of entries.
 pub(crate) const ENTRIES: usize = 10_000;
 
-/// The most lines that are kept of a server's standard error, and of its noise.
+/// The maximum number of lines that are kept of a server's standard error, and of its noise.
 pub(crate) const LINES: usize = 32;
 
-/// The most characters of a method that are kept of a request of the server.
+/// The maximum number of characters that are kept of a request's method.
 const METHOD_CHARS: usize = 100;
 
-/// How often in a row a server may be silent before it is given up.
+/// A connection is given up after this number of unanswered requests in a row.
 const SILENT: u32 = 3;
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
-/// The capabilities of a client that can be asked everything a result may ask for.
+/// The capabilities of a client that can be asked everything.
 pub const MODERN_CAPABILITIES: &str =
     r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
-/// A way in which connections to a server are opened.
+/// How connections to a server are opened.
 #[derive(Debug, Clone)]
 pub enum Way {
-    /// A process is started for each.
+    /// Starts a process for each connection.
     Start(Program),
-    /// Requests are sent to an address.
+    /// Sends requests to an address.
     Address(Address),
 }
 
-/// The bounds on a probe.
+/// The limits of a probe.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// The limits of what is read and waited for; `wire.request` is how long an answer may take.
+    /// The limits for reading and waiting; `wire.request` is the timeout of an answer.
     pub limits: askback::Limits,
-    /// How long a process may take to start and to answer for the first time, if that is longer.
+    /// The timeout of a process's start and first answer, if it is longer.
     pub start: Duration,
-    /// The most messages that are read while one answer is waited for.
+    /// The maximum number of messages that are read while waiting for one answer.
     pub messages: usize,
-    /// How long the server is borne at all.
+    /// When the whole server is given up.
     pub patience: Patience,
-    /// Where the messages are recorded.
+    /// Records the messages.
     pub recorder: Option<Arc<dyn Recorder>>,
 }
 
 /// Records the messages of connections.
 pub trait Recorder: fmt::Debug + Send + Sync {
-    /// A connection begins.
+    /// Called when a connection starts.
     fn begin(&self);
 
-    /// A message travels on it.
+    /// Called for each message on it.
     fn take(&self, event: &WireEvent<'_>);
 }
 
-/// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct Probe {
     wire: Wire,
@@ -94,51 +93,48 @@ pub(crate) struct Probe {
     speaker: Speaker,
     is_begun: bool,
     next: u64,
-    /// The answers in a row that did not come; the most if the server is gone.
+    /// The number of unanswered requests in a row; the maximum if the server is gone.
     silent: u32,
     slowest: Duration,
-    /// The requests that the server has sent, the first ones.
+    /// The first requests that the server sent.
     pub(crate) asked: Vec<ServerRequest>,
-    /// The lines of the standard error, the last ones.
     stderr: Vec<String>,
     closed: Closing,
 }
 
-/// The client that a probe is.
+/// The client that a probe plays.
 #[derive(Debug)]
 struct Speaker {
     revision: Revision,
-    /// The capabilities that the server is told of: with the handshake, or each request.
+    /// The client's capabilities: sent with the handshake, or with each request.
     capabilities: Value,
-    /// The session over HTTP, once there is one.
     session: Option<String>,
-    /// Whether the handshake is over, so that the headers of a session go with each request.
+    /// Whether the handshake is done, so that each request carries the session headers.
     is_open: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct ServerRequest {
     pub(crate) method: Value,
-    /// What had been sent when it came, as text.
+    /// The text that was being sent when it came.
     pub(crate) during: String,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Closing {
-    /// Whether the process ended when its input did; none over HTTP.
+    /// Whether the process ended when its input was closed. `None` over HTTP.
     pub(crate) is_by_itself: Option<bool>,
-    /// How long it was waited for.
     pub(crate) allowed: Duration,
     pub(crate) noise: Vec<String>,
 }
 
 impl Way {
-    /// Whether it leads over HTTP.
+    /// Returns whether it uses HTTP.
     pub fn is_http(&self) -> bool {
         matches!(self, Self::Address(_))
     }
 
-    /// Opens a connection of a client with these capabilities, on which nothing is sent yet.
+    /// Opens a connection for a client with these capabilities. Sends nothing yet.
     pub(crate) fn open(
         &self,
         bounds: &Bounds,
@@ -188,7 +184,6 @@ impl Probe {
         self.speaker.session.as_deref()
     }
 
-    /// Sends what a conversation begins with.
     pub(crate) async fn greet(&mut self) -> Reply {
         match self.speaker.revision.era() {
             Era::Modern => self.ask("server/discover", json!({})).await,
@@ -196,7 +191,7 @@ impl Probe {
         }
     }
 
-    /// Makes the handshake up to its answer, asking for this version.
+    /// Sends `initialize` with this version.
     pub(crate) async fn initialize(&mut self, version: &str) -> Reply {
         let params = json!({
             "protocolVersion": version,
@@ -216,13 +211,13 @@ impl Probe {
             .await;
     }
 
-    /// Sends a request as this revision writes it.
+    /// Sends a request in the form of this revision.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.request(method, params);
         self.send(ProbeRequest::request(&message)).await
     }
 
-    /// Returns a request as this revision writes it. Members of `_meta` that are there stay.
+    /// Returns a request in the form of this revision. Keeps existing members of `_meta`.
     pub(crate) fn request(&mut self, method: &str, mut params: Value) -> Value {
         let Speaker {
             revision,
@@ -241,7 +236,6 @@ impl Probe {
         request(&self.next_id(), method, params)
     }
 
-    /// Sends anything, and waits for what is wanted.
     pub(crate) async fn send(&mut self, sent: ProbeRequest) -> Reply {
         if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
             return Reply::unsent(&sent);
@@ -301,11 +295,10 @@ impl Probe {
         }
     }
 
-    /// Ends the connection, and with it the process.
     pub(crate) async fn close(mut self) -> Closing {
         if let (Wire::Address(_), Some(_)) = (&self.wire, &self.speaker.session) {
             self.speaker.is_open = false;
-            // A server that keeps its sessions may.
+            // The server need not end the session.
             let (sent, mut reply) = (ProbeRequest::bare(Method::DELETE), Reply::default());
             let exchange = self
                 .wire
@@ -316,7 +309,6 @@ impl Probe {
         self.closed
     }
 
-    /// Ends the process, if there is one, and returns what it wrote to its standard error.
     async fn finish(&mut self) -> Vec<String> {
         let Wire::Process(child) = &mut self.wire else {
             return Vec::new();
@@ -326,7 +318,7 @@ impl Probe {
         };
         let (mut limits, patience) = (self.bounds.limits.clone(), &self.bounds.patience);
         limits.client.exit = patience.exit(limits.client.exit, self.slowest);
-        // If the process cannot be waited for, nothing is known of its end.
+        // If waiting for the process fails, its end is unknown.
         let Ok(end) = child.end(&limits).await else {
             return Vec::new();
         };
@@ -343,7 +335,7 @@ impl Probe {
 }
 
 impl Speaker {
-    /// Answers a request of the server: nothing is agreed to.
+    /// Declines a request of the server.
     fn answer(&self, asked: &Value) -> ProbeRequest {
         let can = |capability: &str| self.capabilities.get(capability).is_some();
         let result = match asked["method"].as_str() {
@@ -362,7 +354,7 @@ impl Speaker {
         ProbeRequest::message(&answer, Wait::Nothing)
     }
 
-    /// The headers of the protocol, over HTTP, as a message changes them.
+    /// The protocol's HTTP headers, changed as the message says.
     fn headers(&self, sent: &ProbeRequest) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let mut set = |name: &str, value: Option<&str>| {
@@ -380,7 +372,7 @@ impl Speaker {
         }
         set(SESSION_ID, self.session.as_deref());
         if is_modern {
-            // They say what the body says (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
+            // They repeat the body (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
             let message: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
             if let Some(method) = message["method"].as_str() {
                 set("mcp-method", Some(method));
@@ -395,7 +387,7 @@ impl Speaker {
     }
 }
 
-/// Returns the members of `_meta` that go with each request of 2026-07-28.
+/// Returns the members of `_meta` in each request of 2026-07-28.
 pub fn meta(version: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
@@ -416,13 +408,13 @@ fn request(id: &Value, method: &str, params: Value) -> Value {
     message
 }
 
-/// The reply of a model that there is not.
+/// The reply of a nonexistent model.
 pub(crate) fn sampled() -> Value {
     let content = json!({"type": "text", "text": "A word."});
     json!({"role": "assistant", "content": content, "model": "askback"})
 }
 
-/// Whether a request of this method is a question, which a server may ask only a client that can be asked.
+/// Whether this method is a question, which a server may send only to a client with that capability.
 pub(crate) fn is_question(method: &Value) -> bool {
     let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
     questions.iter().any(|question| method == question)

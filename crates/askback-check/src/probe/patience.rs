@@ -1,4 +1,4 @@
-//! How long a server is borne that does not answer: a count over all of its connections.
+//! When to give up a server that does not answer, counted over all of its connections.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,39 +9,38 @@ use tokio::time::Instant;
 
 use super::{End, Reply};
 
-/// The patience with a server, shared by the probes of one run.
+/// The patience with a server, shared by all probes of a run.
 #[derive(Debug, Clone)]
 pub struct Patience(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// The requests in a row, over all connections, that were not answered. The first of a connection
-    /// does not count: a server may know its greeting alone.
+    /// The number of unanswered requests in a row, over all connections. The first request of a connection does not
+    /// count, because a server may know only its handshake.
     silent: u32,
-    /// Whether a process did not end with its input.
+    /// Whether a process kept running after its input was closed.
     lingers: bool,
     whole: Duration,
     until: Option<Instant>,
     lost: Option<GiveUpReason>,
 }
 
-/// Why a server is tried no further.
+/// Why a server was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GiveUpReason {
-    /// So many requests in a row were not answered, each within this time.
+    /// This number of requests in a row was not answered, each within this time.
     Unresponsive(u32, Duration),
-    /// The time for all of it is over.
+    /// The time for the whole check is over.
     TimedOut(Duration),
 }
 
-/// How many requests in a row may be unanswered before a server is given up.
 const DEAF: u32 = 6;
 
-/// How long a process may take to end once one was seen that did not end in time.
+/// How long a process may take to exit after another one did not exit in time.
 const SHORT: Duration = Duration::from_millis(500);
 
 impl Patience {
-    /// A patience that is over after this time in any case.
+    /// Creates a patience that ends after this time at the latest.
     pub fn new(whole: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             silent: 0,
@@ -52,7 +51,7 @@ impl Patience {
         })))
     }
 
-    /// Why the server is tried no further, if so.
+    /// Returns why the server was given up, if it was.
     pub fn lost(&self) -> Option<GiveUpReason> {
         let mut state = self.lock();
         if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {
@@ -61,7 +60,6 @@ impl Patience {
         state.lost.clone()
     }
 
-    /// Notes what came of a request.
     pub(super) fn note(&self, reply: &Reply, is_first: bool) {
         let mut state = self.lock();
         match &reply.end {
@@ -76,13 +74,12 @@ impl Patience {
         }
     }
 
-    /// Notes whether a process ended when its input did.
     pub(super) fn note_end(&self, is_by_itself: bool) {
         self.lock().lingers |= !is_by_itself;
     }
 
-    /// How long a process may take to end: this time, and as long as its slowest answer took, which tells how busy the
-    /// machine is.
+    /// How long a process may take to exit: `least`, or the time of its slowest answer if that is longer, because the
+    /// machine may be busy.
     pub(super) fn exit(&self, least: Duration, slowest: Duration) -> Duration {
         match self.lock().lingers {
             true => least.min(SHORT),

@@ -1,4 +1,4 @@
-//! What carries an exchange: the lines of a process, or requests over HTTP.
+//! The transport of an exchange: the lines of a process, or HTTP requests.
 
 use std::{fmt, io, sync::Arc};
 
@@ -21,7 +21,7 @@ use super::{Bounds, End, ProbeRequest, Reply, Speaker, Wait, keep};
 
 #[derive(Debug)]
 pub(super) enum Wire {
-    /// A process, until it has ended.
+    /// `None` once it has ended.
     Process(Option<Box<OpenChild>>),
     Address(Address),
 }
@@ -36,15 +36,15 @@ struct Shared {
     requests: Requests,
 }
 
-/// Where a server is, and what is sent to it.
+/// The URL of a server, and what is sent to it.
 pub struct Site {
     /// The URL.
     pub url: Url,
-    /// The headers of every request.
+    /// The headers of each request.
     pub headers: HeaderMap,
-    /// The names of the headers that may say who asks.
+    /// The names of the headers that may identify the caller.
     pub credentials: Vec<String>,
-    /// The stored tokens. Nobody signs in.
+    /// The stored tokens. No sign-in takes place.
     pub authorizer: Option<Arc<Authorizer>>,
     /// The same for our client.
     pub transport: Http,
@@ -53,13 +53,13 @@ pub struct Site {
 struct Body {
     incoming: Incoming,
     parser: Parser,
-    /// The part of a stream of events that is read, and not parsed yet.
+    /// The part of an event stream that was read but not parsed.
     rest: Bytes,
     is_stream: bool,
 }
 
 impl Wire {
-    /// Sends something, and reads until what is waited for has come. What the server asks meanwhile is answered at once.
+    /// Sends something, and reads until the answer has come. Answers the server's requests immediately.
     pub(super) async fn exchange(
         &mut self,
         sent: &ProbeRequest,
@@ -72,7 +72,7 @@ impl Wire {
             Self::Process(None) => return Reply::unsent(sent).end,
             Self::Process(Some(child)) => {
                 bounds.shows(&WireEvent::Sent(&sent.body));
-                // What it said before it went away is read, too.
+                // Read what it wrote before it went away, too.
                 if child.send(sent.body.clone()).await.is_ok() && sent.wait == Wait::Nothing {
                     return End::Done;
                 }
@@ -80,7 +80,7 @@ impl Wire {
             Self::Address(address) => match address.send(sent, speaker, bounds).await {
                 Ok(response) => {
                     let opened = body.insert(Body::new(response, bounds, reply));
-                    // A stream that stays open has been opened, which is all that is wanted.
+                    // The test only needs the stream to be open.
                     if opened.is_stream && sent.wait == Wait::Nothing {
                         return End::Done;
                     }
@@ -104,8 +104,7 @@ impl Wire {
             let is_wanted = reply.take(&bytes, &sent.wait);
             let asked = reply.asked.iter().skip(before);
             for answer in asked.map(|asked| speaker.answer(asked)).collect::<Vec<_>>() {
-                // Whether the server wants the answers is not what is tried; if it goes away, that is found out when it
-                // is read.
+                // Not a test of whether the server accepts the answers. If it goes away, the next read fails.
                 match self {
                     Self::Process(Some(child)) => {
                         bounds.shows(&WireEvent::Sent(&answer.body));
@@ -123,7 +122,7 @@ impl Wire {
     }
 }
 
-/// Reads the next line of the standard output. Of the standard error, which may be of any length, the last lines are kept.
+/// Reads the next line of standard output. Keeps the last lines of standard error, which may have any length.
 async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
     let closed = |error: io::Error| End::Closed(error.to_string());
     loop {
@@ -153,7 +152,7 @@ impl Body {
         }
     }
 
-    /// Reads the next event, or the whole of what is no stream of events.
+    /// Reads the next event, or a whole body that is not an event stream.
     async fn next(&mut self, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
         let mut whole = Vec::new();
         loop {
@@ -188,7 +187,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// Says why the address cannot be used, or why HTTP cannot be spoken here.
+    /// The reason why the address is unusable, or why HTTP cannot be set up on this machine.
     pub fn new(mut site: Site, limits: &Limits) -> Result<Self, String> {
         let uri = site.url.as_str().parse::<Uri>();
         let uri = uri.map_err(|error| error.to_string())?;
@@ -203,22 +202,21 @@ impl Address {
         })))
     }
 
-    /// The way there for our client.
     pub(crate) fn transport(&self) -> Http {
         self.0.site.transport.clone()
     }
 
-    /// The URL.
+    /// Returns the URL.
     pub fn url(&self) -> &Url {
         &self.0.site.url
     }
 
-    /// The names of the headers that may say who asks, among those that each request carries.
+    /// Returns the names of the headers that may identify the caller, if requests carry them.
     pub fn credentials(&self) -> Vec<&str> {
         self.0.site.credentials.iter().map(String::as_str).collect()
     }
 
-    /// Whether the server had what says who asks before this refusal. One that wants a token names it in
+    /// Returns whether the refused request had credentials. A server that requires a token says so in
     /// `WWW-Authenticate`, whatever other headers it got.
     pub fn sends_credentials(&self, refusal: &Reply) -> bool {
         let headers = &self.0.site.headers;
@@ -226,7 +224,7 @@ impl Address {
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
     }
 
-    /// Whether requests go through a proxy, which resolves the name.
+    /// Returns whether requests go through a proxy, which resolves the name.
     pub fn is_proxied(&self) -> bool {
         self.0.requests.is_proxied(&self.0.uri)
     }

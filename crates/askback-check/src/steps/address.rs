@@ -1,5 +1,3 @@
-//! The way to an address: its name, a connection, TLS, and what answers there.
-
 use std::{borrow::Cow, io, net::IpAddr, time::Duration};
 
 use askback::{
@@ -24,8 +22,7 @@ use crate::{
     rules::PLAIN_HTTP,
 };
 
-/// Goes there, and returns the response of a server that answers, if there is one: 401 if it wants the client to be
-/// authorized.
+/// Connects, and returns the response if a server answers: 401 if it requires authorization.
 pub(super) async fn reach(
     address: &Address,
     bounds: &Bounds,
@@ -58,7 +55,7 @@ pub(super) async fn reach(
             None => ("the request was turned away:", reply.shown()),
         };
         let (name, advice) = match (is_secure, speaks_tls) {
-            // The words of rustls for an answer that is no TLS.
+            // The rustls error for a response that is not TLS.
             (true, _) if why.contains("InvalidContentType") => (
                 "TLS",
                 "It answers without TLS at this port: write http: in the place of https:, if it is HTTP.",
@@ -87,28 +84,26 @@ pub(super) async fn reach(
     is_endpoint(&reply, address, report).then_some(reply)
 }
 
-/// Whether a server turns down the beginning of TLS by an alert, as those do that speak it.
+/// Whether a server rejects an invalid handshake with a TLS alert, as TLS servers do.
 async fn speaks_tls(host: &str, port: u16, patience: Duration) -> bool {
-    /// A greeting that says too little.
+    /// An incomplete `ClientHello`.
     const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
     let asking = async {
         let mut stream = TcpStream::connect((bare(host), port)).await?;
         stream.write_all(&HELLO).await?;
         let mut answer = [0; 2];
         stream.read_exact(&mut answer).await?;
-        // TLS 1.0 to 1.3 have these first bytes in common.
+        // The first bytes of an alert in TLS 1.0 to 1.3.
         io::Result::Ok(answer == [21, 3])
     };
     matches!(timeout(patience, asking).await, Ok(Ok(true)))
 }
 
-/// A host without the brackets of an address of IPv6.
 fn bare(host: &str) -> &str {
     let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     bare.unwrap_or(host)
 }
 
-/// Resolves a name, and connects to the first of its addresses that answers.
 async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
     let bare = bare(host);
     let began = Instant::now();
@@ -148,7 +143,7 @@ async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report)
     false
 }
 
-/// Judges the first response; says whether it is that of a server.
+/// Judges the first response. Returns whether it comes from an MCP server.
 fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
     let name = "endpoint";
     let shown = Some(reply.shown());
@@ -157,7 +152,7 @@ fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
         report.fail(name, says, shown, "See whether it is a server of HTTP.");
         return false;
     };
-    // A server of an older revision refuses the first request, with a message or without.
+    // A server of an older revision rejects the first request, with or without a message.
     let is_unknown = status == 404 && reply.has_code(METHOD_NOT_FOUND);
     if is_unknown || matches!(status, 200..300 | 400 | 401 | 405 | 406) {
         let says = match status {

@@ -1,4 +1,4 @@
-//! The authorization server of a server, as that names it. Nothing is registered, and nobody signed in.
+//! The server's authorization server. Nothing is registered, and no sign-in takes place.
 
 use askback::internal::{
     auth::{AuthorizationServer, Challenge, ProtectedResource},
@@ -19,10 +19,10 @@ const NAME: &str = "authorization";
 
 const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
-/// Why a document is of no use, with a detail, and what to do about it.
+/// Why a document is unusable: the problem, a detail, and what to do.
 type DocumentFault = (Words, String, &'static str);
 
-/// Looks at the documents that lead from a refusal to an authorization server.
+/// Follows the documents from a refusal to an authorization server.
 pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, report: &mut Report) {
     let began = Instant::now();
     let (resource, issuer) = match documents(address, refusal, bounds).await {
@@ -52,7 +52,7 @@ pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, re
     report.skip("protocol", why);
 }
 
-/// Tells that the server does not take what it was sent in these headers.
+/// Reports that the server rejected the credentials in these headers.
 pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report) {
     let says = "the server does not take the credentials that it is sent:";
     let advice = words!(
@@ -125,7 +125,6 @@ async fn documents(
     Ok((resource, found))
 }
 
-/// Fetches a document from the first place that has it.
 async fn fetch<T: DeserializeOwned>(
     fetcher: &Fetcher,
     what: &'static str,
@@ -155,7 +154,7 @@ async fn fetch<T: DeserializeOwned>(
     Err((words!("{} is not there:", what), tried.join("\n"), advice))
 }
 
-/// Whether a document about this resource is about the server.
+/// Whether the resource that a document describes includes the server.
 fn is_within(server: &str, resource: &str) -> bool {
     let resource = resource.strip_suffix('/').unwrap_or(resource);
     let rest = server.strip_prefix(resource);

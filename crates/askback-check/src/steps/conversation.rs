@@ -1,4 +1,4 @@
-//! The beginning of a conversation, and the lists, as our client reads both.
+//! The start of a conversation, and the lists, as our client reads them.
 
 use std::{
     collections::BTreeSet,
@@ -27,27 +27,22 @@ use crate::{
     rules::{NEGOTIATED, NOISE, SERVER_REQUESTS, SLOW_START, TOOLS_DECLARED},
 };
 
-/// How long a server may take to answer for the first time.
+/// A slower first answer is reported.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// The most entries that are named which cannot be used.
 const MAX_LEFT_OUT: usize = 10;
 
-/// What travelled between the client and the server.
 #[derive(Debug, Default)]
 struct Exchange {
-    /// The id of the last request.
     awaited: Option<Value>,
     fault: Option<(Fault, String)>,
-    /// Lines of the standard output that are no messages.
     noise: Vec<String>,
     stderr: Vec<String>,
-    /// The methods of the requests of the server.
     asked: BTreeSet<String>,
     lists: Lists,
 }
 
-/// Begins a conversation and reads the lists, both with our client, so that what it cannot use fails a step.
+/// Starts a conversation and reads the lists with our client, so that a step fails if the client cannot use the server.
 pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     let heard = Arc::new(Mutex::new(Exchange::default()));
     let (on_wire, on_event) = (Arc::clone(&heard), Arc::clone(&heard));
@@ -65,7 +60,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
         })
         .on_event(move |event| match event {
             Event::ServerStderr(line) => keep(&mut lock(&on_event).stderr, line),
-            // It repeats its output.
+            // The new process repeats its output.
             Event::StartedOver(_) => *lock(&on_event) = Exchange::default(),
             _ => {}
         });
@@ -107,12 +102,10 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     ledger.judge_places(NOISE, heard.noise);
 }
 
-/// Fails a step for a message that breaks JSON-RPC.
 fn blame((fault, message): (Fault, String), step: &'static str, report: &mut Report) {
     report.fail(step, fault.0, Some(message), fault.1);
 }
 
-/// The revisions that a server speaks, as far as its greeting names them.
 fn spoken(client: &Client) -> Words {
     let revision = client.revision();
     if revision.era() == Era::Legacy {
@@ -126,7 +119,6 @@ fn spoken(client: &Client) -> Words {
     words!("each request by itself, in {}", known)
 }
 
-/// Says why no conversation was begun.
 fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, report: &mut Report) {
     let is_started = !way.is_http();
     let mut lines = heard.noise.clone();
@@ -180,13 +172,13 @@ fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, repo
     report.fail("protocol", says, said(), advice);
 }
 
-/// Reads the lists as a client does, and judges the entries as they came.
+/// Reads the lists like a client, and judges the raw entries.
 async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     let began = Instant::now();
     let mut left_out = Vec::new();
     let can = client.capabilities();
     let read: Result<_, (&str, ClientError)> = async {
-        // Tools that a server forgot to declare are found all the same.
+        // Read tools even if the server does not declare them.
         let tools = take(client.tools().await, "tools/list", &mut left_out)?;
         let (mut prompts, mut resources, mut templates) = (0, 0, 0);
         if can.prompts.is_some() {
@@ -194,7 +186,7 @@ async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
         }
         if can.resources.is_some() {
             resources = take(client.resources().await, "resources/list", &mut left_out)?;
-            // A server with resources alone need not know templates.
+            // A server with resources may have no templates.
             templates = match client.resource_templates().await {
                 Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => 0,
                 listed => take(listed, "resources/templates/list", &mut left_out)?,
@@ -205,7 +197,7 @@ async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     .await;
     let mut heard = lock(heard);
     let ledger = &mut report.ledger;
-    // Other lists are read only if they are declared.
+    // Other lists are read only if declared.
     let tools = heard.lists.of("tools").len();
     let is_declared = can.tools.is_some() || tools == 0;
     let undeclared = (!is_declared).then(|| format!("{tools} entries are listed"));
@@ -237,14 +229,14 @@ async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     }
 }
 
-/// Counts the entries of a list, and names those that cannot be used.
+/// Counts the entries of a list, and names the unusable ones.
 fn take<T>(
     listed: Result<List<T>, ClientError>,
     method: &'static str,
     left_out: &mut Vec<String>,
 ) -> Result<usize, (&'static str, ClientError)> {
     let listed = listed.map_err(|error| (method, error))?;
-    // A tool is used without a hint that is wrong; the trials of lists name it.
+    // A tool with a wrong hint is usable. The trials of lists report the hint.
     let unusable = listed.left_out.iter().filter(|entry| !entry.is_hint);
     left_out.extend(unusable.map(ToString::to_string));
     Ok(listed.len())

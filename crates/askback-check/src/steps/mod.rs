@@ -1,4 +1,4 @@
-//! The steps that a client takes to use a server. The first that fails says what to do.
+//! The steps of a client that wants to use a server. The first failure says what to do.
 //!
 //! Never signs in, and calls no tool.
 
@@ -14,13 +14,11 @@ use crate::{
     report::Report,
 };
 
-/// The steps to a server that is started.
 const TO_PROGRAM: &str = "program start protocol lists";
 
-/// The steps to a server at an address.
 const TO_ADDRESS: &str = "name connection TLS endpoint authorization protocol lists";
 
-/// Takes the steps, in the revision `only` if it is given.
+/// Takes the steps. Uses the revision `only` if given.
 pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     match way {
         Way::Start(program) => {

@@ -1,5 +1,3 @@
-//! The program that starts a server, and the usual ways in which its process fails.
-
 use std::{
     env, fmt,
     path::{Path, PathBuf},
@@ -14,18 +12,18 @@ use askback_host::{
 
 use crate::report::Report;
 
-/// A server that is started as a process.
+/// A server that runs as a process.
 #[derive(Clone)]
 pub struct Program {
     /// The program.
     pub program: String,
-    /// The folder in which it runs, if it is not the current one.
+    /// The working directory, if not the current one.
     pub folder: Option<PathBuf>,
-    /// `PATH` of its environment, if it is not ours.
+    /// The `PATH` of its environment, if not ours.
     pub path: Option<String>,
-    /// How the program and its folder are named in reports, if one has the value of a variable, which may be a secret.
+    /// How reports name the program and its folder, if one contains the value of a variable, which may be a secret.
     pub shown: Option<(String, Option<PathBuf>)>,
-    /// Makes a process that is not started yet.
+    /// Makes a process without starting it.
     pub child: Arc<dyn Fn() -> Child + Send + Sync>,
 }
 
@@ -35,7 +33,6 @@ impl fmt::Debug for Program {
     }
 }
 
-/// Looks for the program of a command; says whether it is there.
 pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     let (name, shown_folder) = match &server.shown {
         Some((program, folder)) => (program, folder),
@@ -48,7 +45,7 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
         report.fail("program", says, None, "Make it, or change `cwd`.");
         return false;
     }
-    // A file that was found with the value of a variable has that in its path.
+    // The path contains the value of the variable.
     let file = |path: &Path| match server.shown {
         None => given(path.display()),
         Some(_) => given(name),
@@ -75,7 +72,7 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     false
 }
 
-/// Looks for the file of a program. An error has the file that may not be executed, or the folder of that name.
+/// Looks for the file of a program. The error is a folder, or a file that is not executable.
 fn found(
     program: &str,
     folder: Option<&Path>,
@@ -111,7 +108,6 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// The advice on a program that is missing.
 fn install(program: &str) -> Words {
     const BROUGHT: &str = "npx npm node => Node.js; uvx uv => uv; python python3 pip pipx => Python; bunx bun => Bun; \
         deno => Deno; docker => Docker; dotnet => the .NET SDK; java => Java; cargo => Rust";
@@ -130,7 +126,7 @@ fn install(program: &str) -> Words {
     }
 }
 
-/// Words of a runtime, and what to do about them.
+/// Error texts of runtimes, with advice.
 const KNOWN: &str = "\
 is not a package => A file of the script's own has the name of a package, and Python takes it for that: give it another name.
 No module named => Python does not find a module: install it for the Python that is started, or start the server with the Python of its virtual environment, such as uv run.
@@ -148,20 +144,19 @@ Uvicorn running on => It serves HTTP: reach it with --url, or have it use standa
 ddress already in use => It serves HTTP at a port that another process has: end that one, and reach it with --url.
 KeyError => A key is missing, which is often a variable of the environment: set it before the command, or in the `env` of its entry.";
 
-/// The beginning of what Python says of an error that nothing caught. The error is behind the rows of its places.
+/// The first line of a Python traceback. The error comes after the stack.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// The advice where a package is there, and a module of it is not.
+/// The advice if a package lacks a module.
 const LACKS_PART: &str = "What is before the last dot is there, and has no such module. If it is yours, see the names of its \
      files and folders; else which version of the package the Python that is started has.";
 
-/// Advice on what a process wrote, if it is known.
 pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
-    // What was said before an error that nothing caught did not end it.
+    // Output before an uncaught error did not end the process.
     let error = lines.iter().rposition(|line| line.contains(TRACEBACK));
     let lines = error.map_or(lines, |at| &lines[at..]);
     let is_place = |line: &&String| error.is_some() && line.starts_with(char::is_whitespace);
-    // The last words of a runtime say what ended it.
+    // A runtime's last lines say why it ended.
     let mut lines = lines.iter().rev().filter(|line| !is_place(line));
     lines.find_map(|line| {
         let mut known = KNOWN.lines().filter_map(|known| known.split_once(" => "));
@@ -173,18 +168,18 @@ pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
     })
 }
 
-/// Whether Python did not find a module within a package. It names the package alone where that is not there.
+/// Whether Python did not find a module inside a package. If the package is missing, it names only the package.
 fn lacks_part(line: &str) -> bool {
     let named = line.split_once("ModuleNotFoundError: No module named '");
     let named = named.and_then(|(_, rest)| rest.split_once('\''));
     named.is_some_and(|(name, rest)| name.contains('.') && rest.trim().is_empty())
 }
 
-/// Advice on a program that says nothing and ends well, at once.
+/// Advice for a program that exits at once without an error or output.
 pub(super) const ON_SILENCE: &str = "It said nothing: start it by hand to see more. A script has to run the server at its \
     end, as mcp.run() does in Python, or connect it to its standard streams.";
 
-/// Advice on a program whose output has lines that are no messages.
+/// Advice for a program whose output has lines that are not messages.
 pub(super) const ON_NOISE: &str = "Logs belong to standard error, as print(…, file=sys.stderr) in Python and console.error \
     in JavaScript write them: clients take every line of the output for a message.";
 
@@ -259,18 +254,18 @@ mod tests {
                 "node:a:1228\nError: Cannot find module '/a/index.js'\n    at a".into(),
                 "Node.js does not find",
             ),
-            // What ended it is said last.
+            // The last error is the one that ended it.
             (
                 format!("{colours}KeyError: 'API_TOKEN'"),
                 "variable of the environment",
             ),
-            // A module that a package had in another version, and a file in the place of the package.
+            // A module of another version of a package, and a file in place of a package.
             (module.clone(), "has no such module"),
             (
                 format!("{module}; 'a' is not a package"),
                 "has the name of a package",
             ),
-            // An error of its own, whatever was said before, and whatever stands in its rows.
+            // Its own error, whatever came before, and whatever its stack contains.
             (format!("{colours}{own}"), ""),
             ("out of luck".into(), ""),
         ] {

@@ -1,5 +1,3 @@
-//! The rules of HTTP.
-
 use askback::{Revision, internal::address::is_loopback_host, protocol::codes::HEADER_MISMATCH};
 use http::Method;
 use serde_json::json;
@@ -10,7 +8,7 @@ use crate::{
     rules::*,
 };
 
-/// The origin of a page that a user might have open.
+/// The origin of another page that a user might have open.
 const ELSEWHERE: &str = "https://askback-check.example";
 
 const VERSION: &str = "mcp-protocol-version";
@@ -48,10 +46,10 @@ impl Conversation<'_> {
             .await
     }
 
-    /// Headers that do not say what the body says, and headers of sessions.
+    /// Headers that contradict the body, and headers of sessions.
     async fn modern_headers(mut self) {
         let refused = |seen: &Reply| seen.has_status(400) && seen.has_code(HEADER_MISMATCH);
-        // A server of both eras may take a request with the other version for one without its session.
+        // A server of both eras may read a request with another version as one without a session.
         let is_of_both = self.newest_with_handshake().is_some();
         let other = Revision::LATEST_LEGACY.as_str();
         for (rule, name, value) in [

@@ -1,5 +1,3 @@
-//! How both sides come to speak, and messages as JSON-RPC has them.
-
 use askback::{
     Revision,
     internal::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
@@ -25,7 +23,7 @@ impl Trials<'_> {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(self.revision.as_str()).await;
         if seen.is_silent() {
-            // It answered before, so that it starts slowly this time.
+            // It answered before, so this start is just slow.
             return;
         }
         self.message(&seen);
@@ -33,7 +31,7 @@ impl Trials<'_> {
         let is_named = server["name"].is_string() && server["version"].is_string();
         let is_whole = result["capabilities"].is_object() && is_named;
         self.judge(&seen, [(GREETING, is_whole)]);
-        // Pings may be sent at this time, and show what else the server has to say.
+        // Pings are allowed at this time. They show what else the server sends.
         probe.ask("ping", json!({})).await;
         let early = probe.asked.iter().find(|asked| asked.method != "ping");
         self.judge_asked(EARLY_REQUESTS, early, &seen);
@@ -101,7 +99,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Begins with a request on a connection of its own, with this version in the header.
+    /// Starts with a request on a new connection, with this version in the header.
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
         let mut probe = self.open()?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -112,7 +110,7 @@ impl Trials<'_> {
         Some(seen)
     }
 
-    /// Whether a result says for how long it may be kept.
+    /// Whether a result says how long it may be cached.
     pub(super) fn caching(&mut self, rule: Rule, seen: &Reply) {
         let result = seen.result();
         if !result.is_null() {
@@ -122,7 +120,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Bytes that are no JSON, on a connection of their own. A server may not outlive them.
+    /// Bytes that are not JSON, on a new connection. A server may crash on them.
     pub(crate) async fn no_json(&mut self) {
         let Some(mut talk) = self.begin(self.way, json!({})).await else {
             return;
@@ -142,7 +140,7 @@ impl Trials<'_> {
                 .send(ProbeRequest::bytes(broken, Wait::Nothing))
                 .await;
             let mut seen = talk.probe.ask(harmless, json!({})).await;
-            // The error to the first line, if one comes, has no id.
+            // The error for the first line, if any, has no id.
             let first = seen.answer.clone().filter(|it| it["id"].is_null());
             let code = first.as_ref().and_then(|it| it["error"]["code"].as_i64());
             let is_known = code.is_none_or(|it| matches!(it, PARSE_ERROR | INVALID_REQUEST));
@@ -195,7 +193,7 @@ impl Conversation<'_> {
                 self.judge(&seen, [(PING, is_empty)]);
             }
             if !is_same && !self.way.is_http() {
-                // The others would be waited for in vain as well.
+                // The others would time out too.
                 return;
             }
         }
@@ -223,7 +221,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Notifications that mean nothing to the server, or cannot be read.
+    /// Notifications that are unknown to the server, or invalid.
     async fn notifications(&mut self) {
         let unknown = json!({"requestId": "askback-nobody"});
         for (rule, method, params) in [
@@ -232,7 +230,7 @@ impl Conversation<'_> {
             (BROKEN_CANCELLED, "notifications/cancelled", json!({})),
         ] {
             if self.is_modern() && self.way.is_http() && rule != NO_ANSWER {
-                // A cancellation is no message there.
+                // Over HTTP, a cancellation is not a message.
                 continue;
             }
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
@@ -241,12 +239,12 @@ impl Conversation<'_> {
             let is_taken = seen.has_status(202) && seen.bytes == 0;
             self.judge(&seen, [(ACCEPTED, is_taken || seen.is_refused())]);
             if self.way.is_http() {
-                // Its status says enough.
+                // The status is enough.
                 continue;
             }
             let mut after = self.ask(self.harmless_method(), json!({})).await;
             if after.is_silent() {
-                // It may not answer anything.
+                // It need not answer.
                 continue;
             }
             let is_ignored = after.strays.is_empty() && after.answer.is_some();

@@ -1,5 +1,3 @@
-//! The trials, each of one revision of a server.
-
 mod http;
 mod messages;
 mod offers;
@@ -30,15 +28,14 @@ use crate::{
     rules::*,
 };
 
-/// How far the codes that the protocol keeps for itself are below the first of them.
+/// The offsets of the protocol's reserved error codes from the first one.
 const RESERVED: Range<i64> = 0..80;
 
 const NOBODY: &str = "askback-no-such-name";
 
-/// A version that there never was.
 const UNKNOWN: &str = "1999-01-01";
 
-/// The member of `_meta` with which a client wants log messages.
+/// The member of `_meta` with which a client requests log messages.
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 pub(crate) struct Trials<'a> {
@@ -54,7 +51,6 @@ struct Conversation<'a> {
     trials: Trials<'a>,
     probe: Probe,
     offered: Value,
-    /// The exchange it began with.
     greeting: Reply,
     listed: Vec<Value>,
 }
@@ -73,13 +69,12 @@ impl DerefMut for Conversation<'_> {
     }
 }
 
-/// The capabilities of a client that can be asked everything.
 pub(crate) fn asked_everything() -> Value {
     serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
 }
 
 impl Trials<'_> {
-    /// Runs those that any server should outlive.
+    /// Runs the trials that every server should survive.
     pub(crate) async fn run(&mut self) {
         self.greetings().await;
         let Some(mut talk) = self.begin(self.way, json!({})).await else {
@@ -122,7 +117,6 @@ impl Trials<'_> {
         spoken.find(|it| it.era() == Era::Legacy).copied()
     }
 
-    /// The method that every server of this revision answers.
     fn harmless_method(&self) -> &'static str {
         match self.is_modern() {
             true => "server/discover",
@@ -130,15 +124,15 @@ impl Trials<'_> {
         }
     }
 
-    /// Opens a connection, on which nothing was said.
+    /// Opens a connection without sending anything.
     fn open(&self) -> Option<Probe> {
         let is_lost = self.bounds.patience.lost().is_some();
-        // That it starts was seen before.
+        // An earlier step has shown that it starts.
         let opened = (!is_lost).then(|| self.way.open(self.bounds, self.revision, json!({})));
         opened?.ok()
     }
 
-    /// Begins a conversation with these capabilities, if the server answers.
+    /// Starts a conversation with these capabilities, if the server answers.
     async fn begin(&mut self, way: &Way, capabilities: Value) -> Option<Conversation<'_>> {
         let mut probe = way.open(self.bounds, self.revision, capabilities).ok()?;
         let greeting = probe.greet().await;
@@ -160,7 +154,7 @@ impl Trials<'_> {
         })
     }
 
-    /// Judges what holds of every answer.
+    /// Checks the rules for every answer.
     fn general(&mut self, seen: &Reply) {
         self.message(seen);
         let is_typed = seen.result()["resultType"].is_string();
@@ -180,7 +174,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Judges the messages that came as messages of JSON-RPC.
+    /// Checks the JSON-RPC rules for the received messages.
     fn message(&mut self, seen: &Reply) {
         let Some(answer) = &seen.answer else {
             return;
@@ -204,7 +198,7 @@ impl Trials<'_> {
         self.judge(seen, verdicts);
     }
 
-    /// Notes a request that should not have come, with what had been sent then; or that there was none, since this.
+    /// Records a forbidden request and what was being sent then, or that there was none since `since`.
     fn judge_asked(&mut self, rule: Rule, asked: Option<&ServerRequest>, since: &Reply) {
         let (sent, part) = match asked {
             Some(asked) => (&asked.during, json!({"method": asked.method}).to_string()),
@@ -219,20 +213,19 @@ impl Conversation<'_> {
         self.offered[capability].is_object()
     }
 
-    /// A listed tool, by its name; null if there is none.
     fn tool(&self, name: &str) -> &Value {
         let mut tools = self.listed.iter();
         let tool = tools.find(|tool| tool["name"] == name);
         tool.unwrap_or(&Value::Null)
     }
 
-    /// Sends a request, and looks at the answer for what holds of all.
+    /// Sends a request, and checks the rules for every answer.
     async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.probe.request(method, params);
         self.send(ProbeRequest::request(&message)).await
     }
 
-    /// Sends anything, and looks at the answer for what holds of all.
+    /// Sends anything, and checks the rules for every answer.
     async fn send(&mut self, sent: ProbeRequest) -> Reply {
         let seen = self.probe.send(sent).await;
         self.general(&seen);
@@ -244,7 +237,7 @@ impl Conversation<'_> {
         seen
     }
 
-    /// Ends a conversation in which the server was told that the client can be asked nothing.
+    /// Ends a conversation in which the client has declared no capabilities.
     async fn end(mut self) {
         let (asked, greeting) = (&self.probe.asked, &self.greeting);
         let question = asked.iter().find(|asked| is_question(&asked.method));

@@ -1,4 +1,4 @@
-//! Lists, what is on them, and calls of tools that change nothing, or that the user named.
+//! Lists, their entries, and calls of tools that change nothing or that the user named.
 
 use std::collections::BTreeSet;
 
@@ -20,19 +20,17 @@ use crate::{
     rules::*,
 };
 
-/// A URI that leads to nothing.
 const NOWHERE: &str = "askback-check://nowhere/no-such-resource";
 
 const ACKNOWLEDGEMENT: &str = "notifications/subscriptions/acknowledged";
 
 const TOKEN: &str = "askback-progress";
 
-/// The most tools that are called because they say that they change nothing.
 const HARMLESS: usize = 4;
 
 impl Trials<'_> {
-    /// Checks that the server lists each tool that the user named in one of these revisions. A list that cannot be read to
-    /// its end may hold any.
+    /// Checks that in one of these revisions the server lists each tool that the user named. An incomplete list may
+    /// contain any tool.
     pub(crate) async fn find_tools(
         &mut self,
         revisions: &BTreeSet<Revision>,
@@ -46,7 +44,7 @@ impl Trials<'_> {
                 return Err(UnknownName::Tool { name, listed });
             };
             self.turn_to(revision);
-            // Some servers list a tool that asks only to a client that can be asked.
+            // Some servers list a tool with questions only for a client that can be asked.
             let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
                 break;
             };
@@ -116,7 +114,7 @@ impl Conversation<'_> {
         if self.has("resources") {
             let seen = self.ask("resources/read", json!({"uri": NOWHERE})).await;
             let contents = seen.result()["contents"].as_array();
-            // It may lead to something after all.
+            // The resource may exist after all.
             if contents.is_none_or(Vec::is_empty) {
                 let verdicts = [
                     (UNKNOWN_RESOURCE, seen.has_code(INVALID_PARAMS)),
@@ -127,7 +125,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Reads the pages of a list; the first alone of one that is not declared.
+    /// Reads the pages of a list. Reads only the first page if the list is not declared.
     async fn pages(&mut self, member: &str) -> Vec<Reply> {
         let (mut pages, mut cursors) = (Vec::new(), BTreeSet::new());
         let (mut params, mut count) = (json!({}), 0_usize);
@@ -182,7 +180,6 @@ impl Conversation<'_> {
         all.cloned().collect()
     }
 
-    /// Requests that the server should refuse.
     async fn refusals(&mut self, prompts: &[Value]) {
         let wants = |prompt: &&Value| {
             let mut arguments = prompt["arguments"].as_array().into_iter().flatten();
@@ -236,7 +233,7 @@ impl Conversation<'_> {
         if !self.has("tools") {
             return;
         }
-        // Calls that cannot succeed: of no tool, and without an argument that is required.
+        // Calls that must fail: of an unknown tool, and without a required argument.
         let mut unfit = self.harmless(|tool| !required(tool).is_empty());
         unfit.push(bare(NOBODY));
         for mut tool in self.scope.tools.iter().cloned() {
@@ -252,7 +249,7 @@ impl Conversation<'_> {
             let is_error = result.is_null() || result["isError"] == true || asks;
             self.judge(&seen, [(ARGUMENTS, is_error)]);
         }
-        // Calls that may succeed, by a client that can be asked nothing.
+        // Calls that may succeed, by a client that cannot be asked.
         for tool in self.callable() {
             let meta = json!({"progressToken": TOKEN});
             let seen = self.call(&tool, json!({"_meta": meta})).await;
@@ -263,7 +260,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// The first of the listed tools that say that they change nothing, and are such.
+    /// The first of the listed read-only tools that meet a condition.
     fn harmless(&self, is_such: impl Fn(&Value) -> bool) -> Vec<NamedTool> {
         let tools = self.listed.iter();
         let tools = tools.filter(|tool| tool["annotations"]["readOnlyHint"] == true);
@@ -272,7 +269,7 @@ impl Conversation<'_> {
         names.map(bare).collect()
     }
 
-    /// The tools that may be called, with arguments that should do.
+    /// The tools that may be called, with arguments that should be valid.
     pub(super) fn callable(&self) -> Vec<NamedTool> {
         let mut tools = self.scope.tools.clone();
         let is_named = |tool: &NamedTool| self.scope.tools.iter().any(|it| it.name == tool.name);
@@ -281,7 +278,7 @@ impl Conversation<'_> {
         tools
     }
 
-    /// Calls a tool. Its arguments travel in headers, too, if its schema says so.
+    /// Calls a tool. Mirrors arguments into headers if the schema says so.
     pub(super) async fn call(&mut self, tool: &NamedTool, more: Value) -> Reply {
         let mut params = json!({"name": tool.name, "arguments": tool.arguments});
         if let (Value::Object(params), Value::Object(more)) = (&mut params, more) {
@@ -331,7 +328,6 @@ impl Conversation<'_> {
         }
     }
 
-    /// Judges the notifications that came with a call.
     fn notified(&mut self, seen: &Reply) {
         let of = |method: &'static str| {
             let all = seen.notifications.iter();
@@ -350,7 +346,6 @@ impl Conversation<'_> {
     }
 }
 
-/// The capability of a server with such a list.
 fn capability(member: &str) -> &str {
     match member {
         "resourceTemplates" => "resources",
@@ -382,7 +377,7 @@ fn required(tool: &Value) -> Vec<&str> {
     names.filter_map(Value::as_str).collect()
 }
 
-/// Whether a value fits a schema; `None` if that is no schema, or if this build checks none.
+/// Whether a value fits a schema; `None` if the schema is invalid, or if this build has no schema check.
 #[cfg(feature = "json-schema")]
 fn fits(schema: &Value, value: &Value) -> Option<bool> {
     let validator = jsonschema::validator_for(schema).ok()?;

@@ -1,6 +1,6 @@
-//! Tools that ask: forms and links, and the states that calls travel with (2026-07-28, basic/patterns/mrtr).
+//! Tools with questions: forms, links, and the states of calls (2026-07-28, basic/patterns/mrtr).
 //!
-//! Forms and links are declined, so that nothing comes of a round that a server should have refused.
+//! Forms and links are declined, so that a round that the server should have refused has no effect.
 
 use askback::protocol::codes::URL_ELICITATION_REQUIRED;
 use serde_json::{Map, Value, json};
@@ -19,12 +19,11 @@ struct Round {
 }
 
 impl Trials<'_> {
-    /// Calls tools as a client that can be asked everything.
     pub(super) async fn questions(&mut self) {
         let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
             return;
         };
-        // Some servers list a tool that asks only to a client that can be asked.
+        // Some servers list a tool with questions only for a client that can be asked.
         let seen = talk.ask("tools/list", json!({})).await;
         let tools = seen.result()["tools"].as_array();
         talk.listed = tools.cloned().unwrap_or_default();
@@ -32,7 +31,7 @@ impl Trials<'_> {
         let tools = talk.callable();
         for tool in &tools {
             let more = match talk.is_modern() && !talk.has("logging") {
-                // It has no log messages that could be wanted.
+                // It sends no log messages.
                 true => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
                 false => json!({}),
             };
@@ -60,7 +59,7 @@ impl Trials<'_> {
 }
 
 impl Conversation<'_> {
-    /// Judges a form or a link. All that an error -32042 lists are links.
+    /// Checks a form or a link. The error -32042 lists only links.
     fn question(&mut self, seen: &Reply, params: &Value) {
         let is_link = params["mode"] == "url" || seen.has_code(URL_ELICITATION_REQUIRED);
         let (rule, has) = match is_link {
@@ -70,7 +69,7 @@ impl Conversation<'_> {
         self.judge(seen, [(rule, has && params["message"].is_string())]);
     }
 
-    /// Reads a result that needs input, and judges its shape.
+    /// Reads a result that requires input, and checks its shape.
     fn round(&mut self, seen: &Reply) -> Option<Round> {
         let result = seen.result();
         if !is_asked(seen) {
@@ -98,7 +97,7 @@ impl Conversation<'_> {
         Some(Round { state, answers })
     }
 
-    /// Makes the call again in ways that a client would not.
+    /// Repeats the call in ways that a client would not.
     async fn misuse(&mut self, tool: &NamedTool, others: &[NamedTool], round: Round) {
         let Round { state, answers } = round;
         let state = state.as_deref();
@@ -140,7 +139,7 @@ impl Conversation<'_> {
         }
         if let Some(other) = others.iter().find(|other| other.name != tool.name) {
             let seen = self.call(other, round.clone()).await;
-            // It has other words for a decline.
+            // Another tool declines in other words.
             let as_declined = match declined["isError"] == true {
                 true => seen.result(),
                 false => &Value::Null,
@@ -161,7 +160,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Has the tool ask once more, and answers as a client would: the result of the decline, or null.
+    /// Lets the tool ask again, and answers like a client. Returns the result of the decline, or null.
     async fn declined(&mut self, tool: &NamedTool) -> Value {
         let asks = self.call(tool, json!({})).await;
         let Some(round) = self.round(&asks) else {
@@ -171,7 +170,8 @@ impl Conversation<'_> {
         self.call(tool, more).await.result().clone()
     }
 
-    /// Judges whether a state was refused, unless a refusal looks like a decline: both are errors with the same content.
+    /// Records whether a state was refused. Skips a refusal that looks like a decline: both are errors with the same
+    /// content.
     fn judge_refusal(&mut self, rule: Rule, seen: &Reply, declined: &Value) {
         let result = seen.result();
         let is_error = |result: &Value| result["isError"] == true;
@@ -186,7 +186,7 @@ fn is_asked(seen: &Reply) -> bool {
     seen.result()["resultType"] == "input_required"
 }
 
-/// Whether a call came to a result that is no error, and asks nothing.
+/// Whether a call succeeded without a question.
 fn is_success(seen: &Reply) -> bool {
     let result = seen.result();
     !result.is_null() && result["isError"] != true && !is_asked(seen)
@@ -203,8 +203,8 @@ fn again(state: Option<&str>, answers: &Value) -> Value {
     more
 }
 
-/// A state with one character changed, at two places. The last characters stay: of some encodings
-/// they hold bits that mean nothing.
+/// A state with one character changed, at two places. Never the last characters, because some encodings have unused
+/// bits there.
 fn changed(state: &str) -> Vec<String> {
     let length = state.chars().count();
     let places = [length / 3, length / 2];
@@ -220,7 +220,7 @@ fn changed(state: &str) -> Vec<String> {
     places.map(at).collect()
 }
 
-/// The call with another argument, if it has an argument that is a text.
+/// The call with another argument, if it has a text argument.
 fn with_other_arguments(tool: &NamedTool) -> Option<NamedTool> {
     let mut other = tool.clone();
     let mut texts = other.arguments.values_mut();

@@ -1,23 +1,23 @@
-//! Intents: what a person was asked to do on a page, from the link until it is done.
+//! Intents: what a user was asked to do on a page, from the link to the outcome.
 //!
 //! | stage | becomes | when |
 //! |---|---|---|
-//! | open | redirected | the person agrees to an account, and is sent to its provider |
-//! | redirected | redirected | they agree again: an answer to the first is worth nothing |
-//! | redirected | exchanging | the provider's answer comes to the browser that was sent there |
-//! | exchanging | done, or open | the provider gives tokens, or does not |
-//! | open | exchanging | the person has done it on the page itself, and it is being kept or paid |
-//! | open, redirected | declined | the person declines |
-//! | exchanging | misconfigured | the account cannot be named as the operator has set it up |
-//! | any of these | burned | others have opened it five times |
+//! | open | redirected | the user agrees to connect an account, and goes to its provider |
+//! | redirected | redirected | the user agrees again: the first answer becomes invalid |
+//! | redirected | exchanging | the provider's answer arrives in the browser that was sent there |
+//! | exchanging | done, or open | the provider issues tokens, or does not |
+//! | open | exchanging | the user has acted on the page itself, and the result is being stored or paid |
+//! | open, redirected | declined | the user declines |
+//! | exchanging | misconfigured | the operator's settings do not identify the account |
+//! | any of these | burned | other users have opened it five times |
 //!
-//! On one machine there is no sign-in. There the browser that opens a link first has it: the visit is written into the
-//! intent, and every other browser is refused. The list of accounts is behind such a link, too, and stays open.
+//! On one machine there is no sign-in. The first browser that opens a link gets it: the intent records the visit, and
+//! refuses every other browser. The list of accounts has such a link too, which stays open.
 //!
-//! If the process dies during an exchange, no result is written. After the time of an exchange the link is over, so that
-//! the call that waits for it ends.
+//! If the process dies during an exchange, no result is written. The link expires after the time for an exchange, so
+//! that the waiting call ends.
 //!
-//! Each step is written in place of the version that was read, so that of two at a time one is taken.
+//! Each step replaces the version that was read, so that only one of two concurrent steps succeeds.
 
 mod stored;
 
@@ -29,33 +29,33 @@ use crate::vault::Holder;
 
 pub(crate) use stored::{IntentError, TRIES};
 
-/// The account under which a secret is kept that belongs to no provider.
+/// The account name for secrets without a provider.
 pub(crate) const OWN_SECRET: &str = "secret";
 
-/// How long a link is good, in milliseconds: ten minutes.
+/// The lifetime of a link: ten minutes.
 pub(crate) const LIFETIME: Millis = 600_000;
 
-/// How long it may take to exchange an answer or to keep a secret, in milliseconds: a minute. It is two requests to a
-/// provider, of ten seconds each unless the operator gives them more, and a few writes.
+/// The time to exchange an answer or to store a secret: one minute. It covers two requests to a provider, each ten
+/// seconds by default, and a few writes.
 pub(crate) const EXCHANGE: Millis = 60_000;
 
-/// How long the link to the accounts waits for its browser, in milliseconds: two minutes.
+/// The link to the accounts must be opened within two minutes.
 const OPENING: Millis = 120_000;
 
-/// The number of times that other persons may open a link.
+/// How many times other users may open a link.
 const MISMATCHES: u32 = 5;
 
-/// The id of an intent: 128 random bits, all that its link carries. The vault keeps a digest, so its
-/// readers have no link.
+/// The id of an intent: 128 random bits, the only content of its link. The vault stores a digest, so that reading the
+/// database reveals no link.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IntentId(pub(crate) [u8; 16]);
 
-/// A page that a person was asked to use. Its text is sealed, so that only a vault writes it.
+/// A page that a user was asked to use. Its content is sealed, so that only a vault can write it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Intent {
     #[serde(skip)]
     pub(crate) id: IntentId,
-    /// The version that was read, which a change takes the place of.
+    /// The version that was read. A write replaces exactly this version.
     #[serde(skip)]
     version: u64,
     pub(crate) holder: Holder,
@@ -65,9 +65,9 @@ pub(crate) struct Intent {
     pub(crate) stage: Stage,
     pub(crate) account: Option<String>,
     mismatches: u32,
-    /// When it was last taken to be exchanged.
+    /// When the last exchange started.
     taken: Millis,
-    /// The visit of the browser that has opened it first, if there is no sign-in.
+    /// The visit of the first browser that opened it, if there is no sign-in.
     visit: Option<[u8; 16]>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Purpose {
     Account {
         provider: String,
         scopes: String,
-        /// Those that the account has, and is to have after it, too.
+        /// The account's current scopes, which it has to keep.
         #[serde(default)]
         kept: String,
         #[serde(default)]
@@ -97,31 +97,27 @@ pub(crate) enum Purpose {
 pub(crate) enum Stage {
     Open,
     Redirected {
-        /// The digest of the `state` that the provider is to send back.
+        /// The digest of the `state` that the provider has to return.
         state: [u8; 32],
         visit: [u8; 16],
     },
-    /// The provider is being asked for tokens, or what the person did on the page is being kept.
+    /// The provider is being asked for tokens, or the user's input is being stored.
     Exchanging,
     Done,
     Declined,
-    /// Others have opened it too often.
     Burned,
-    /// The operator has to correct a setting first.
     Misconfigured,
 }
 
-/// How a user who opens a link stands to the person who was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visitor {
     Asked,
     Other,
-    /// Another one, once too often.
+    /// Another user, for the last time allowed.
     OtherAgain,
 }
 
 impl Purpose {
-    /// The provider or the name under which the audit has it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Account { provider, .. } => provider,
@@ -137,7 +133,6 @@ impl Purpose {
         }
     }
 
-    /// The scopes that the account has, and is to have after it, too.
     pub(crate) fn kept(&self) -> Scopes {
         match self {
             Self::Account { kept, .. } => Scopes::parse(kept).unwrap_or_default(),
@@ -201,13 +196,14 @@ impl Intent {
         self.stage.is_final() || now >= ends || self.is_cut_off(now)
     }
 
-    /// Whether the process that exchanges it is gone. An author's page has its own time: the person may pay there.
+    /// Whether the process that made the exchange is gone. Does not apply to an author's page, because a payment may
+    /// take longer.
     pub(crate) fn is_cut_off(&self, now: Millis) -> bool {
         let until = self.taken.saturating_add(EXCHANGE);
         self.stage == Stage::Exchanging && !self.is_at_work() && now >= until
     }
 
-    /// Until when a provider is being asked for tokens; 0 if it is not.
+    /// When the running exchange times out; 0 without one.
     fn busy_until(&self) -> Millis {
         match (&self.stage, &self.purpose) {
             (Stage::Exchanging, Purpose::Account { .. }) => {
@@ -217,19 +213,19 @@ impl Intent {
         }
     }
 
-    /// Whether a page of the author's is at what the person has done on it, such as a payment.
+    /// Whether an author's page is processing the user's input, such as a payment.
     fn is_at_work(&self) -> bool {
         self.stage == Stage::Exchanging && matches!(self.purpose, Purpose::Page { .. })
     }
 
-    /// Gives the link to the visit of a browser. Returns whether it had none.
+    /// Binds the link to the visit of a browser. Returns whether it was unbound.
     pub(crate) fn bind(&mut self, visit: [u8; 16]) -> bool {
         let is_first = self.visit.is_none();
         self.visit.get_or_insert(visit);
         is_first
     }
 
-    /// Whether the browser of this visit may disconnect the account: on the list of all, or if it has just connected
+    /// Whether the browser of this visit may disconnect the account: on the list of accounts, or just after connecting
     /// that account.
     pub(crate) fn may_disconnect(
         &self,
@@ -250,13 +246,13 @@ impl Intent {
         is_meant && self.visit == Some(visit)
     }
 
-    /// Compares the user who has opened the link with the person who was asked, and with the browser that has it.
+    /// Compares a visitor with the user who was asked, and the browser with the one that has the link.
     pub(crate) fn opened_by(&mut self, visitor: &Holder, visit: [u8; 16]) -> Visitor {
         if *visitor == self.holder && self.visit.is_none_or(|bound| bound == visit) {
             return Visitor::Asked;
         }
         self.mismatches = self.mismatches.saturating_add(1);
-        // An exchange has the answer of the right person.
+        // During an exchange, the right user's answer is already here.
         if self.mismatches < MISMATCHES || self.stage == Stage::Exchanging {
             return Visitor::Other;
         }
@@ -264,7 +260,7 @@ impl Intent {
         Visitor::OtherAgain
     }
 
-    /// Notes that the person is sent to the provider, with this `state`. Returns whether that may be.
+    /// Records that the user is sent to the provider with this `state`. Returns whether that is allowed.
     pub(crate) fn redirect(&mut self, state: &str, visit: [u8; 16]) -> bool {
         let may = matches!(self.stage, Stage::Open | Stage::Redirected { .. });
         if may {
@@ -276,7 +272,7 @@ impl Intent {
         may
     }
 
-    /// Takes the provider's answer, once. Returns whether it is one to the last redirection, in the same visit.
+    /// Accepts the provider's answer once. Returns whether it matches the last redirect, in the same visit.
     pub(crate) fn answered(&mut self, state: &str, visit: [u8; 16], now: Millis) -> bool {
         let expected = Stage::Redirected {
             state: digest(state),
@@ -290,8 +286,8 @@ impl Intent {
         is_expected
     }
 
-    /// Notes what came of an exchange: it is done, or it is open, as the provider gave nothing and the person may try
-    /// again, or misconfigured. Returns whether it was being exchanged, and its link is not over.
+    /// Records the outcome of an exchange: done, misconfigured, or open if the user may try again. Returns whether an
+    /// exchange was running and its link has not expired.
     pub(crate) fn exchanged(&mut self, to: Stage, now: Millis) -> bool {
         let was = self.is_exchanged(now);
         if was {
@@ -300,12 +296,12 @@ impl Intent {
         was
     }
 
-    /// Whether it is being exchanged, and may still succeed. A payment counts, however long it took.
+    /// Whether an exchange is running and may still succeed. A payment has no time limit.
     pub(crate) fn is_exchanged(&self, now: Millis) -> bool {
         self.stage == Stage::Exchanging && (self.is_at_work() || !self.is_over(now))
     }
 
-    /// Takes what the person has done on a page, once. Returns whether it was to be done.
+    /// Accepts the user's input on a page, once. Returns whether it was expected.
     pub(crate) fn claim(&mut self, now: Millis) -> bool {
         let may = self.stage == Stage::Open && !self.is_over(now);
         if may {
@@ -319,7 +315,7 @@ impl Intent {
         self.expires.saturating_sub(LIFETIME)
     }
 
-    /// Notes that the person has declined. Returns whether they still could.
+    /// Records that the user declined. Returns whether they still could.
     pub(crate) fn decline(&mut self) -> bool {
         let may = matches!(self.stage, Stage::Open | Stage::Redirected { .. });
         if may {
@@ -557,10 +553,10 @@ mod tests {
         assert!(!page.clone().claim(last + 1));
         let mut claimed = page;
         assert!(claimed.claim(last));
-        // The call waits for it as long as a person had for the link.
+        // The call waits for it for as long as the user had for the link.
         assert!(!claimed.is_over(last + LIFETIME - 1));
         assert!(claimed.is_over(last + LIFETIME));
-        // It is noted even then: a person must not pay twice.
+        // The outcome is recorded even then, because a user must not pay twice.
         assert!(claimed.clone().exchanged(Stage::Done, last + 2 * LIFETIME));
         assert!(claimed.exchanged(Stage::Open, last + 2 * LIFETIME));
         assert!(claimed.is_over(last + 2 * LIFETIME));
@@ -586,7 +582,7 @@ mod tests {
             assert!(intent.clone().exchanged(Stage::Done, NOW + EXCHANGE));
             let late = NOW + EXCHANGE + 1;
             assert_eq!(intent.is_over(late), is_cut_off, "{:?}", intent.purpose);
-            // A later result is too late, and the link is not opened again.
+            // A later result is ignored, and the link does not open again.
             assert_eq!(intent.clone().exchanged(Stage::Done, late), !is_cut_off);
             assert_eq!(intent.exchanged(Stage::Open, late), !is_cut_off);
         }

@@ -1,5 +1,3 @@
-//! Intents in the vault's store.
-
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -7,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, AuditRecord, IntentRow, Vault, VaultError};
 
-/// How often something is noted that others change at the same time.
+/// How many times a change is retried after a concurrent change.
 pub(crate) const TRIES: usize = 8;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +21,7 @@ impl IntentId {
         crate::vault::entropy().map(Self)
     }
 
-    /// The id of its row. It leads to no link.
+    /// The id of its database row, which does not reveal the link.
     fn row(self) -> [u8; 16] {
         let digest: [u8; 32] = Sha256::digest(self.0).into();
         let mut row = [0; 16];
@@ -31,7 +29,7 @@ impl IntentId {
         row
     }
 
-    /// Reads the 32 hexadecimal digits of a link, in small letters.
+    /// Parses the 32 lowercase hexadecimal digits of a link.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let is_digit = |c: &u8| c.is_ascii_digit() || (b'a'..=b'f').contains(c);
         if text.len() != 32 || !text.as_bytes().iter().all(is_digit) {
@@ -49,7 +47,7 @@ impl fmt::Display for IntentId {
     }
 }
 
-/// The id of a link is not printed: whoever has it may spoil it.
+/// Does not print the id: other users could burn the link with it.
 impl fmt::Debug for IntentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("IntentId")
@@ -57,8 +55,8 @@ impl fmt::Debug for IntentId {
 }
 
 impl Intent {
-    /// Adds the intent. Returns whether the person has room for it; one of this id may be there already, from the same
-    /// step done twice.
+    /// Adds the intent. Returns whether the user may have another link. If the same step runs twice, the intent may
+    /// exist already.
     pub(crate) async fn add(&self, vault: &Vault) -> Result<bool, VaultError> {
         let added = vault.add_intent(self.row()?).await?;
         if added {
@@ -79,8 +77,7 @@ impl Intent {
         }))
     }
 
-    /// Notes what came of what was taken: that it is done, with the account that was connected, that the person may try
-    /// again, or that nobody can. What others note of the same intent at the same time stays.
+    /// Records the outcome of an exchange. Retries after concurrent changes of the intent, and keeps them.
     pub(crate) async fn settle(
         &mut self,
         vault: &Vault,
@@ -99,8 +96,8 @@ impl Intent {
         }
     }
 
-    /// Takes a step, if it can be taken, with a line of the audit. What others note of the same intent at the same time
-    /// stays, and the step is taken after theirs. Returns whether it was taken.
+    /// Takes a step if it is allowed, with an audit entry. Retries after concurrent changes of the intent, and keeps
+    /// them. Returns whether the step was taken.
     pub(crate) async fn step(
         &mut self,
         vault: &Vault,
@@ -121,7 +118,7 @@ impl Intent {
         Err(IntentError::Changed)
     }
 
-    /// Writes the intent in place of what was read, with a line of the audit.
+    /// Replaces the version that was read, and adds an audit entry.
     pub(crate) async fn write(
         &mut self,
         vault: &Vault,
@@ -151,7 +148,7 @@ impl Intent {
             expires: self.expires,
             busy_until: self.busy_until(),
             version: self.version,
-            // A list of accounts is nothing that the person has to finish, so it takes no place of others.
+            // The user does not have to finish a list of accounts, so it does not count as an open link.
             is_open: !self.stage.is_final() && self.purpose != Purpose::Accounts,
             body: serde_json::to_vec(self).map_err(VaultError::store)?,
         })
@@ -194,7 +191,7 @@ mod tests {
         }
     }
 
-    /// A page that the person has not paid on, as somebody who can write the database and has no key would have it.
+    /// An unpaid page, changed by an attacker who can write the database but has no key.
     #[tokio::test]
     async fn an_intent_with_a_changed_column_does_not_open() {
         const ID: IntentId = IntentId([1; 16]);
@@ -222,7 +219,7 @@ mod tests {
         assert!(text.contains("deposit") && text.contains("Redirected"));
 
         let write = async |row: &IntentRow| {
-            // The store itself changes no person and no end.
+            // The store itself never changes the user or the expiry.
             let key = TenantKey {
                 tenant: Some("t".to_owned()),
                 id: askback_core::ask::keys::KeyId([9; 8]),
@@ -281,7 +278,7 @@ mod tests {
         assert!(Intent::find(&vault, ID).await.is_err());
         write(&genuine).await;
         assert!(Intent::find(&vault, ID).await.expect("a store").is_some());
-        // Under another link, it does not open either.
+        // Copied to the row of another link, it does not open either.
         let copied = IntentRow {
             id: IntentId([2; 16]).row(),
             ..genuine.clone()
@@ -348,7 +345,7 @@ mod tests {
                 let found = store.list::<IntentRow>(Filter::id(id.row())).await;
                 kept += found.expect("a store").len();
             }
-            // The last one was closed after the last was added.
+            // The last close came after the last add.
             assert_eq!(kept, closed + 1);
         }
     }

@@ -1,5 +1,3 @@
-//! The accounts of a person, and their end.
-
 use http::StatusCode;
 
 use super::browser::{Next, Visit, is_own_form};
@@ -20,7 +18,7 @@ impl PageRequest<'_> {
         self.accounts_page(&visit, &action).await
     }
 
-    /// The list, whose forms go to this path.
+    /// The list. Its forms post to `action`.
     pub(super) async fn accounts_page(&self, visit: &Visit, action: &str) -> PageResult {
         let vault = &self.kit.vault;
         let mut accounts = Vec::new();
@@ -66,7 +64,7 @@ impl PageRequest<'_> {
         Ok(page(StatusCode::OK, &shown)?)
     }
 
-    /// The form that disconnects an account in the browser which has just connected it.
+    /// The form that disconnects an account, shown in the browser that has just connected it.
     pub(super) async fn disconnect_form<'a>(
         &self,
         id: IntentId,
@@ -83,7 +81,6 @@ impl PageRequest<'_> {
         })
     }
 
-    /// Disconnects one, and has its provider told.
     pub(super) async fn disconnect(&self) -> PageResult {
         let visit = self.visit().await?.ok_or(PageError::Wrong)?;
         let (provider, account) = self.to_disconnect(&visit).await?;
@@ -91,7 +88,7 @@ impl PageRequest<'_> {
         Ok(see_other(&Next::Accounts.path(&self.kit.place))?)
     }
 
-    /// Disconnects one by a link of this machine's user, in the browser that has it.
+    /// Disconnects an account through a link of this machine's user, in the browser that has the link.
     pub(super) async fn disconnect_at(&self, id: IntentId, visit: &Visit) -> PageResult {
         let vault = &self.kit.vault;
         let (provider, account) = self.to_disconnect(visit).await?;
@@ -139,7 +136,7 @@ impl PageRequest<'_> {
     }
 }
 
-/// The name of an account in a list: with its id, where another one at the same provider has the same name.
+/// The name of an account in a list. Includes the id if another account of the provider has the same name.
 fn shown_name(account: &Account, all: &[Account]) -> String {
     let is_same =
         |it: &&Account| it.key.provider == account.key.provider && it.name == account.name;

@@ -1,4 +1,4 @@
-//! Pages of the author's own, bound to the person who was asked.
+//! An author's own pages, bound to the user who was asked.
 
 use std::sync::Arc;
 
@@ -14,30 +14,29 @@ use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, VaultError};
 use askback_core::debug_only;
 
-/// The person who was asked, on a page of the author's.
+/// A visit of the user who was asked, on an author's page.
 pub struct PageVisit {
     kit: Arc<Kit>,
     intent: Intent,
     visit: Visit,
 }
 
-/// A page of the author's that its person has sent, and that nobody else can send meanwhile. Where neither method is
-/// called, its link does nothing until it ends.
+/// The user's submission of an author's page, which no other request can submit meanwhile. Unless
+/// [`done`](Self::done) or [`release`](Self::release) is called, the link is blocked until it expires.
 #[must_use = "the call waits until it is done"]
 pub struct PageClaim {
     kit: Arc<Kit>,
     intent: Intent,
 }
 
-/// Why a page of the author's is not to be shown. The page says the same for all: it is not for this visitor.
+/// Why an author's page must not be shown. Show the same page for each reason: it is not for this visitor.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageRefusal {
-    /// The link is over, or never was one.
+    /// The link has expired or never existed.
     #[error("the link is over: the person goes back to their client and starts again there")]
     Over,
-    /// The visitor is not the person who was asked, the form is not one of theirs, or the request was meant for another
-    /// host.
+    /// The visitor is not the user who was asked, the form is from another page, or the request was for another host.
     #[error("the visitor is not the person who was asked")]
     Wrong,
     /// The vault failed.
@@ -46,11 +45,11 @@ pub enum PageRefusal {
 }
 
 impl Connections {
-    /// Returns the person who was asked to use a page of the author's ([`ConnectExt::ask_page`]), if it is they who
-    /// visit it, at the very path and query that the handler gave. `parts` is the head of the request.
+    /// Checks a visit of an author's page ([`ConnectExt::ask_page`]) and returns the user who was asked. The request
+    /// must have exactly the path and query that the handler passed. `parts` is the head of the request.
     ///
-    /// As on the kit's own pages, the `Host` must be the host of the kit's URL. On one machine, a request whose
-    /// [`ConnectionEnds`](askback::http::ConnectionEnds) belong to another user is refused.
+    /// As on the built-in pages, `Host` must be the host of the pages' URL. On one machine, a request is refused if its
+    /// [`ConnectionEnds`](askback::http::ConnectionEnds) belong to another user.
     ///
     /// ```
     /// # use askback_connect::{Connections, PageRefusal};
@@ -71,7 +70,7 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`PageRefusal`]. Whichever it is, show the same page, and name nobody.
+    /// [`PageRefusal`]. Show the same page for each, without any user's name.
     ///
     /// [`ConnectExt::ask_page`]: crate::ConnectExt::ask_page
     pub async fn asked(&self, parts: &Parts) -> Result<PageVisit, PageRefusal> {
@@ -95,7 +94,7 @@ impl Connections {
         if !is_here {
             return Err(PageRefusal::Over);
         }
-        // A page may take long; the sign-in was fresh when the person was asked.
+        // A page may take long. The sign-in was recent when the user was asked.
         if !visit.is_fresh(&kit.door, intent.asked_at()) {
             return Err(PageRefusal::Wrong);
         }
@@ -108,35 +107,34 @@ impl Connections {
 }
 
 impl PageVisit {
-    /// Returns the person, with the client that asked them.
+    /// Returns the user, with the client that asked them.
     #[must_use]
     pub fn person(&self) -> Principal {
         self.visit.principal(self.intent.client.clone())
     }
 
-    /// Returns the name of the person, to be shown to them.
+    /// Returns the name of the user, to be shown to them.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.visit.name
     }
 
-    /// Returns the token that the page's form carries, so that no other page can send it.
+    /// Returns the token for the page's form, which prevents other pages from submitting it.
     ///
     /// # Errors
     ///
-    /// Those of the vault.
+    /// If the vault fails.
     pub async fn token(&self) -> Result<String, VaultError> {
         let about = self.intent.id.to_string();
         self.visit.token(&self.kit.vault, &about).await
     }
 
-    /// Takes what the person did on the page, once: before it has any effect, such as a payment. `headers` and `token`
-    /// are those of the request with the form.
+    /// Accepts the user's submission, once. Call this before any effect, such as a payment. `headers` and `token` are
+    /// from the request with the form.
     ///
     /// # Errors
     ///
-    /// [`PageRefusal::Wrong`] where the form is not one of the page's, and [`PageRefusal::Over`] where it was taken
-    /// before.
+    /// [`PageRefusal::Wrong`] if the form is not from this page, and [`PageRefusal::Over`] if it was submitted before.
     pub async fn claim(
         mut self,
         headers: &HeaderMap,
@@ -160,11 +158,11 @@ impl PageVisit {
 }
 
 impl PageClaim {
-    /// Notes that it is done, so that the call goes on.
+    /// Records success, so that the call continues.
     ///
     /// # Errors
     ///
-    /// Those of the vault.
+    /// If the vault fails.
     pub async fn done(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
         self.intent.settle(vault, Stage::Done, None, event).await?;
@@ -172,11 +170,11 @@ impl PageClaim {
         Ok(())
     }
 
-    /// Notes that it failed, so that the person may try again.
+    /// Records a failure, so that the user may try again.
     ///
     /// # Errors
     ///
-    /// Those of the vault.
+    /// If the vault fails.
     pub async fn release(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
         Ok(self.intent.settle(vault, Stage::Open, None, event).await?)
@@ -202,8 +200,8 @@ impl From<IntentError> for PageRefusal {
     }
 }
 
-/// The parameter with which a person comes to a page of the author's. The browser of the user of this machine
-/// is known by it, as the cookie of its link goes to no other path.
+/// The parameter in the URL of an author's page. It identifies the browser of this machine's user, because the link's
+/// cookie is not sent to other paths.
 pub(super) async fn written(kit: &Kit, id: IntentId, visit: &Visit) -> Result<String, VaultError> {
     if kit.has_sign_in() {
         return Ok(id.to_string());
@@ -219,7 +217,7 @@ async fn opened(kit: &Kit, id: IntentId, written: &str) -> Option<Visit> {
     serde_json::from_slice(&opened).ok()
 }
 
-/// The path and the query that a handler gave, and the parameter that the kit added at their end.
+/// Splits the handler's path and query from the parameter that was appended.
 fn parted(uri: &Uri) -> Option<(&str, &str)> {
     let whole = uri.path_and_query()?.as_str();
     let (page, asked) = whole.rsplit_once("asked=")?;

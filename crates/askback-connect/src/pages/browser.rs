@@ -1,4 +1,4 @@
-//! Cookies that only this server opens, and proof that a form is of its own pages.
+//! Sealed cookies, and CSRF tokens.
 
 use askback_core::{ask::Millis, ask::Principal};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -10,26 +10,26 @@ use crate::connections::{Address, Door};
 use crate::intents::IntentId;
 use crate::vault::{BROWSER_KEEPS, Holder, Vault, VaultError};
 
-/// How long a person stays signed in on the pages, in seconds.
+/// How long a user stays signed in on the pages, in seconds.
 const VISIT: u64 = BROWSER_KEEPS;
 
-/// How long a browser keeps the mark that its next sign-in is to be anew, in seconds: 400 days, for no browser keeps more.
-/// The session at the issuer may last as long; the sign-in itself removes the mark.
+/// The lifetime of the mark that the next sign-in must ask the user, in seconds: 400 days, the maximum in browsers. The
+/// issuer's session may last as long. The sign-in deletes the mark.
 const MARKED: u64 = 34_560_000;
 
-/// How long a browser may be away at another page, in seconds.
+/// How long a browser may stay at another site, in seconds.
 const AWAY: u64 = 600;
 
-/// The longest value of a cookie that is read, in bytes; browsers keep 4096.
+/// The maximum length of a cookie value that is read, in bytes. Browsers store 4096.
 const MOST: usize = 8 << 10;
 
-/// The longest name and value of a cookie that all browsers keep, in bytes (RFC 6265, 6.1).
+/// The maximum length of name and value that all browsers store, in bytes (RFC 6265, 6.1).
 const PAIR: usize = 4096;
 
-/// A browser in which a person is known.
+/// A browser whose user is known.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Visit {
-    /// Random: what is begun in one visit does not end in another.
+    /// Random. A step that starts in one visit cannot end in another.
     pub(super) id: [u8; 16],
     pub(super) holder: Holder,
     pub(super) name: String,
@@ -39,13 +39,13 @@ pub(crate) struct Visit {
 #[derive(Clone, Copy)]
 pub(super) enum Cookie<'a> {
     Visit,
-    /// The visit in which a link is used that nobody signs in for.
+    /// A visit through a link without a sign-in.
     Link(IntentId),
-    /// That the next sign-in is not to be from a session at the issuer. It is a mark, and holds nothing that is sealed.
+    /// The next sign-in must not use a session at the issuer. A mark without sealed content.
     Anew,
-    /// A sign-in that has begun, by its `state`.
+    /// A pending sign-in, by its `state`.
     SignIn(&'a str),
-    /// A request at a provider that has begun, by its `state`.
+    /// A pending request at a provider, by its `state`.
     Consent(&'a str),
 }
 
@@ -75,7 +75,7 @@ impl Visit {
         }
     }
 
-    /// This visit, where its person has not signed out: whoever has a copy of the cookie has no visit then.
+    /// Returns the visit unless its user has signed out, so that a copied cookie stops working.
     pub(super) async fn unless_ended(self, vault: &Vault) -> Result<Option<Self>, VaultError> {
         Ok(match vault.has_ended(self.id).await? {
             true => None,
@@ -87,8 +87,8 @@ impl Visit {
         self.holder.principal(client)
     }
 
-    /// Whether the person signed in so short a time ago that they are likely to sit there still, and that nobody else
-    /// has signed this browser in for them. The user of this machine always has.
+    /// Whether the user signed in so recently that they are probably still there, and no other person has signed this
+    /// browser in for them. Always true for the user of this machine.
     pub(super) fn is_fresh(&self, door: &Door, now: Millis) -> bool {
         match door {
             Door::SignIn(sign_in) => now < self.since.saturating_add(sign_in.longest_ago()),
@@ -96,7 +96,6 @@ impl Visit {
         }
     }
 
-    /// The token that a form of this visit carries, for one thing to be done.
     pub(super) async fn token(&self, vault: &Vault, about: &str) -> Result<String, VaultError> {
         let name = format!("form {about}");
         let sealed = vault.seal_cookie(&name, &self.id).await?;
@@ -134,9 +133,9 @@ impl Cookie<'_> {
 
     fn path(self, place: &Address) -> String {
         match self {
-            // The prefix demands it.
+            // Required by the cookie name's prefix.
             _ if place.is_secure => "/".to_owned(),
-            // Browsers send cookies to all ports of a host: what others serve at those is not to have them.
+            // Browsers send cookies to all ports of a host. A narrow path keeps them from other servers.
             Self::Link(id) => Next::Link(id).path(place),
             Self::Consent(_) => format!("{}/cb", place.path),
             Self::Visit | Self::Anew | Self::SignIn(_) => "/".to_owned(),
@@ -172,12 +171,11 @@ impl Cookie<'_> {
         self.header(place, &pair, seconds)
     }
 
-    /// The header that sets it without a value. Whoever sets it has a person asked once more.
+    /// The header that sets it without a value. Setting it can only cause one more prompt.
     pub(super) fn mark(self, place: &Address) -> Result<HeaderValue, VaultError> {
         self.header(place, &format!("{}=1", self.name(place)), self.seconds())
     }
 
-    /// Whether the browser has it, whatever its value.
     pub(super) fn is_there(self, place: &Address, headers: &HeaderMap) -> bool {
         let name = self.name(place);
         cookies(headers).any(|(key, _)| key == name)
@@ -195,7 +193,7 @@ impl Cookie<'_> {
         text.parse().map_err(VaultError::store)
     }
 
-    /// Its value, where the browser has it and it has not ended. A cookie that does not open is none.
+    /// Returns its value unless it has expired. Ignores a cookie that does not decrypt.
     pub(super) async fn read<T: DeserializeOwned>(
         self,
         vault: &Vault,
@@ -210,7 +208,7 @@ impl Cookie<'_> {
     }
 }
 
-/// The cookie of this name. Where a browser sends two, neither is taken: somebody else has set one of them.
+/// Returns the cookie of this name. If there are two, another party has set one of them, so both are ignored.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut named = cookies(headers).filter(|(key, _)| *key == name);
     let (_, value) = named.next()?;
@@ -229,7 +227,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// Whether a form was sent from the pages themselves, as far as the browser says from where.
+/// Whether the browser's headers say that a form came from these pages.
 pub(super) fn is_own_form(headers: &HeaderMap, place: &Address) -> bool {
     let header = |name: &str| {
         headers
@@ -241,7 +239,6 @@ pub(super) fn is_own_form(headers: &HeaderMap, place: &Address) -> bool {
     site && origin
 }
 
-/// The page to which a person goes once they have signed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Link(IntentId),

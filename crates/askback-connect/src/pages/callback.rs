@@ -1,5 +1,3 @@
-//! The provider's answer.
-
 use http::{StatusCode, header};
 
 use super::browser::{Cookie, Visit};
@@ -12,8 +10,8 @@ use crate::providers::{AccountGrant, ConnectError, PendingConnection, ThirdParty
 use crate::vault::AuditEvent;
 
 impl PageRequest<'_> {
-    /// Takes the provider's answer: in the browser and the visit that was sent there, from the person who was asked,
-    /// once. All of that is looked at before the code is worth anything.
+    /// Accepts the provider's answer once, in the browser and visit that were sent there, from the user who was asked.
+    /// All of this is checked before the code is used.
     pub(super) async fn callback(&self, provider: &str) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let state = self.state().ok_or(PageError::Wrong)?;
@@ -38,7 +36,7 @@ impl PageRequest<'_> {
     async fn connect(&self, provider: &str, state: &str, consented: PendingConsent) -> PageResult {
         let vault = &self.kit.vault;
         let id = IntentId::read(&consented.link).ok_or(PageError::Wrong)?;
-        // The visit is looked at again: somebody else may have signed in meanwhile.
+        // Check the visit again: another user may have signed in meanwhile.
         let visit = match self.kit.has_sign_in() {
             true => self.visit().await?,
             false => Some(consented.visitor.clone()),
@@ -54,7 +52,7 @@ impl PageRequest<'_> {
         let is_same = intent.purpose.name() == provider && pending.provider() == provider;
         let party = self.kit.providers.get(provider).filter(|_| is_same);
         let answered = |intent: &mut Intent| intent.answered(state, visit.id, vault.now());
-        // From here on nobody else takes this answer.
+        // From here on, no other request can use this answer.
         let taken = match party {
             Some(party) => intent
                 .step(vault, AuditEvent::Answered, answered)
@@ -80,7 +78,7 @@ impl PageRequest<'_> {
         let now = Intent::find(vault, id).await;
         let is_waited_for = matches!(&now, Ok(Some(now)) if now.is_exchanged(vault.now()));
         if !is_waited_for {
-            // Nobody waits for it any more, and the person was told so; or nobody knows.
+            // No call waits for the tokens any more, and the user has been told so.
             vault.discard(&caller, provider, &account, granted).await?;
             self.kit.revoke_aside();
             now?;
@@ -97,7 +95,7 @@ impl PageRequest<'_> {
             .settle(vault, Stage::Done, Some(&account), event)
             .await?;
         self.kit.notify();
-        // The tokens that these take the place of.
+        // Revoke the tokens that were replaced.
         self.kit.revoke_aside();
         let title = format!("{} is connected", party.display_title());
         let line = match intent.purpose.account() {
@@ -125,7 +123,7 @@ impl PageRequest<'_> {
         Ok(page(StatusCode::OK, &said)?)
     }
 
-    /// Says that the provider gave nothing, or too little; the person may try again.
+    /// Tells the user that the provider granted nothing or too little, and that they may try again.
     async fn not_granted(
         &self,
         mut intent: Intent,
@@ -134,7 +132,7 @@ impl PageRequest<'_> {
         error: ConnectError,
     ) -> PageResult {
         let event = match &error {
-            // The person's own choice is no fault of anybody.
+            // The user's own choice is not a failure.
             ConnectError::Declined { .. } | ConnectError::FewerScopes { .. } => {
                 tracing::info!(%error, "an account was not connected");
                 AuditEvent::NotGranted
@@ -175,7 +173,7 @@ impl PageRequest<'_> {
             _ => {}
         }
         intent.settle(vault, Stage::Open, None, event).await?;
-        // Until then, the provider may be giving tokens.
+        // Until then, the provider may still be issuing tokens.
         self.kit.revoke_aside();
         let words = format!(
             "Not connected\n{why}\nNothing was kept. Open the link in your client again to try once more."

@@ -1,5 +1,3 @@
-//! The pages as they are written.
-
 use askama::Template;
 use askback_core::{ask::Millis, rfc3339};
 use bytes::Bytes;
@@ -29,7 +27,6 @@ struct ShownPerson<'a> {
 pub(super) struct SignInPage<'a> {
     pub(super) frame: Frame<'a>,
     pub(super) next: String,
-    /// Whether it is their accounts that come next.
     pub(super) is_for_accounts: bool,
     pub(super) is_stale: bool,
 }
@@ -62,7 +59,7 @@ pub(super) struct KeyPage<'a> {
     pub(super) token: String,
 }
 
-/// A page that leads to another place at once.
+/// A page that redirects immediately.
 #[derive(Template)]
 #[template(path = "leave.html")]
 pub(super) struct LeavePage<'a> {
@@ -72,7 +69,6 @@ pub(super) struct LeavePage<'a> {
     pub(super) url: &'a str,
 }
 
-/// A page that says something, and asks for nothing.
 #[derive(Template)]
 #[template(path = "said.html")]
 pub(super) struct MessagePage<'a> {
@@ -104,15 +100,12 @@ pub(super) struct ShownAccount {
     pub(super) account: String,
     pub(super) name: String,
     pub(super) state: &'static str,
-    /// Since when it is connected, and when it was used last, as dates.
     pub(super) since: Option<String>,
     pub(super) used: Option<String>,
     pub(super) scopes: Vec<ShownScope>,
-    /// The token of the form that disconnects it, where that can be done.
     pub(super) token: Option<String>,
 }
 
-/// A scope, and what it allows where that is known.
 pub(super) struct ShownScope {
     name: String,
     words: Option<String>,
@@ -139,7 +132,7 @@ pub(super) fn day(at: Millis) -> String {
 }
 
 impl ShownAccount {
-    /// The name of the account, where its provider tells one from another.
+    /// The name of the account, if its provider distinguishes accounts.
     fn shown_name(&self) -> Option<&str> {
         (self.name != self.id).then_some(&*self.name)
     }
@@ -165,7 +158,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Writes a page. Nothing of it may be kept, framed, or loaded from elsewhere.
+/// Renders a page that must not be cached or framed, and loads nothing from other sites.
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Result<Answer, VaultError> {
     let text = page.render().map_err(VaultError::store)?;
     let mut answer = Response::new(Full::new(text.into()));
@@ -175,7 +168,7 @@ pub(super) fn page(status: StatusCode, page: &impl Template) -> Result<Answer, V
     Ok(answer)
 }
 
-/// Leads the browser to a third party: by a page that leaves by itself, as a form may not end at another origin.
+/// Redirects the browser to a third party through a page, because the policy forbids a form to end at another origin.
 pub(super) fn leave(page_of: &LeavePage<'_>, url: &Url) -> Result<Answer, VaultError> {
     let mut answer = page(StatusCode::OK, page_of)?;
     let refresh = format!("0; url={url}");

@@ -1,5 +1,3 @@
-//! The page of a link: what a person is asked for, and their answer.
-
 use std::borrow::Cow;
 
 use askback_oauth::Secret;
@@ -17,13 +15,12 @@ use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage, 
 use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty, Way};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
-/// A request at a provider that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsent {
     pub(super) link: String,
     pub(super) visit: [u8; 16],
     pub(super) pending: ConnectionRequest,
-    /// The person and their name, for a page that is known by the secret in its path.
+    /// The user, for pages that are identified by the secret in their path.
     pub(super) visitor: Visit,
 }
 
@@ -47,7 +44,7 @@ impl PageRequest<'_> {
         self.link_page(&intent, &visit).await
     }
 
-    /// The intent of a link that nobody signs in for, where this is the browser that opens it first, or has opened it.
+    /// Opens a link without a sign-in, if this is the first browser or the one that has it.
     async fn opened(&self, id: IntentId) -> Result<(Intent, Visit), PageError> {
         let vault = &self.kit.vault;
         let visit = match self.visit_of(id).await? {
@@ -140,7 +137,7 @@ impl PageRequest<'_> {
     fn party(&self, intent: &Intent) -> Result<&ThirdParty, PageError> {
         let name = intent.purpose.name();
         let party = self.kit.providers.get(name);
-        // Another process of this server may have another configuration.
+        // Another process of this server may have other settings.
         party.ok_or_else(|| {
             let missing = format!("this process has no provider called `{name}`");
             PageError::Failed(VaultError::store(missing))
@@ -244,7 +241,6 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    /// Keeps a key of a provider, once the provider takes it.
     async fn take_key(
         &self,
         intent: Intent,
@@ -281,7 +277,7 @@ impl PageRequest<'_> {
         self.key_page(&intent, visit, form, Some(problem)).await
     }
 
-    /// Ends a link that nobody can finish before the operator has corrected a setting, and the call with it.
+    /// Ends a link, and its call, because the operator has to fix a setting first.
     pub(super) async fn misconfigured(
         &self,
         mut intent: Intent,
@@ -314,7 +310,6 @@ impl PageRequest<'_> {
             .await
     }
 
-    /// Keeps a secret of no provider.
     async fn take_secret(
         &self,
         intent: Intent,
@@ -334,7 +329,6 @@ impl PageRequest<'_> {
         self.keep(intent, visit, name, OWN_SECRET, granted).await
     }
 
-    /// Says why the vault did not keep what the person gave.
     pub(super) async fn not_kept(&self, visit: &Visit, error: VaultError) -> PageResult {
         let VaultError::Refused { what, why } = error else {
             return Err(error.into());
@@ -347,7 +341,7 @@ impl PageRequest<'_> {
             .await
     }
 
-    /// Takes what the person did on the page. From there on nobody else answers the link.
+    /// Accepts the user's input. From here on, no other request can answer the link.
     async fn claim(&self, intent: &mut Intent) -> Result<(), PageError> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Consented);
         let claimed = intent.step(vault, event, |intent| intent.claim(vault.now()));
@@ -384,7 +378,7 @@ impl PageRequest<'_> {
     }
 }
 
-/// The intent, where it is not over and the visitor is the person who was asked. Anybody else is written down.
+/// Returns the intent if it is open and the visitor is the user who was asked. Records any other visitor.
 pub(super) async fn asked_person(
     kit: &Kit,
     id: IntentId,
@@ -409,13 +403,13 @@ pub(super) async fn asked_person(
             Visitor::OtherAgain => AuditEvent::Burned,
         };
         match intent.write(vault, event).await {
-            // Others have opened it at the same time: each counts.
+            // Concurrent visits of other users each count.
             Err(IntentError::Changed) => continue,
             written => written?,
         }
         kit.notify();
         if !is_person {
-            // The visitor's own audit has it, too.
+            // The visitor's own audit also gets an entry.
             let provider = intent.purpose.name();
             let line = vault.line(visitor, provider, AuditEvent::WrongPerson);
             vault.append(&line).await?;
@@ -425,10 +419,8 @@ pub(super) async fn asked_person(
     Err(PageError::Wrong)
 }
 
-/// The longest client that is shown, in characters.
 const CLIENT_MAX_LEN: usize = 200;
 
-/// The client that asked, without characters that cannot be seen.
 fn shown_client(intent: &Intent) -> Option<String> {
     let client = intent.client.as_deref()?;
     let seen = client.chars().filter(|char| !is_hidden(*char));

@@ -1,19 +1,19 @@
-//! The pages behind the links: where a person signs in, agrees to an account, enters a key, and sees what is connected.
+//! The pages behind the links: sign in, connect an account, enter a key, list accounts.
 //!
 //! | path | does |
 //! |---|---|
-//! | `GET /c/ID` | shows what is asked for, to the very person who was asked |
-//! | `POST /c/ID` | takes the answer: sends the browser to the provider, keeps a key, declines, or disconnects |
-//! | `GET /cb/PROVIDER` | takes the provider's answer, from the browser that was sent there |
-//! | `POST /sign-in`, `GET /signed-in`, `POST /sign-out` | who visits |
-//! | `GET /accounts`, `POST /disconnect` | what is connected |
+//! | `GET /c/ID` | shows the question to the user who was asked |
+//! | `POST /c/ID` | takes the answer: redirects to the provider, stores a key, declines, or disconnects |
+//! | `GET /cb/PROVIDER` | receives the provider's answer, in the browser that was sent there |
+//! | `POST /sign-in`, `GET /signed-in`, `POST /sign-out` | identify the visitor |
+//! | `GET /accounts`, `POST /disconnect` | the connected accounts |
 //!
-//! On one machine nobody signs in, and the paths are those of links and of providers' answers. The accounts are behind a
-//! link of their own there.
+//! On one machine there is no sign-in: only links and providers' answers have paths, and the list of accounts has its
+//! own link.
 //!
-//! A `GET` of the person who was asked changes nothing but what a browser keeps and, where it brings an answer of an issuer
-//! or a provider, what that answer is for; on one machine, also which browser has a link. One of somebody else is written
-//! down, and the fifth ends the link. Whatever is wrong with a visitor, the page says the same, and names nobody.
+//! A `GET` by the user who was asked changes only cookies and, if it carries the answer of an issuer or provider, the
+//! state that the answer is for. On one machine, it can also bind the link to the browser. A `GET` by another user is
+//! recorded, and the fifth one ends the link. Each failed check shows the same page, without any user's name.
 
 mod accounts;
 mod author;
@@ -51,24 +51,21 @@ use crate::connections::{Connections, Kit};
 use crate::intents::{IntentError, IntentId};
 use crate::vault::VaultError;
 
-/// The longest form that is read, in bytes.
 const FORM: usize = 32 << 10;
 
-/// The longest query that is read, in bytes.
 const QUERY: usize = 8 << 10;
 
-/// The policy of all pages: nothing from elsewhere, no scripts, no frames around them, no forms to elsewhere.
+/// The policy of all pages: nothing from other sites, no scripts, no framing, no forms to other sites.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// The pages of a kit, as a tower service. Cheap to clone.
+/// The pages as a tower service. Cheap to clone.
 ///
-/// It answers all requests that it is given: route the path of the kit's URL and all below it there. It is called within
-/// a runtime of tokio; what a request has begun is done even if its future is dropped.
+/// It answers every request: route the path of the pages' URL, and all paths below it, to this service. It must be
+/// called within a tokio runtime. A request is completed even if its future is dropped.
 ///
-/// Where the pages are for the one user of a machine, a request is refused whose [`ConnectionEnds`] are those of another
-/// user, as they are known behind [`Endpoint::beside`](askback::http::Endpoint::beside); other servers look at connections
-/// themselves, with [`PeerUser`].
+/// On one machine, requests are refused if their [`ConnectionEnds`] belong to another user.
+/// [`Endpoint::beside`](askback::http::Endpoint::beside) sets these. Other servers check connections with [`PeerUser`].
 #[derive(Clone, Debug)]
 pub struct Pages(pub(crate) Connections);
 
@@ -80,14 +77,13 @@ struct PageRequest<'a> {
     form: Vec<(String, String)>,
 }
 
-/// Why a request has no page of its own.
 enum PageError {
     Unknown,
-    /// The link does nothing any more, or never did.
+    /// The link has expired or never existed.
     Over,
-    /// The process is gone that was to do the rest.
+    /// The process that had to finish the exchange is gone.
     CutOff,
-    /// The visitor is not the person who was asked, or the form is not one of theirs.
+    /// The visitor is not the user who was asked, or the form is from another page.
     Wrong,
     Failed(VaultError),
 }
@@ -95,7 +91,7 @@ enum PageError {
 impl From<IntentError> for PageError {
     fn from(error: IntentError) -> Self {
         match error {
-            // Whoever was first has the link.
+            // The first browser has the link.
             IntentError::Changed => Self::Over,
             IntentError::Vault(error) => Self::Failed(error),
         }
@@ -111,7 +107,7 @@ impl From<VaultError> for PageError {
 type PageResult = Result<Answer, PageError>;
 
 impl Connections {
-    /// Returns the pages, to be routed beside the endpoint.
+    /// Returns the pages, to be routed next to the endpoint.
     ///
     /// ```no_run
     /// # async fn serve(connections: askback_connect::Connections) {
@@ -128,12 +124,12 @@ impl Connections {
 }
 
 impl Pages {
-    /// Answers a request. What it has begun is done although the future is dropped, as it is where a browser goes away: a
-    /// code is redeemed once, and its tokens are to be kept.
+    /// Answers a request. The work is completed even if the future is dropped, for example because the browser
+    /// disconnects: a code can be redeemed only once, and its tokens must be stored.
     ///
     /// # Panics
     ///
-    /// Outside a runtime of tokio.
+    /// Outside a tokio runtime.
     pub fn respond<B>(
         &self,
         request: Request<B>,
@@ -235,13 +231,13 @@ impl PageRequest<'_> {
         let id = id.ok_or(PageError::Unknown)?;
         match is_post {
             true => self.answer_link(id).await,
-            // Programs that look whether a link is one open nothing.
+            // Link checkers must not open a link.
             false if *method == Method::HEAD && !signs_in => Ok(plain(StatusCode::OK)),
             false => self.show_link(id).await,
         }
     }
 
-    /// The field of the form; none where it stands there twice.
+    /// The form field, unless it appears twice.
     fn field(&self, name: &str) -> Option<&str> {
         let mut named = self.form.iter().filter(|(key, _)| key == name);
         let (_, value) = named.next()?;
@@ -253,7 +249,7 @@ impl PageRequest<'_> {
         Visit::of(vault, place, self.headers).await
     }
 
-    /// The visit in which a link is used: of the person who has signed in, or of the browser that has the link.
+    /// The visit in which a link is used: of the signed-in user, or of the browser that has the link.
     async fn visit_of(&self, id: IntentId) -> Result<Option<Visit>, VaultError> {
         let Kit { vault, place, .. } = &**self.kit;
         match self.kit.has_sign_in() {
@@ -272,7 +268,7 @@ impl PageRequest<'_> {
         Ok(page(StatusCode::OK, &sign_in)?)
     }
 
-    /// A page of these words: a line of title, and lines of text.
+    /// A page with this text: the first line is the title.
     async fn say(&self, status: StatusCode, visit: Option<&Visit>, words: &str) -> PageResult {
         let said = MessagePage {
             frame: Frame::new(self.kit, visit).await?,
@@ -357,7 +353,7 @@ impl PageRequest<'_> {
 }
 
 impl Kit {
-    /// Checks that a request was meant for this server, and does not come from another user of the machine.
+    /// Checks that a request is for this server and does not come from another user of the machine.
     async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
         if !self.has_sign_in() && is_of_another_user(&parts.extensions).await {
             tracing::warn!("a request of another user of this machine is refused");
@@ -379,7 +375,7 @@ impl Kit {
     }
 }
 
-/// Whether the connection of a request belongs to another user of this machine, where it is known.
+/// Whether a request's connection is known to belong to another user of this machine.
 async fn is_of_another_user(extensions: &Extensions) -> bool {
     match extensions.get::<ConnectionEnds>() {
         Some(ends) => PeerUser::of(ends.local, ends.remote).await == PeerUser::Other,
@@ -437,7 +433,7 @@ fn finished(mut answer: Answer) -> Answer {
         (header::CACHE_CONTROL, "no-store"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // With `no-referrer`, a browser hides the origin of the pages' own forms.
+        // With `no-referrer`, browsers hide the origin of the pages' own forms.
         (header::REFERRER_POLICY, "same-origin"),
         (
             HeaderName::from_static("cross-origin-opener-policy"),

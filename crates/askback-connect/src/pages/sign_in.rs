@@ -1,5 +1,3 @@
-//! Signing in and out on the pages.
-
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
@@ -11,7 +9,6 @@ use crate::connections::{Door, Kit};
 use crate::sign_in::{PendingSignIn, SignInRequest, WebSignIn, WebSignInError};
 use crate::vault::VaultError;
 
-/// A sign-in that has begun, as the browser keeps it.
 #[derive(Serialize, Deserialize)]
 struct SignInState {
     next: String,
@@ -49,7 +46,7 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    /// Takes the issuer's answer, and shows the page that the person came for.
+    /// Receives the issuer's answer, and shows the page that the user came for.
     pub(super) async fn signed_in(&self) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let sign_in = self.issuer()?;
@@ -113,7 +110,7 @@ impl PageRequest<'_> {
         Ok(answer)
     }
 
-    /// Has the next sign-in of the browser ask the person: its issuer may still have a session with the one before.
+    /// Makes the browser's next sign-in ask the user, because the issuer may still have the last user's session.
     pub(super) fn sign_in_anew(&self, answer: &mut Answer) -> Result<(), VaultError> {
         if self.kit.has_sign_in() {
             let cookie = Cookie::Anew.mark(&self.kit.place)?;
@@ -122,7 +119,7 @@ impl PageRequest<'_> {
         Ok(())
     }
 
-    /// The `state` of an answer; none where there are two.
+    /// The `state` of an answer, unless it appears twice.
     pub(super) fn state(&self) -> Option<String> {
         let pairs = form_urlencoded::parse(self.query.as_bytes());
         let mut states = pairs.filter(|(name, _)| name == "state");

@@ -1,5 +1,3 @@
-//! Whose account it is: its id, which never changes, and the name by which a person knows it.
-
 use std::fmt;
 
 use askback_core::json;
@@ -16,13 +14,12 @@ use super::error::ConnectError;
 use super::headers::{bearer, operators};
 use crate::hidden::is_hidden;
 
-/// The longest name of an account, in bytes.
 const MOST: usize = 256;
 
-/// The place where a third party says whose account was connected: its id and its name.
+/// Where a third party reports the id and the name of a connected account.
 ///
-/// The id tells accounts apart, so it never changes, and no other account ever has it. The name is shown to the person. Where
-/// no id is known, the name is taken for it: then a person who changes it has another account here.
+/// The id is unique and never changes. The name is shown to the user. If no id is configured, the name is used as the
+/// id, so an account that is renamed counts as another account.
 #[derive(Clone)]
 pub struct AccountSource(Place);
 
@@ -31,10 +28,10 @@ enum Place {
     Constant(String),
     Document {
         url: Url,
-        /// The JSON to post; without it, the document is fetched.
+        /// The JSON to post. `None` means a GET.
         body: Option<Value>,
         name: Vec<String>,
-        /// Without any, the name is the id.
+        /// If empty, the name is the id.
         id: Vec<String>,
     },
     Claim(String),
@@ -45,27 +42,28 @@ pub(super) struct AccountIdentity {
     pub(super) name: String,
 }
 
-/// The claim with the id of an account: no other account of the issuer ever has it (OpenID Connect Core 1.0, 2).
+/// The claim with the account's id. An issuer never uses an id twice (OpenID Connect Core 1.0, 2).
 const SUBJECT: &str = "sub";
 
 impl AccountSource {
-    /// The same name for every account, for a third party that does not say. A person then has one account there.
+    /// Uses the same name for every account, for a third party that reports none. Each user can then connect one
+    /// account there.
     #[must_use]
     pub fn constant(name: impl Into<String>) -> Self {
         Self(Place::Constant(name.into()))
     }
 
-    /// The name at a pointer (RFC 6901) of a JSON document, which is fetched with the token. [`AccountSource::id`] says where
-    /// the id is, and [`AccountSource::and`] adds another part of the name.
+    /// Takes the name from a JSON document that is fetched with the token, at this JSON pointer (RFC 6901). Use
+    /// [`AccountSource::id`] for the id, and [`AccountSource::and`] for another part of the name.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] where the URL may not be used.
+    /// [`ConnectError::Setting`] if the URL is not allowed.
     pub fn document(url: &str, pointer: impl Into<String>) -> Result<Self, ConnectError> {
         Self::at(url, None, vec![pointer.into()], Vec::new())
     }
 
-    /// The same of the answer to JSON that is posted with the token, such as a query of GraphQL.
+    /// The same for the response to JSON that is posted with the token, such as a GraphQL query.
     ///
     /// # Errors
     ///
@@ -78,14 +76,14 @@ impl AccountSource {
         Self::at(url, Some(body), vec![pointer.into()], Vec::new())
     }
 
-    /// The name in a claim of the identity token that comes with the tokens, such as `email`. The id is in the claim `sub`. The
-    /// scope `openid` must be among the default scopes.
+    /// Takes the name from a claim of the identity token, such as `email`, and the id from the claim `sub`. The scope
+    /// `openid` must be among the default scopes.
     #[must_use]
     pub fn claim(name: impl Into<String>) -> Self {
         Self(Place::Claim(name.into()))
     }
 
-    /// Adds the value at another pointer of the same document to the name, such as the name of a workspace.
+    /// Appends the value at another pointer to the name, such as the name of a workspace.
     #[must_use]
     pub fn and(mut self, pointer: impl Into<String>) -> Self {
         if let Place::Document { name, .. } = &mut self.0 {
@@ -94,8 +92,8 @@ impl AccountSource {
         self
     }
 
-    /// Says at which pointer of the same document the id is. Where that is one of several parts of it, such as the id of a
-    /// workspace beside that of its member, it is called for each.
+    /// Sets the pointer to the id. If the id has several parts, such as a workspace id and a member id, call this for
+    /// each part.
     #[must_use]
     pub fn id(mut self, pointer: impl Into<String>) -> Self {
         if let Place::Document { id, .. } = &mut self.0 {
@@ -160,7 +158,6 @@ impl AccountSource {
         }
     }
 
-    /// Returns the account, as it is told to whoever sends these headers.
     pub(super) async fn with_headers(
         &self,
         fetcher: &Fetcher,
@@ -174,7 +171,7 @@ impl AccountSource {
             Place::Claim(_) => return Err(IdentityError::NoIdToken),
             Place::Document { url, name, id, .. } => (url, name, id),
         };
-        // A key may stand in its query.
+        // Without the query, which may contain a key.
         let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
         let answered = |what: String| IdentityError::Setting(format!("{place} {what}"));
         let fetched = match self.asked(fetcher, headers).await {
@@ -210,7 +207,7 @@ impl AccountSource {
                 };
                 Ok(AccountIdentity { id, name })
             }
-            // The others may be about the person, or pass.
+            // Other statuses may depend on the user or be temporary.
             status @ (404 | 405 | 410 | 415) => {
                 Err(answered(format!("answers with status {status}")))
             }
@@ -218,7 +215,7 @@ impl AccountSource {
         }
     }
 
-    /// Returns what the document of an account answers to whoever sends these headers; nothing where there is none.
+    /// Returns the account document fetched with these headers, if the source has one.
     pub(super) async fn asked(
         &self,
         fetcher: &Fetcher,
@@ -240,7 +237,7 @@ impl AccountSource {
     }
 }
 
-/// Whether an answer says that something went wrong, as APIs do that answer so with a status of success.
+/// Whether a response with a success status reports an error, as some APIs do.
 fn is_refusal(answer: &Value) -> bool {
     let says_no = answer.get("ok") == Some(&Value::Bool(false));
     says_no || answer.get("error").is_some() || answer.get("errors").is_some()
@@ -258,7 +255,7 @@ pub(super) enum IdentityError {
     Unfit,
     #[error("no identity token came with the tokens: ask for the scope `openid`")]
     NoIdToken,
-    /// It is looked for in the wrong place.
+    /// The setting points to the wrong place.
     #[error("{0}")]
     Setting(String),
 }
@@ -275,7 +272,7 @@ impl fmt::Debug for AccountSource {
     }
 }
 
-/// Takes a name as it stands or not at all: two accounts must not become one by what is left out of their names.
+/// Accepts a name unchanged or not at all: shortening could make two accounts one.
 fn named(value: Option<&Value>) -> Result<String, IdentityError> {
     let name = match value {
         Some(Value::String(name)) => name.clone(),
@@ -289,8 +286,8 @@ fn named(value: Option<&Value>) -> Result<String, IdentityError> {
     }
 }
 
-/// Returns the claims of an identity token that the token endpoint itself gave. It came by TLS from the provider, so
-/// that nobody else's word is in it (OpenID Connect Core 1.0, 3.1.3.7, 6); and nobody is let in by it.
+/// Returns the claims of an identity token. The signature is not checked, because the token came from the token
+/// endpoint over TLS (OpenID Connect Core 1.0, 3.1.3.7, 6), and it grants no access here.
 fn claims(token: &Secret) -> Option<Value> {
     let claims = token.expose().split('.').nth(1)?;
     let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;

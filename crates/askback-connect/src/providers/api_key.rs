@@ -1,5 +1,3 @@
-//! API keys, which a person makes at a third party and enters on a page.
-
 use askback_oauth::{Fetcher, Secret};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use url::Url;
@@ -7,10 +5,10 @@ use url::Url;
 use super::error::ConnectError;
 use super::headers::{bearer, operators, secret};
 
-/// The longest key, in bytes; it must fit into a header.
+/// The maximum length of a key, in bytes. It must fit into a header.
 const MOST: usize = 4 << 10;
 
-/// How a person connects a third party by an API key: what the page tells them, and how a key is checked.
+/// How a user connects a third party by an API key: what the page says, and how a key is checked.
 #[derive(Debug, Clone, Default)]
 pub struct ApiKey {
     hint: Option<String>,
@@ -26,36 +24,36 @@ struct Check {
 }
 
 impl ApiKey {
-    /// A key that is taken as it is entered.
+    /// Accepts keys without a check.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a line that tells the person which key to enter, such as "A key with read access to invoices".
+    /// Sets the hint for the user, such as "A key with read access to invoices".
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Sets the page where the person makes a key.
+    /// Sets the page where the user creates a key.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] where the URL may not be used.
+    /// [`ConnectError::Setting`] if the URL is not allowed.
     pub fn page(mut self, url: &str) -> Result<Self, ConnectError> {
         self.page = Some(operators("the URL where a key is made", url)?);
         Ok(self)
     }
 
-    /// Sets a URL that answers a GET with 2xx to whoever has a key. The key is sent in this header after the prefix, such as
-    /// `Authorization` and `Bearer `: here, where the name of the account comes from, and with each request of a
+    /// Sets a URL that answers a GET with 2xx if the key is valid. The key is sent in this header after the prefix,
+    /// such as `Authorization` and `Bearer `. The same header is used to read the account's name, and for requests of a
     /// [`Connection`](crate::Connection).
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] where the URL or the header may not be used.
+    /// [`ConnectError::Setting`] if the URL or the header is not allowed.
     pub fn check(
         mut self,
         url: &str,
@@ -74,13 +72,13 @@ impl ApiKey {
         Ok(self)
     }
 
-    /// Returns the line for the person.
+    /// Returns the hint for the user.
     #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// Returns the page where a key is made.
+    /// Returns the page where the user creates a key.
     #[must_use]
     pub fn page_url(&self) -> Option<&Url> {
         self.page.as_ref()
@@ -90,8 +88,7 @@ impl ApiKey {
         self.check.as_ref().map(|check| &check.url)
     }
 
-    /// Returns the headers that show a key to the API: as a bearer token where no header is set. There are none where the
-    /// key cannot be sent.
+    /// Returns the headers with the key: a bearer token if no header is set. Returns `None` if the key cannot be sent.
     pub(super) fn headers(&self, key: &Secret) -> Option<HeaderMap> {
         let header = match &self.check {
             Some(check) => (check.header.clone(), check.value(key)?),
@@ -100,7 +97,7 @@ impl ApiKey {
         Some(HeaderMap::from_iter([header]))
     }
 
-    /// Returns the key that was entered, without the blanks around it, and the headers that show it.
+    /// Trims and checks the key. Returns it with its headers.
     pub(super) async fn checked(
         &self,
         fetcher: &Fetcher,

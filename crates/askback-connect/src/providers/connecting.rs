@@ -1,5 +1,3 @@
-//! Connecting an account: the way to the third party and back.
-
 use askback_core::auth::Scopes;
 use askback_oauth::{
     AuthorizationError, AuthorizationRequest, Fetcher, PendingAuthorization, Secret, TokenEndpoint,
@@ -16,17 +14,17 @@ use crate::pending;
 use crate::vault::Grant;
 use askback_core::debug_only;
 
-/// The word of an authorization server for a person who said no (RFC 6749, 4.1.2.1).
+/// The error code if the user refuses (RFC 6749, 4.1.2.1).
 const DENIED: &str = "access_denied";
 
-/// A request at a third party whose answer has not come yet: what is needed to check the answer.
+/// A request at a third party that was not answered yet: what is needed to check the answer.
 ///
-/// It is secret. Where the answer may come to another process, it is written and read; and it is kept where only the
-/// browser that it was begun for can use it, such as in a sealed cookie.
+/// It is secret. If another process may receive the answer, use [`write`](Self::write) and [`read`](Self::read). Keep
+/// it where only the browser that started it can use it, such as in a sealed cookie.
 #[derive(Debug)]
 pub struct PendingConnection(pub(crate) ConnectionRequest);
 
-/// The same as it is written. It is not public, so that nothing else writes it.
+/// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ConnectionRequest {
     #[serde(with = "crate::pending")]
@@ -36,16 +34,16 @@ pub(crate) struct ConnectionRequest {
     kept: Scopes,
 }
 
-/// An account that a person has connected: its id, and what goes into the vault.
+/// A connected account: its id, and the credentials for the vault.
 pub struct AccountGrant {
-    /// The id of the account, which never changes. It is the name where the third party is not known to tell an id.
+    /// The id of the account, which never changes. If no id is configured for the third party, this is the name.
     pub account: String,
-    /// The tokens or the key, with the scopes that were granted and the name of the account for persons.
+    /// The tokens or the key, the granted scopes and the account's name.
     pub granted: Grant,
 }
 
 impl AccountGrant {
-    /// Returns the name of the account for persons.
+    /// Returns the account's name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.granted.name.as_deref().unwrap_or(&self.account)
@@ -53,13 +51,13 @@ impl AccountGrant {
 }
 
 impl ThirdParty {
-    /// Begins to connect an account, with these scopes beside the default ones. Returns the URL to send the person's
-    /// browser to, and what to keep until it comes back to the redirect URI.
+    /// Starts to connect an account, with these scopes in addition to the default ones. Returns the URL to open in the
+    /// user's browser, and the state to keep until it returns to the redirect URI.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::OtherWay`] where accounts are connected in another way, and
-    /// [`ConnectError::Authorization`] where the redirect URI may not be used.
+    /// [`ConnectError::OtherWay`] if the third party does not connect accounts by redirect, and
+    /// [`ConnectError::Authorization`] if the redirect URI is not allowed.
     pub fn begin(
         &self,
         scopes: &Scopes,
@@ -68,8 +66,8 @@ impl ThirdParty {
         self.begin_keeping(scopes, &Scopes::new(), redirect_uri)
     }
 
-    /// Begins to connect an account that is connected already, for more scopes. Those that it has are asked for again, so
-    /// that the new grant, which takes the place of the one before, has them too. It is no error where they are not granted.
+    /// Starts to extend the scopes of a connected account. Its current scopes are requested too, because the new grant
+    /// replaces the old one. It is no error if the provider does not grant them again.
     ///
     /// # Errors
     ///
@@ -102,13 +100,14 @@ impl ThirdParty {
         Ok((url, PendingConnection(pending)))
     }
 
-    /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and asks
-    /// whose account it is. Each request to the provider ends in the time that the fetcher has for one.
+    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and reads the
+    /// account's identity. Each request to the provider has the fetcher's timeout.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Declined`] where the person said no, [`ConnectError::FewerScopes`] where they allowed less,
-    /// [`ConnectError::Incomplete`] where tokens came and their account cannot be named, and others where the answer is not accepted or the provider fails. The code is used up then.
+    /// [`ConnectError::Declined`] if the user refused, [`ConnectError::FewerScopes`] if they granted less,
+    /// [`ConnectError::Incomplete`] if there are tokens but the account's identity is unknown, and others if the answer
+    /// is not accepted or the provider fails. The code is used up then.
     pub async fn finish(
         &self,
         fetcher: &Fetcher,
@@ -130,11 +129,11 @@ impl ThirdParty {
         self.connected(fetcher, tokens, asked, kept).await
     }
 
-    /// Takes a key that the person entered, if the third party does.
+    /// Accepts a key that the user entered, if the third party does.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::KeyRefused`] where it does not, or the text is no key.
+    /// [`ConnectError::KeyRefused`] if the third party rejects it, or if the text is not a key.
     pub async fn accept_key(
         &self,
         fetcher: &Fetcher,
@@ -153,8 +152,8 @@ impl ThirdParty {
         })
     }
 
-    /// The account of new tokens, if they are good for all that was asked for. Beside that, scopes were asked for that the
-    /// account had before.
+    /// Returns the account of new tokens if all required scopes were granted. The account's earlier scopes were
+    /// requested too, but are not required.
     pub(super) async fn connected(
         &self,
         fetcher: &Fetcher,
@@ -185,7 +184,6 @@ impl ThirdParty {
         }
     }
 
-    /// The account of new tokens, the scopes that they have, and those that they lack.
     async fn described(
         &self,
         fetcher: &Fetcher,
@@ -228,7 +226,7 @@ impl ThirdParty {
 }
 
 impl PendingConnection {
-    /// Returns the state of the request: the parameter `state` of the URL that the browser comes back to.
+    /// Returns the `state` parameter of the URL that the browser returns to.
     #[must_use]
     pub fn state(&self) -> &str {
         self.0.pending.state()
@@ -240,26 +238,26 @@ impl PendingConnection {
         &self.0.provider
     }
 
-    /// Returns the scopes that were asked for and have to be granted.
+    /// Returns the scopes that must be granted.
     #[must_use]
     pub fn asked(&self) -> &Scopes {
         &self.0.asked
     }
 
-    /// Writes it as one line of text, to be kept where secrets are.
+    /// Serializes the request as one line of text. Store it as a secret.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`].
+    /// [`AuthorizationError::Store`] if it cannot be serialized.
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
         pending::write(&self.0)
     }
 
-    /// Reads what [`PendingConnection::write`] wrote.
+    /// Reads the output of [`PendingConnection::write`].
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`] if it is not that.
+    /// [`AuthorizationError::Store`] if the text is not such an output.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
         pending::read(kept).map(Self)
     }

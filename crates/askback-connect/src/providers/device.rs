@@ -1,5 +1,3 @@
-//! Connecting an account by a code that the person types at another screen.
-
 use askback_core::{
     ask::{Millis, Principal},
     auth::Scopes,
@@ -12,7 +10,7 @@ use super::error::ConnectError;
 use super::third_party::ThirdParty;
 use crate::vault::{Vault, VaultError};
 
-/// A device authorization that the person has not answered yet.
+/// A device authorization that was not answered yet.
 #[derive(Debug)]
 pub struct PendingDevice {
     device: DeviceAuthorization,
@@ -23,9 +21,9 @@ pub struct PendingDevice {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceAnswer {
-    /// The person has not answered yet.
+    /// The user has not answered yet.
     Pending {
-        /// When to ask again; the provider is not asked before.
+        /// The earliest time of the next poll. The provider is not asked before.
         next: Millis,
     },
     /// The account is connected.
@@ -33,12 +31,12 @@ pub enum DeviceAnswer {
 }
 
 impl ThirdParty {
-    /// Begins to connect an account by the device flow, with these scopes beside the default ones.
+    /// Starts to connect an account by the device flow, with these scopes in addition to the default ones.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::OtherWay`] where accounts are connected in another way, and
-    /// [`ConnectError::Authorization`] where the provider gives no code.
+    /// [`ConnectError::OtherWay`] if the third party does not use the device flow, and [`ConnectError::Authorization`]
+    /// if the provider returns no code.
     pub async fn begin_device(
         &self,
         fetcher: &Fetcher,
@@ -53,13 +51,13 @@ impl ThirdParty {
         Ok(PendingDevice { device, asked })
     }
 
-    /// Asks whether the person has answered, unless it is too early for that. Tokens that are not to be kept are owed to the
-    /// third party by the vault, as tokens of the caller ([`Vault::discard`]).
+    /// Polls for the user's answer, unless it is too early. Tokens that cannot be kept are queued for revocation as
+    /// tokens of the caller ([`Vault::discard`]).
     ///
     /// # Errors
     ///
-    /// As for [`ThirdParty::finish`], but [`ConnectError::GivenBack`] where tokens came and are not to be kept; the codes that
-    /// have ended are an [`ConnectError::Authorization`].
+    /// As for [`ThirdParty::finish`], but [`ConnectError::GivenBack`] if there are tokens that cannot be kept, and
+    /// [`ConnectError::Authorization`] if the codes have expired.
     pub async fn poll_device(
         &self,
         fetcher: &Fetcher,
@@ -88,7 +86,7 @@ impl ThirdParty {
         }
     }
 
-    /// Has the vault owe what came with an error, and returns the error without it.
+    /// Queues an error's tokens for revocation, and returns the error without them.
     async fn given_back(
         &self,
         error: ConnectError,
@@ -113,25 +111,25 @@ impl ThirdParty {
 }
 
 impl PendingDevice {
-    /// Returns the code for the person to type.
+    /// Returns the code for the user to type.
     #[must_use]
     pub fn user_code(&self) -> &str {
         self.device.user_code()
     }
 
-    /// Returns the page where the person types it.
+    /// Returns the page on which the user types it.
     #[must_use]
     pub fn page(&self) -> &Url {
         self.device.page()
     }
 
-    /// Returns when the code ends.
+    /// Returns when the code expires.
     #[must_use]
     pub fn expires(&self) -> Millis {
         self.device.expires()
     }
 
-    /// Returns when the provider may be asked next.
+    /// Returns the earliest time of the next poll.
     #[must_use]
     pub fn next(&self) -> Millis {
         self.device.next()

@@ -1,4 +1,4 @@
-//! A third party as data: a table of a file of providers, or a preset.
+//! A third party as data: a table of a providers file, or a preset.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use super::error::ConnectError;
 use super::revocation::RevocationWay;
 use super::third_party::ThirdParty;
 
-/// The place in a URL where the name of a tenant goes.
 const TENANT: &str = "{tenant}";
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -21,7 +20,6 @@ const TENANT: &str = "{tenant}";
 pub(super) struct Entry {
     pub(super) preset: Option<String>,
     title: Option<String>,
-    /// The page of the third party that says how it is used.
     pub(super) page: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) client_secret: Option<SecretPlace>,
@@ -50,11 +48,11 @@ pub(super) struct Entry {
     refresh_refusals: Vec<String>,
     revokes_singly: bool,
     account: Option<AccountEntry>,
-    /// The origins of its API; an empty list where handlers send tokens themselves.
+    /// The origins of its API. An empty list means that handlers send tokens themselves.
     pub(super) api: Option<Vec<String>>,
 }
 
-/// Where a secret is. Never the secret itself, although a text could be one by mistake: so it is not printed.
+/// Where a secret is stored. Not printed, because the operator may have put the secret itself here.
 #[derive(Clone, Deserialize)]
 #[serde(
     untagged,
@@ -90,7 +88,6 @@ struct RevocationEntry {
     url: String,
 }
 
-/// How a request that revokes a token is authenticated.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Authentication {
@@ -110,7 +107,6 @@ struct AccountEntry {
     id: Vec<String>,
 }
 
-/// A fault of a table: the key that it is of, if it is of one, and what is wrong with it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) key: Option<&'static str>,
@@ -124,7 +120,7 @@ fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     }
 }
 
-/// The same for a URL of an authorization server. It is not quoted: somebody may have written a key or a password into it.
+/// The same for a URL of an authorization server. Does not quote it, because it may contain a key or a password.
 fn of_url(key: &'static str) -> impl Fn(AuthorizationError) -> Fault {
     move |error| {
         of(key)(match error {
@@ -143,7 +139,7 @@ impl Entry {
         self
     }
 
-    /// Returns the third party with an authorization server whose endpoints are all given.
+    /// Returns the third party of a table with all endpoints.
     pub(super) fn party(&self, name: &str, client: RegisteredClient) -> Result<ThirdParty, Fault> {
         let url = |what: &'static str, url: &Option<String>| {
             let url = url.as_deref().ok_or_else(|| Fault {
@@ -157,7 +153,7 @@ impl Entry {
         let issuer = url("issuer", &self.issuer)?;
         let (authorization, token) = (authorization?, token?);
         let provider = Provider::new(issuer, &authorization, &token);
-        // One of the two is at fault.
+        // Find out which of the two is invalid.
         let key = match Provider::new("", &authorization, &authorization) {
             Ok(_) => "token_endpoint",
             Err(_) => "authorization_endpoint",
@@ -165,7 +161,7 @@ impl Entry {
         self.with_provider(name, provider.map_err(of_url(key))?, client)
     }
 
-    /// Returns the third party whose authorization server describes itself, where no endpoints are given.
+    /// Returns the third party of a table without endpoints, by discovery.
     pub(super) async fn found(
         &self,
         fetcher: &Fetcher,
@@ -209,7 +205,7 @@ impl Entry {
         mut provider: Provider,
         client: RegisteredClient,
     ) -> Result<ThirdParty, Fault> {
-        // An endpoint that is written down comes before one of the metadata.
+        // A configured endpoint takes precedence over the metadata.
         if let Some(device) = &self.device_endpoint {
             let device = provider.device_endpoint(&self.with_tenant(name, device)?);
             provider = device.map_err(of_url("device_endpoint"))?;

@@ -1,39 +1,37 @@
-//! Why an account is not connected.
-
 use askback_core::auth::{BadScopes, Scopes};
 use askback_oauth::{AuthorizationError, FetchError};
 
 use super::connecting::AccountGrant;
 use crate::vault::{Grant, VaultError};
 
-/// Why an account at a third party is not connected. No message holds a code, a token or a key.
+/// Why an account at a third party is not connected. No message contains a code, a token or a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The person said no at the third party.
+    /// The user refused at the third party.
     #[error("the person did not allow it at {provider}")]
     Declined {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
     },
-    /// The person allowed less than was asked for. What was allowed is there, to be kept or given back.
+    /// The user granted less than was requested. The error contains the grant, to be kept or revoked.
     #[error("the person allowed less than was asked for: {missing} is missing")]
     FewerScopes {
-        /// The scopes that were asked for and not granted.
+        /// The scopes that were not granted.
         missing: Scopes,
-        /// The account, with the scopes that were granted.
+        /// The account, with the granted scopes.
         connected: Box<AccountGrant>,
     },
-    /// Tokens were given, and then it failed, such as where the third party does not say whose account they are of. They
-    /// are there, to be given back.
+    /// An error after tokens were issued, for example if the third party does not report the account. The error
+    /// contains the tokens, to be revoked.
     #[error("{why}")]
     Incomplete {
         /// The tokens.
         granted: Box<Grant>,
-        /// The failure.
+        /// The error.
         why: Box<ConnectError>,
     },
-    /// Tokens were given and are not kept: their third party is told to take them back.
+    /// Tokens were issued but cannot be kept. They are queued for revocation.
     #[error("{0}")]
     GivenBack(String),
     /// The answer belongs to a request at another third party.
@@ -42,64 +40,64 @@ pub enum ConnectError {
         /// The third party that was asked to finish.
         provider: String,
     },
-    /// The third party does not say whose account it is, in words that can be shown.
+    /// The third party does not report an account that can be shown.
     #[error("{provider} does not say which account it is: {why}")]
     Account {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
-        /// The fault.
+        /// The problem.
         why: String,
     },
-    /// The account is named elsewhere than where the operator's setting says ([`AccountSource`](super::AccountSource), or
-    /// `account` in a file). The operator is to blame.
+    /// The operator's setting for the account ([`AccountSource`](super::AccountSource), or `account` in a file) does
+    /// not match what the third party reports. The operator has to fix it.
     #[error("the `account` setting of {provider} is wrong: {why}")]
     AccountSetting {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
-        /// The URL and what it answers, or the claim.
+        /// The URL and its response, or the claim.
         why: String,
     },
-    /// The third party does not take a key.
+    /// The third party rejects a key.
     #[error("{provider} does not take this key: check that it was copied whole")]
     KeyRefused {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
     },
-    /// A third party is used in a way that is not its own, such as a form for a key where it has an
-    /// authorization server. The program is to blame.
+    /// The third party connects accounts in another way, for example through an authorization server and not by key.
+    /// This is a bug in the program.
     #[error("{provider} is connected in another way: see `ThirdParty::way`")]
     OtherWay {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
     },
-    /// A third party cannot be described like this. The operator is to blame.
+    /// The description of a third party is invalid. The operator has to fix it.
     #[error("the provider {provider:?} cannot be used: {why}")]
     Description {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
-        /// The fault, and what to do.
+        /// The problem, and what to do.
         why: String,
     },
-    /// A part of a third party cannot be as it is given, such as a URL. The operator is to blame.
+    /// A setting of a third party is invalid, such as a URL. The operator has to fix it.
     #[error("{what} cannot be used: {why}")]
     Setting {
-        /// The part.
+        /// The setting.
         what: &'static str,
-        /// The fault.
+        /// The problem.
         why: String,
     },
-    /// Scopes cannot be asked for.
+    /// The scopes cannot be requested.
     #[error(transparent)]
     Scopes(#[from] BadScopes),
-    /// The third party cannot be asked whose account it is, or whether it takes a key.
+    /// The request for the account, or for the check of a key, failed.
     #[error("{provider} cannot be asked: {why}")]
     Fetch {
-        /// The third party, by its name.
+        /// The third party's name.
         provider: String,
-        /// The failure.
+        /// The error.
         why: FetchError,
     },
-    /// The vault cannot have tokens taken back.
+    /// The vault cannot queue tokens for revocation.
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The authorization server refused, or its answer was not accepted.
@@ -108,11 +106,11 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether nobody can connect an account before the operator has corrected a setting.
+    /// Whether the operator has to fix a setting before any user can connect an account.
     pub(crate) fn is_of_setting(&self) -> bool {
         match self {
             Self::AccountSetting { .. } => true,
-            // The client's id or its secret is another one there (RFC 6749, 5.2).
+            // The client id or secret is wrong (RFC 6749, 5.2).
             Self::Authorization(AuthorizationError::Refused { code, .. }) => {
                 matches!(&**code, "invalid_client" | "unauthorized_client")
             }
@@ -121,7 +119,6 @@ impl ConnectError {
         }
     }
 
-    /// The fault alone, for a sentence that names what it is of.
     pub(super) fn fault(&self) -> String {
         match self {
             Self::Description { why, .. } | Self::Setting { why, .. } => why.clone(),

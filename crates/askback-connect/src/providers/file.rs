@@ -18,11 +18,10 @@ use super::presets::PRESETS;
 use super::set::Providers;
 use super::third_party::ThirdParty;
 
-/// The largest file that is read, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// A file of providers that cannot be used; whoever wrote it is to blame. No message quotes a secret, even where one was
-/// written there by mistake.
+/// Why a providers file cannot be used. No message quotes a secret, even if the operator wrote one into the file by
+/// mistake.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadProvidersFile {
@@ -31,48 +30,46 @@ pub enum BadProvidersFile {
     Unreadable {
         /// The path.
         path: String,
-        /// The failure.
+        /// The error.
         why: io::Error,
     },
-    /// It is no such file.
+    /// The file does not parse.
     #[error("{path}, line {line}: {why}")]
     Line {
         /// The path.
         path: String,
-        /// The number of the line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// The fault, and what is expected.
+        /// The problem, and what is expected.
         why: String,
     },
-    /// A table of it cannot be used.
+    /// A table is invalid.
     #[error("{}: {why}", place(.path, *.line, .provider, .key.as_deref()))]
     Provider {
         /// The path.
         path: String,
-        /// The number of the line, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The name of the table.
         provider: String,
-        /// The key, such as `account.url`, where it is the fault of one.
+        /// The key, such as `account.url`, if one key is invalid.
         key: Option<String>,
-        /// The fault, and what is expected.
+        /// The problem, and what is expected.
         why: String,
     },
 }
 
-/// The beginning of an error: where in the file it is.
 fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
     let key = key.map_or_else(String::new, |key| format!(", `{key}`"));
     format!("{path}, line {line}, provider {provider:?}{key}")
 }
 
-/// The key of a table that holds words for scopes.
 const SCOPE_WORDS: &str = "scope_words";
 
 type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 impl Providers {
-    /// Reads a file of providers, in TOML: a table each, by its name.
+    /// Reads a TOML file with one table for each provider.
     ///
     /// ```toml
     /// [github]
@@ -98,14 +95,14 @@ impl Providers {
     /// api = ["https://api.invoices.example"]
     /// ```
     ///
-    /// A secret is a variable of the environment (`${NAME}`), or the first line of a file beside this one; it cannot
-    /// be written here. A preset fills in what the table does not have. A key of the table takes the place of the preset's:
-    /// so `scopes` names the preset's own, too, such as Google's `openid` and `email`. Words for scopes alone are added.
+    /// A secret is an environment variable (`${NAME}`), or the first line of another file in the same folder. It cannot
+    /// be written here. A preset fills in missing keys. Keys of the table replace the preset's, so `scopes` must repeat
+    /// the preset's own, such as Google's `openid` and `email`. Only `scope_words` are merged.
     ///
-    /// Where a table has an issuer and no endpoints, they are fetched from it; a `revocation_endpoint` or a
-    /// `device_endpoint` of the table comes before the fetched one. `api` has the origins that tokens are sent to
-    /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows; presets have both. All keys and presets
-    /// are in the guide, `docs/guide/providers.md` of the repository.
+    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint` or
+    /// `device_endpoint` in the table takes precedence. `api` lists the origins that tokens may be sent to
+    /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows. Presets have both. All keys and
+    /// presets are in the guide, `docs/guide/providers.md` of the repository.
     ///
     /// # Errors
     ///
@@ -192,7 +189,6 @@ impl<'a> ReadFile<'a> {
         })
     }
 
-    /// Returns a table with what its preset fills in.
     fn filled(
         &self,
         name: &str,
@@ -209,7 +205,7 @@ impl<'a> ReadFile<'a> {
                 names.join(", ")
             ))
         })?;
-        // Words for more scopes are beside those of the preset.
+        // Descriptions of further scopes are added to the preset's.
         if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
             && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
         {
@@ -302,7 +298,7 @@ impl<'a> ReadFile<'a> {
         self.wrong(provider, fault.key, fault.why.fault())
     }
 
-    /// The error of a text that is no TOML. What the parser says has no value in it.
+    /// The error of a text that is not TOML. The parser's message contains no values.
     fn unread(&self, error: &toml::de::Error) -> BadProvidersFile {
         BadProvidersFile::Line {
             path: self.path(),
@@ -311,7 +307,7 @@ impl<'a> ReadFile<'a> {
         }
     }
 
-    /// The line of a key, or where the table does not have it, of the table.
+    /// The line of a key, or of the table if it lacks the key.
     fn line_of(&self, provider: &str, key: Option<&str>) -> usize {
         let found = self.placed.get_key_value(provider);
         let at = found.map_or(0, |(name, value)| {
@@ -332,7 +328,7 @@ impl<'a> ReadFile<'a> {
     }
 }
 
-/// Returns where a key of a provider is, such as `account.url`, or the innermost of its tables that is there.
+/// Returns the position of a key such as `account.url`, or of its innermost table that exists.
 fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
     let (first, rest) = path
         .split_once('.')
@@ -342,7 +338,7 @@ fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
     Some(inner.unwrap_or(key.span().start))
 }
 
-/// Returns the innermost key, such as `account.url`, that is at a place or has its value there.
+/// Returns the innermost key, such as `account.url`, at a position.
 fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         let inner = value.get_ref().as_table().and_then(|it| key_at(it, at));
@@ -354,7 +350,7 @@ fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
     })
 }
 
-/// Returns what an error of serde says, without the value, which may be a secret.
+/// Returns a serde error without the value, which may be a secret.
 fn fault(message: &str) -> String {
     if let Some(unknown) = message.strip_prefix("unknown field `") {
         let mut words = unknown.split('`').step_by(2);
@@ -375,7 +371,7 @@ fn fault(message: &str) -> String {
     }
 }
 
-/// The words of the guide for a type of serde.
+/// The guide's name for a serde type.
 fn in_words(kind: &str) -> &str {
     match kind.trim_start_matches("a ") {
         "string" => "a text",
@@ -397,10 +393,10 @@ fn unknown_key(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Reads a file; one with a secret must be its owner's alone.
+/// Reads a file. A file with a secret must be readable by its owner only.
 fn read(path: &Path, is_secret: bool) -> io::Result<String> {
     let unfit = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    // A pipe that nobody writes to would not open before somebody does.
+    // Opening a pipe would block until another process writes to it.
     if !fs::metadata(path)?.is_file() {
         return Err(unfit(
             "it is no file, but a folder, a pipe or a device".to_owned(),
@@ -434,7 +430,7 @@ fn check_mode(found: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Where files have no such mode, their folder has to keep others away.
+/// On systems without file modes, the folder has to protect the file.
 #[cfg(not(unix))]
 fn check_mode(_: &std::fs::Metadata, _: &Path) -> io::Result<()> {
     Ok(())

@@ -1,5 +1,3 @@
-//! Headers that hold secrets, and URLs that the operator gives.
-
 use askback_oauth::{Reach, Secret};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
@@ -7,7 +5,7 @@ use url::{Origin, Url};
 
 use super::error::ConnectError;
 
-/// Returns a header that no log shows; none where the secret cannot be sent.
+/// Returns a header value that is never logged, or `None` if the secret cannot be sent.
 pub(super) fn secret(text: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text.expose()).ok()?;
     value.set_sensitive(true);
@@ -26,18 +24,18 @@ pub(super) fn basic(name: &str, password: &Secret) -> Option<HeaderValue> {
     secret(&Secret::new(format!("Basic {}", pair.expose())))
 }
 
-/// Reads a URL that the operator wrote: `https`, or of this machine.
+/// Parses an operator's URL: `https`, or on this machine.
 pub(super) fn operators(what: &'static str, url: &str) -> Result<Url, ConnectError> {
     Reach::anywhere()
         .url(url)
         .ok_or_else(|| ConnectError::Setting {
             what,
-            // The URL is not quoted: somebody may have written a key or a password into it.
+            // Not quoted, because the URL may contain a key or a password.
             why: "its URL is neither https nor on this machine".to_owned(),
         })
 }
 
-/// Reads an origin that the operator wrote: the scheme, the host and the port of such a URL, and no more.
+/// Parses an operator's origin: scheme, host and port only.
 pub(super) fn origin(text: &str) -> Result<Origin, ConnectError> {
     let url = operators("the origin of the API", text)?;
     let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();

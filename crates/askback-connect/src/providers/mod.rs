@@ -1,9 +1,9 @@
-//! Third parties at which persons have accounts, and the ways in which those are connected.
+//! Third parties at which users have accounts, and how accounts are connected.
 //!
 //! A [`ThirdParty`] is a value: an authorization server at which this server is a client, or a page for an API key.
-//! [`ThirdParty::begin`] returns the URL that the person's browser is sent to, and [`ThirdParty::finish`] makes of
-//! what it comes back with an account and tokens for the [vault](crate::vault). [`Providers`] are all third parties
-//! of a server; the vault renews and revokes tokens by them.
+//! [`ThirdParty::begin`] returns the URL for the user's browser, and [`ThirdParty::finish`] turns the URL that the
+//! browser returns to into an account and tokens for the [vault](crate::vault). [`Providers`] holds all third parties
+//! of a server. The vault renews and revokes tokens through it.
 //!
 //! ```
 //! use askback_connect::providers::{AccountSource, ApiKey, PendingConnection, Providers, ThirdParty};
@@ -43,8 +43,8 @@
 //! # }
 //! ```
 //!
-//! The person is not known here: it must be the same one who began, at this server, before `finish` is
-//! called and before its result is kept.
+//! This module does not identify the user. Before you call `finish` or store its result, check that the user in the
+//! browser is the one who called `begin`.
 
 mod account;
 mod api_key;

@@ -1,5 +1,3 @@
-//! Third parties that are known here.
-
 use std::collections::BTreeMap;
 
 use askback_oauth::RegisteredClient;
@@ -11,21 +9,21 @@ use super::third_party::ThirdParty;
 pub(super) const PRESETS: &str = include_str!("presets.toml");
 
 impl ThirdParty {
-    /// Creates GitHub, for an OAuth app or a GitHub App. Tokens of an OAuth app do not end, and there are no refresh
-    /// tokens for it.
+    /// Creates GitHub, for an OAuth app or a GitHub App. Tokens of an OAuth app do not expire and have no refresh
+    /// token.
     ///
     /// # Errors
     ///
-    /// None with the tables of this crate.
+    /// Never with the tables of this crate.
     pub fn github(client: RegisteredClient) -> Result<Self, ConnectError> {
         party("github", None, client)
     }
 
-    /// Creates Google. Refresh tokens are asked for, so that the person consents each time.
+    /// Creates Google. It requests refresh tokens, so users consent each time.
     ///
     /// # Errors
     ///
-    /// None with the tables of this crate.
+    /// Never with the tables of this crate.
     pub fn google(client: RegisteredClient) -> Result<Self, ConnectError> {
         party("google", None, client)
     }
@@ -34,26 +32,26 @@ impl ThirdParty {
     ///
     /// # Errors
     ///
-    /// None with the tables of this crate.
+    /// Never with the tables of this crate.
     pub fn linear(client: RegisteredClient) -> Result<Self, ConnectError> {
         party("linear", None, client)
     }
 
-    /// Creates Microsoft, for the accounts of a tenant: its id or its domain, or `common`, `organizations` or
-    /// `consumers`. Microsoft takes no tokens back.
+    /// Creates Microsoft, for the accounts of a tenant: its id or domain, or `common`, `organizations` or `consumers`.
+    /// Microsoft has no token revocation.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the tenant has other characters than those of a domain.
+    /// [`ConnectError::Description`] if the tenant has characters that a domain cannot have.
     pub fn microsoft(tenant: &str, client: RegisteredClient) -> Result<Self, ConnectError> {
         party("microsoft", Some(tenant), client)
     }
 
-    /// Creates Slack, for tokens of persons, not of bots.
+    /// Creates Slack, for tokens of users, not of bots.
     ///
     /// # Errors
     ///
-    /// None with the tables of this crate.
+    /// Never with the tables of this crate.
     pub fn slack(client: RegisteredClient) -> Result<Self, ConnectError> {
         party("slack", None, client)
     }
@@ -96,7 +94,7 @@ mod tests {
         RegisteredClient::new("c-1").with_secret(Secret::new("s"))
     }
 
-    /// Parameters of a request of the scopes `a` and `b`.
+    /// Parameters of a request for the scopes `a` and `b`.
     fn parameters(preset: &str) -> &'static [(&'static str, &'static str)] {
         match preset {
             "github" => &[("scope", "a b")],

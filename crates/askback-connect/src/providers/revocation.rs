@@ -1,5 +1,3 @@
-//! How third parties take tokens back.
-
 use askback_oauth::{
     AuthorizationError, FetchError, FetchedAnswer, Fetcher, Provider, RegisteredClient, Secret,
     TokenEndpoint,
@@ -15,10 +13,9 @@ use super::error::ConnectError;
 use super::headers::{basic, bearer, operators};
 use crate::vault::{RevocationOutcome, TokenKind};
 
-/// The place in a URL where the id of the client goes.
 const CLIENT_ID: &str = "{client_id}";
 
-/// The way in which a third party takes tokens back.
+/// How a third party revokes tokens.
 #[derive(Debug, Clone)]
 pub struct RevocationWay(Way);
 
@@ -31,23 +28,23 @@ enum Way {
 }
 
 impl RevocationWay {
-    /// It takes none back: a token is forgotten here, and is good there until it ends.
+    /// No revocation: tokens are deleted here, but stay valid until they expire.
     #[must_use]
     pub fn none() -> Self {
         Self(Way::None)
     }
 
-    /// At the provider's revocation endpoint (RFC 7009).
+    /// The standard revocation endpoint (RFC 7009).
     #[must_use]
     pub fn standard() -> Self {
         Self(Way::Standard)
     }
 
-    /// By an empty POST to a URL with the access token in its header (`Authorization: Bearer`).
+    /// An empty POST to a URL with the access token in a header (`Authorization: Bearer`).
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] where the URL may not be used.
+    /// [`ConnectError::Setting`] if the URL is not allowed.
     pub fn bearer(url: &str) -> Result<Self, ConnectError> {
         Ok(Self(Way::Bearer(operators(
             "the URL of the revocation",
@@ -55,12 +52,12 @@ impl RevocationWay {
         )?)))
     }
 
-    /// By a DELETE of a URL as the client, with its secret (`Authorization: Basic`) and the access token in JSON.
-    /// `{client_id}` in the URL stands for the id of the client.
+    /// A DELETE of a URL with the client's credentials (`Authorization: Basic`) and the access token as JSON.
+    /// `{client_id}` in the URL is replaced by the client id.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] where the URL may not be used.
+    /// [`ConnectError::Setting`] if the URL is not allowed.
     pub fn by_client(url: &str) -> Result<Self, ConnectError> {
         operators("the URL of the revocation", &url.replace(CLIENT_ID, "c-1"))?;
         Ok(Self(Way::Client(url.to_owned())))
@@ -81,7 +78,7 @@ impl RevocationWay {
                 match endpoint.revoke(token).await {
                     Ok(()) => Ok(RevocationOutcome::Revoked),
                     Err(AuthorizationError::Refused { code, .. }) => match &*code {
-                        // Some say so of a token that has ended or was given back before.
+                        // Some providers return this for a token that has expired or was revoked before.
                         "invalid_token" => Ok(RevocationOutcome::Unknown),
                         "unsupported_token_type" => Ok(RevocationOutcome::NotTaken),
                         _ => Err(RevocationError::Refused(code)),
@@ -89,7 +86,7 @@ impl RevocationWay {
                     Err(error) => Err(error.into()),
                 }
             }
-            // These know access tokens alone.
+            // These revoke access tokens only.
             (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => {
                 Ok(RevocationOutcome::NotTaken)
             }
@@ -97,7 +94,7 @@ impl RevocationWay {
                 let value = bearer(token).ok_or(RevocationError::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
                 let sent = fetcher.request(Method::POST, url, headers, Vec::new());
-                // A token that was revoked before is refused with one or the other.
+                // The response to a token that was revoked before is one of these.
                 judged(&sent.await?, &[400, 401])
             }
             (Way::Client(url), TokenKind::Access) => {
@@ -144,25 +141,25 @@ async fn as_client(
     Ok(fetcher.request(Method::DELETE, &url, headers, body).await?)
 }
 
-/// Reads an answer: with 2xx it took the token back; others mean that there is no such token.
+/// Reads a response: 2xx means that the token was revoked, `unknown` statuses that there is no such token.
 fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, RevocationError> {
     let json = answer.json().unwrap_or_default();
     match answer.status {
         200..=299 if says_gone(&json) => Ok(RevocationOutcome::Unknown),
-        // Some say no with the status of a yes.
+        // Some providers send errors with a success status.
         200..=299 if json["ok"] != false => Ok(RevocationOutcome::Revoked),
         status if unknown.contains(&status) => Ok(RevocationOutcome::Unknown),
         status => Err(RevocationError::Status(status)),
     }
 }
 
-/// Whether an answer refuses the token that it was asked with: by its status (RFC 6750, 3.1), or in words with the status
-/// of a yes.
+/// Whether a response rejects the token of its request: by its status (RFC 6750, 3.1), or by an error in a successful
+/// response.
 pub(super) fn is_refusal(answer: &FetchedAnswer) -> bool {
     answer.status == 401 || says_gone(&answer.json().unwrap_or_default())
 }
 
-/// Whether the words of an answer say so: those of Slack, <https://docs.slack.dev/reference/methods/auth.test>.
+/// Whether the body says so, as Slack does: <https://docs.slack.dev/reference/methods/auth.test>.
 fn says_gone(answer: &Value) -> bool {
     const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];
     answer["error"]

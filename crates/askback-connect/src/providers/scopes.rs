@@ -1,17 +1,14 @@
-//! How a third party writes scopes, and what its answers mean.
-
 use askback_core::auth::{BadScopes, Scopes};
 
 #[derive(Debug, Clone)]
 pub(super) struct ScopeRules {
     pub(super) parameter: String,
-    /// The character between two of them in a request.
     pub(super) separator: char,
-    /// Scopes that come with another one, and are not named beside it in an answer.
+    /// Scopes that another scope includes, and that responses do not list.
     pub(super) implied: Vec<(String, Vec<String>)>,
     pub(super) unlisted: Scopes,
     pub(super) words: Vec<(String, String)>,
-    /// The beginning that a scope may have or lack without another meaning.
+    /// An optional prefix of scopes without any meaning.
     pub(super) prefix: Option<String>,
 }
 
@@ -34,8 +31,8 @@ impl ScopeRules {
         all.join(&self.separator.to_string())
     }
 
-    /// Returns the scopes of a grant: those that were answered, and those of the ones asked for that they stand
-    /// for. Where the answer names none, they are those that were asked for (RFC 6749, 5.1).
+    /// Returns the granted scopes: the listed ones, and the requested ones that these include. If the response lists
+    /// none, all requested scopes were granted (RFC 6749, 5.1).
     pub(super) fn granted(
         &self,
         asked: &Scopes,
@@ -48,10 +45,10 @@ impl ScopeRules {
         Scopes::of(answered.iter().chain(implied))
     }
 
-    /// Returns the scopes of a grant that are left after a renewal whose answer names some.
+    /// Returns the scopes that remain after a renewal whose response lists scopes.
     pub(super) fn left(&self, before: &Scopes, answered: &Scopes) -> Scopes {
         let left = before.iter().filter(|scope| self.covers(answered, scope));
-        // They are no more than there were.
+        // A subset of the earlier scopes.
         Scopes::of(left).unwrap_or_default()
     }
 
@@ -59,7 +56,7 @@ impl ScopeRules {
         Scopes::of(asked.iter().filter(|scope| !granted.contains(scope)))
     }
 
-    /// Returns what a scope allows, in plain words, where they are known.
+    /// Returns the description of what a scope allows.
     pub(super) fn words(&self, scope: &str) -> Option<&str> {
         let mut known = self.words.iter();
         let found = known.find(|(name, _)| self.bare(name) == self.bare(scope));
@@ -146,7 +143,7 @@ mod tests {
             ("a", Some("a b"), "a b", ""),
             ("a", Some(""), "", "a"),
             ("user:email", Some("user"), "user user:email", ""),
-            // It is not so the other way round.
+            // The narrower scope does not include the wider one.
             ("user", Some("user:email"), "user:email", "user"),
             ("a offline_access", Some("a"), "a offline_access", ""),
             (

@@ -1,5 +1,3 @@
-//! All third parties of a server.
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{auth::Scopes, future::BoxFuture};
@@ -13,8 +11,8 @@ use crate::vault::{
     SecondLook, TokenKind,
 };
 
-/// The third parties of a server by their names, and the fetcher that reaches them. It renews and revokes for the
-/// vault. A clone is the same set.
+/// The third parties of a server by name, and the fetcher that reaches them. It renews and revokes tokens for the
+/// vault. Clones share one set.
 #[derive(Debug, Clone)]
 pub struct Providers {
     fetcher: Fetcher,
@@ -22,7 +20,7 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// No third parties yet.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(fetcher: Fetcher) -> Self {
         Self {
@@ -35,7 +33,7 @@ impl Providers {
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where another has its name.
+    /// [`ConnectError::Description`] if the name is taken.
     pub fn with(mut self, party: ThirdParty) -> Result<Self, ConnectError> {
         let parties = Arc::make_mut(&mut self.parties);
         let name = party.name().to_owned();
@@ -49,13 +47,13 @@ impl Providers {
         Ok(self)
     }
 
-    /// Returns the third party of this name.
+    /// Returns the third party with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ThirdParty> {
         self.parties.get(name)
     }
 
-    /// Returns all third parties, by their names.
+    /// Returns all third parties, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &ThirdParty> {
         self.parties.values()
     }

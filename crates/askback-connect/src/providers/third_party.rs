@@ -1,5 +1,3 @@
-//! A third party as a value.
-
 use std::{fmt, sync::Arc};
 
 use askback_core::auth::Scopes;
@@ -14,14 +12,12 @@ use super::headers::{bearer, origin};
 use super::revocation::RevocationWay;
 use super::scopes::ScopeRules;
 
-/// The longest name, in bytes.
 const MOST_NAME: usize = 64;
 
-/// A third party at which persons have accounts, and the way in which one is connected. A clone is the same third
-/// party.
+/// A third party at which users have accounts, and how they are connected. Clones share one third party.
 ///
-/// By default the account is named by the third party's own name, so that a person has one there, and a token is
-/// given back where the provider has a revocation endpoint.
+/// By default, each user can connect one account, named after the third party, and tokens are revoked if the provider
+/// has a revocation endpoint.
 #[derive(Clone)]
 pub struct ThirdParty {
     pub(super) inner: Arc<Inner>,
@@ -36,10 +32,10 @@ pub(super) struct Inner {
     pub(super) rules: ScopeRules,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) account: AccountSource,
-    /// The origins that its tokens may be sent to; none where nobody has said whether there are any.
+    /// The origins that its tokens may be sent to. `None` if the operator has set neither `api` nor `without_api`.
     pub(super) api: Option<Vec<Origin>>,
     pub(super) revocation: RevocationWay,
-    /// The error codes that say that a refresh token is no longer good, beside `invalid_grant`.
+    /// Error codes for an invalid refresh token, in addition to `invalid_grant`.
     pub(super) refusals: Vec<String>,
     pub(super) revokes_singly: bool,
 }
@@ -57,28 +53,28 @@ pub(super) struct OAuth {
     pub(super) is_device: bool,
 }
 
-/// The way in which an account is connected.
+/// How an account is connected.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Way<'a> {
-    /// The browser goes to the authorization server and comes back with a code: [`ThirdParty::begin`].
+    /// The browser goes to the authorization server and returns with a code: [`ThirdParty::begin`].
     Code,
-    /// The person types a code at another screen: [`ThirdParty::begin_device`].
+    /// The user types a code on another screen: [`ThirdParty::begin_device`].
     ///
-    /// For a server with a single user only: nothing binds that code to a person, so whoever is talked into typing
-    /// it connects their account to somebody else.
+    /// Only for a server with a single user: the code is not bound to a person, so an attacker could trick another
+    /// person into typing it and get access to their account.
     Device,
-    /// The person enters a key on a page: [`ThirdParty::accept_key`].
+    /// The user enters a key on a page: [`ThirdParty::accept_key`].
     ApiKey(&'a ApiKey),
 }
 
 impl ThirdParty {
-    /// Creates a third party with an authorization server, at which this server is a client. `name` is its name in
-    /// URLs and in the vault: small letters, digits and `-`.
+    /// Creates a third party with an authorization server, at which this server is a client. `name` is used in URLs and
+    /// in the vault: lowercase letters, digits and `-`.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the name cannot be used.
+    /// [`ConnectError::Description`] if the name is invalid.
     pub fn oauth(
         name: impl Into<String>,
         title: impl Into<String>,
@@ -102,13 +98,13 @@ impl ThirdParty {
         )
     }
 
-    /// Creates a third party whose authorization server describes itself at the URL of its issuer (RFC 8414, or
-    /// OpenID Connect Discovery). Its title is its name until [`ThirdParty::title`] sets another.
+    /// Creates a third party by discovery of its authorization server (RFC 8414, or OpenID Connect Discovery). Its
+    /// title is its name unless [`ThirdParty::title`] sets another.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Authorization`] where the document cannot be fetched or used, and
-    /// [`ConnectError::Description`] where the name cannot be used.
+    /// [`ConnectError::Authorization`] if the metadata cannot be fetched or used, and [`ConnectError::Description`] if
+    /// the name is invalid.
     pub async fn discover(
         fetcher: &Fetcher,
         name: impl Into<String>,
@@ -121,11 +117,11 @@ impl ThirdParty {
         Self::oauth(name.clone(), name, provider, client)
     }
 
-    /// Creates a third party whose accounts are connected by a key that the person enters.
+    /// Creates a third party whose users enter an API key.
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Description`] where the name cannot be used.
+    /// [`ConnectError::Description`] if the name is invalid.
     pub fn api_key(
         name: impl Into<String>,
         title: impl Into<String>,
@@ -159,33 +155,33 @@ impl ThirdParty {
         })
     }
 
-    /// Sets the name for persons, such as `GitHub`.
+    /// Sets the display name, such as `GitHub`.
     #[must_use]
     pub fn title(self, title: impl Into<String>) -> Self {
         let title = title.into();
         self.with(|it| it.title = title)
     }
 
-    /// Sets the scopes that are always asked for.
+    /// Sets the scopes that are always requested.
     #[must_use]
     pub fn scopes(self, scopes: Scopes) -> Self {
         self.with(|it| it.scopes = scopes)
     }
 
-    /// Sets where the name of an account comes from.
+    /// Sets where an account's id and name come from.
     #[must_use]
     pub fn account(self, source: AccountSource) -> Self {
         self.with(|it| it.account = source)
     }
 
-    /// Adds origins of its API, such as `https://api.example`: a [`Connection`](crate::Connection) sends the token to no
-    /// other. [`Connections`](crate::Connections) are not built with a third party that has none, unless it is said
-    /// ([`ThirdParty::without_api`]).
+    /// Adds origins of its API, such as `https://api.example`. A [`Connection`](crate::Connection) sends the token only
+    /// to them. [`Connections`](crate::Connections) require at least one origin, unless you call
+    /// [`ThirdParty::without_api`].
     ///
     /// # Errors
     ///
-    /// [`ConnectError::Setting`] for what is no origin: `https`, or `http` on this machine, and a host, and nothing
-    /// after it.
+    /// [`ConnectError::Setting`] if a text is not an origin: `https`, or `http` on this machine, with a host and no
+    /// path.
     pub fn api<T: AsRef<str>>(
         self,
         origins: impl IntoIterator<Item = T>,
@@ -195,22 +191,22 @@ impl ThirdParty {
         Ok(self.with(|it| it.api.get_or_insert_default().extend(origins)))
     }
 
-    /// Says that no [`Connection`](crate::Connection) sends its tokens: handlers take them with
-    /// [`Connection::credential`](crate::Connection::credential), and answer for where they go.
+    /// Declares that no [`Connection`](crate::Connection) sends its tokens. Handlers take them with
+    /// [`Connection::credential`](crate::Connection::credential) and decide where to send them.
     #[must_use]
     pub fn without_api(self) -> Self {
         self.with(|it| it.api = Some(Vec::new()))
     }
 
-    /// Sets how tokens are given back.
+    /// Sets how tokens are revoked.
     #[must_use]
     pub fn revocation(self, revocation: RevocationWay) -> Self {
         self.with(|it| it.revocation = revocation)
     }
 
-    /// Says that whoever gives a token back keeps all others of the same account. Most providers do not promise it: they
-    /// end what the person has granted to the client, and with it the tokens of a later grant. Without this, tokens
-    /// that a new grant takes the place of are given back once nobody has connected the account any more.
+    /// Declares that revoking one token leaves the account's other tokens valid. Most providers do not promise this:
+    /// they revoke everything the user has granted to the client, including a later grant. Without this setting, the
+    /// tokens that a new grant replaces are revoked only once no user has the account connected.
     #[must_use]
     pub fn revokes_singly(self) -> Self {
         self.with(|it| it.revokes_singly = true)
@@ -223,8 +219,7 @@ impl ThirdParty {
         self.with(|it| it.parameters.push(parameter))
     }
 
-    /// Sets the parameter of an authorization request that holds the scopes, and the character between two of them;
-    /// by default `scope` and a space.
+    /// Sets the name of the scope parameter and the separator of scopes. The defaults are `scope` and a space.
     #[must_use]
     pub fn scope_parameter(self, name: impl Into<String>, separator: char) -> Self {
         let name = name.into();
@@ -234,7 +229,7 @@ impl ThirdParty {
         })
     }
 
-    /// Adds scopes that come with another one, so that an answer with that one grants them.
+    /// Declares that one scope includes others, so that granting it grants them.
     #[must_use]
     pub fn implied_scopes<T: Into<String>>(
         self,
@@ -245,36 +240,35 @@ impl ThirdParty {
         self.with(|it| it.rules.implied.push(implied))
     }
 
-    /// Sets what a scope allows, in plain words for the person who agrees to it, such as "Read your profile".
+    /// Describes for the user what a scope allows, such as "Read your profile".
     #[must_use]
     pub fn scope_words(self, scope: impl Into<String>, words: impl Into<String>) -> Self {
         let words = (scope.into(), words.into());
         self.with(|it| it.rules.words.push(words))
     }
 
-    /// Sets the scopes that no answer names, such as `offline_access`. They count as granted.
+    /// Sets scopes that no response lists, such as `offline_access`. They count as granted.
     #[must_use]
     pub fn unlisted_scopes(self, scopes: Scopes) -> Self {
         self.with(|it| it.rules.unlisted = scopes)
     }
 
-    /// Sets a beginning that a scope may have or lack without another meaning.
+    /// Sets an optional prefix of scopes without any meaning.
     #[must_use]
     pub fn scope_prefix(self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         self.with(|it| it.rules.prefix = Some(prefix))
     }
 
-    /// Adds an error code, beside `invalid_grant`, by which the provider says that a refresh token is no longer
-    /// good.
+    /// Adds an error code for an invalid refresh token, in addition to `invalid_grant`.
     #[must_use]
     pub fn refresh_refusal(self, code: impl Into<String>) -> Self {
         let code = code.into();
         self.with(|it| it.refusals.push(code))
     }
 
-    /// Connects accounts by the device flow (RFC 8628), for a server that no browser can be sent back to. For a
-    /// server with a single user only: see [`Way::Device`].
+    /// Connects accounts by the device flow (RFC 8628), for a server that no browser can be redirected to. Only for a
+    /// server with a single user: see [`Way::Device`].
     #[must_use]
     pub fn single_user_device_flow(self) -> Self {
         self.with(|it| {
@@ -298,25 +292,25 @@ impl ThirdParty {
         &self.inner.name
     }
 
-    /// Returns the name for persons.
+    /// Returns the display name.
     #[must_use]
     pub fn display_title(&self) -> &str {
         &self.inner.title
     }
 
-    /// Returns the scopes that are always asked for.
+    /// Returns the scopes that are always requested.
     #[must_use]
     pub fn default_scopes(&self) -> &Scopes {
         &self.inner.scopes
     }
 
-    /// Returns what a scope allows, in plain words, where they are known.
+    /// Returns the description of what a scope allows.
     #[must_use]
     pub fn words_of(&self, scope: &str) -> Option<&str> {
         self.inner.rules.words(scope)
     }
 
-    /// Returns the way in which an account is connected.
+    /// Returns how an account is connected.
     #[must_use]
     pub fn way(&self) -> Way<'_> {
         match &self.inner.means {
@@ -326,7 +320,7 @@ impl ThirdParty {
         }
     }
 
-    /// The headers that show a credential to its API; none where it cannot be sent.
+    /// The headers with a credential for its API, or `None` if it cannot be sent.
     pub(crate) fn headers(&self, credential: &Secret) -> Option<HeaderMap> {
         match &self.inner.means {
             Means::OAuth(_) => Some(HeaderMap::from_iter([(AUTHORIZATION, bearer(credential)?)])),
@@ -334,7 +328,6 @@ impl ThirdParty {
         }
     }
 
-    /// Whether it tells one account from another.
     pub(crate) fn names_accounts(&self) -> bool {
         !self.inner.account.is_constant()
     }
@@ -343,7 +336,7 @@ impl ThirdParty {
         self.inner.api.as_deref()
     }
 
-    /// The authorization server, if there is one and accounts are connected in this way.
+    /// The authorization server, if accounts are connected in this way.
     pub(super) fn as_oauth(&self, is_device: bool) -> Result<&OAuth, ConnectError> {
         match &self.inner.means {
             Means::OAuth(oauth) if oauth.is_device == is_device => Ok(oauth),
@@ -367,7 +360,7 @@ impl fmt::Debug for ThirdParty {
     }
 }
 
-/// Whether a name may stand in a URL as it is.
+/// Accepts names that need no escaping in a URL.
 fn check_name(name: &str) -> Result<(), ConnectError> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_fit = !name.is_empty() && name.len() <= MOST_NAME && name.bytes().all(is_plain);

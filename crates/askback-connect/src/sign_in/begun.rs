@@ -1,5 +1,3 @@
-//! A sign-in that has begun.
-
 use askback_core::ask::Millis;
 use askback_oauth::{AuthorizationError, PendingAuthorization, Secret};
 use serde::{Deserialize, Serialize};
@@ -7,44 +5,44 @@ use serde::{Deserialize, Serialize};
 use crate::pending;
 use askback_core::debug_only;
 
-/// A sign-in whose answer has not come yet: what is needed to check the answer.
+/// A sign-in that was not answered yet: what is needed to check the answer.
 ///
-/// It is secret. Keep it where only the browser that it was begun for can use it, such as in a sealed cookie: so no
-/// other browser can be signed in by the answer.
+/// It is secret. Keep it where only the browser that started it can use it, such as in a sealed cookie, so that the
+/// answer cannot sign in another browser.
 #[derive(Debug)]
 pub struct PendingSignIn(pub(crate) SignInRequest);
 
-/// The same as it is written. It is not public, so that nothing else writes it.
+/// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SignInRequest {
     #[serde(with = "crate::pending")]
     pub(crate) pending: PendingAuthorization,
     pub(super) nonce: String,
-    /// When it began, where the person has to sign in after that.
+    /// When it started, if the user must sign in again after that.
     pub(super) anew_since: Option<Millis>,
 }
 
 impl PendingSignIn {
-    /// Returns the state of the request: the parameter `state` of the URL that the browser comes back to.
+    /// Returns the `state` parameter of the URL that the browser returns to.
     #[must_use]
     pub fn state(&self) -> &str {
         self.0.pending.state()
     }
 
-    /// Writes it as one line of text, to be kept where secrets are.
+    /// Serializes the sign-in as one line of text. Store it as a secret.
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`].
+    /// [`AuthorizationError::Store`] if it cannot be serialized.
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
         pending::write(&self.0)
     }
 
-    /// Reads what [`PendingSignIn::write`] wrote.
+    /// Reads the output of [`PendingSignIn::write`].
     ///
     /// # Errors
     ///
-    /// [`AuthorizationError::Store`] if it is not that.
+    /// [`AuthorizationError::Store`] if the text is not such an output.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
         pending::read(kept).map(Self)
     }

@@ -1,10 +1,10 @@
-//! The sign-in of a person at the web pages of a server, by OpenID Connect.
+//! Sign-in on the web pages of a server, with OpenID Connect.
 //!
-//! Before an account is connected, the pages must know who sits at the browser: it has to be the person for whom the
-//! tool was called, as the access token of the call named them. [`WebSignIn`] sends the browser to the same issuer
-//! that gives the access tokens, and [`SignedInPerson::principal`] is who came back. It has the tenant, the issuer and the
-//! subject that the endpoint's own protection finds in an access token of that person, and no client; so compare the
-//! two by [`Holder`](crate::vault::Holder) or [`Principal::owner`](askback_core::ask::Principal::owner).
+//! Before an account is connected, the pages must check that the user in the browser is the one who called the tool, as
+//! named by the call's access token. [`WebSignIn`] sends the browser to the issuer of the access tokens, and
+//! [`SignedInPerson::principal`] is the user who signed in. It has the tenant, issuer and subject of the user's access
+//! tokens, but no client. So compare the two with [`Holder`](crate::vault::Holder) or
+//! [`Principal::owner`](askback_core::ask::Principal::owner).
 //!
 //! ```no_run
 //! use askback_connect::sign_in::{PendingSignIn, WebSignIn};
@@ -23,18 +23,18 @@
 //! # }
 //! ```
 //!
-//! # Subjects that differ from client to client
+//! # Pairwise subjects
 //!
-//! An issuer may give each client another subject for the same person (pairwise subjects, OpenID Connect Core 1.0,
-//! 8). Access tokens and the sign-in then name nobody alike. So register the pages as a client of the same sector as
-//! the clients that call the server, or as the very same client; or have [`WebSignIn::subject_claim`] name a claim
-//! that holds what access tokens have as their subject.
+//! An issuer may give each client a different subject for the same user (pairwise subjects, OpenID Connect Core 1.0,
+//! 8). The subjects of access token and sign-in then differ. To avoid that, register the pages in the same sector as
+//! the clients that call the server, or as the same client. Or let [`WebSignIn::subject_claim`] name a claim with the
+//! subject of the access tokens.
 //!
-//! # Freshness
+//! # Recent sign-in
 //!
-//! A browser may be signed in as somebody else than the person in front of it: somebody can have lured it there. So
-//! an account is connected only after a sign-in of the last minutes ([`WebSignIn::max_age`]), which the issuer must
-//! state (`auth_time`), and the pages show who is signed in.
+//! An attacker may have signed the browser in as another user. So an account is connected only if the user signed in a
+//! few minutes ago ([`WebSignIn::max_age`]), as stated by the issuer (`auth_time`), and the pages show who is signed
+//! in.
 
 mod begun;
 mod web;

@@ -1,5 +1,3 @@
-//! Signing a person in.
-
 use std::{fmt, sync::Arc, time::Duration};
 
 use askback::{
@@ -19,13 +17,11 @@ use super::begun::{PendingSignIn, SignInRequest};
 use crate::hidden::is_hidden;
 use askback_core::debug_only;
 
-/// How long ago a person may have signed in.
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// The longest name of a person that is shown, in characters.
 const MOST_NAME: usize = 128;
 
-/// Signs persons in at the pages of a server, by one issuer of OpenID Connect. A clone is the same.
+/// Signs users in on the pages of a server, with one OpenID Connect issuer. Clones share one state.
 #[derive(Clone)]
 pub struct WebSignIn {
     provider: Provider,
@@ -38,33 +34,33 @@ pub struct WebSignIn {
     clock: Arc<dyn Clock>,
 }
 
-/// A person who has signed in.
+/// A user who has signed in.
 ///
-/// `Debug` does not print who it is.
+/// `Debug` does not print the user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedInPerson {
-    /// The person: tenant, issuer and subject, and no client.
+    /// The user: tenant, issuer and subject, without a client.
     pub principal: Principal,
-    /// The name to show, if the issuer gives one: an e-mail address only if the issuer has verified it.
+    /// The display name, if the issuer has one. An e-mail address only if the issuer has verified it.
     pub name: Option<String>,
-    /// When the person signed in.
+    /// When the user signed in.
     pub signed_in: Millis,
 }
 
-/// Why a person is not signed in. No message holds a code or a token.
+/// Why a sign-in failed. No message contains a code or a token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebSignInError {
-    /// The person said no at the issuer, or did not sign in.
+    /// The user refused, or did not sign in.
     #[error("the person did not sign in")]
     Declined,
-    /// The issuer gave no identity token. The operator is to blame: the client is not one of OpenID Connect.
+    /// The issuer returned no identity token. The operator has to register the client for OpenID Connect.
     #[error("the issuer gave no identity token: register the client for OpenID Connect")]
     NoIdToken,
-    /// The identity token is not good for this sign-in.
+    /// The identity token is not valid for this sign-in.
     #[error("the identity token was not accepted: {0}")]
     IdToken(#[from] TokenError),
-    /// The issuer cannot be used as it is described. The operator is to blame.
+    /// The issuer's metadata is unusable. The operator has to fix it.
     #[error("the issuer cannot be used: {0}")]
     Keys(#[from] BadKeys),
     /// The issuer refused, or its answer was not accepted.
@@ -73,13 +69,13 @@ pub enum WebSignInError {
 }
 
 impl WebSignIn {
-    /// Creates the sign-in of an issuer that describes itself (RFC 8414, or OpenID Connect Discovery), for a client
-    /// that is registered with it. The issuer's name must be the one that the endpoint's protection has.
+    /// Creates the sign-in by discovery of the issuer (RFC 8414, or OpenID Connect Discovery), for a client that is
+    /// registered with it. The issuer's name must be the same as in the endpoint's protection.
     ///
     /// # Errors
     ///
-    /// [`WebSignInError::Authorization`] where the document cannot be fetched or used, and [`WebSignInError::Keys`]
-    /// where the issuer's name cannot be used.
+    /// [`WebSignInError::Authorization`] if the metadata cannot be fetched or used, and [`WebSignInError::Keys`] if the
+    /// issuer's name is invalid.
     pub async fn discover(
         fetcher: &Fetcher,
         issuer: &str,
@@ -90,11 +86,11 @@ impl WebSignIn {
         Self::new(provider, client, verifier)
     }
 
-    /// Creates the sign-in of an issuer that is given by hand.
+    /// Creates the sign-in of an issuer that is configured by hand.
     ///
     /// # Errors
     ///
-    /// [`WebSignInError::Authorization`] where the verifier is for another issuer than the provider.
+    /// [`WebSignInError::Authorization`] if the verifier and the provider have different issuers.
     pub fn new(
         provider: Provider,
         client: RegisteredClient,
@@ -121,30 +117,29 @@ impl WebSignIn {
         })
     }
 
-    /// Sets the claim that holds the subject, where access tokens name persons by another one than `sub`. It must be
-    /// stable, and never be given to another person.
+    /// Sets the claim with the subject, if access tokens identify users by another claim than `sub`. It must never
+    /// change, and never be given to another user.
     #[must_use]
     pub fn subject_claim(mut self, name: impl Into<String>) -> Self {
         self.subject_claim = name.into();
         self
     }
 
-    /// Sets the claim that holds the tenant, as the endpoint's protection has it. An identity token without it is
-    /// then refused.
+    /// Sets the claim with the tenant, as in the endpoint's protection. Identity tokens without it are rejected.
     #[must_use]
     pub fn tenant_claim(mut self, name: impl Into<String>) -> Self {
         self.tenant_claim = Some(name.into());
         self
     }
 
-    /// Sets how long ago a person may have signed in; by default ten minutes.
+    /// Sets how long ago a user may have signed in. The default is ten minutes.
     #[must_use]
     pub fn max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Sets the clock; without it, that of the machine is used.
+    /// Sets the clock. The default is the system clock.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
@@ -161,17 +156,17 @@ impl WebSignIn {
         self.provider.issuer()
     }
 
-    /// Begins a sign-in. Returns the URL to send the browser to, and what to keep until it comes back.
+    /// Starts a sign-in. Returns the URL for the browser, and the state to keep until it returns.
     ///
     /// # Errors
     ///
-    /// [`WebSignInError::Authorization`] where the redirect URI may not be used, or there are no random bytes.
+    /// [`WebSignInError::Authorization`] if the redirect URI is not allowed, or if the system has no random bytes.
     pub fn begin(&self, redirect_uri: &str) -> Result<(Url, PendingSignIn), WebSignInError> {
         self.begun(redirect_uri, None)
     }
 
-    /// Begins a sign-in that the issuer must not answer from a session that it has with the browser (`prompt=login`,
-    /// OpenID Connect Core 1.0, 3.1.2.1): after a person has signed out, or is not the one who is wanted.
+    /// Starts a sign-in that ignores the issuer's session with the browser (`prompt=login`, OpenID Connect Core 1.0,
+    /// 3.1.2.1). Use it after a sign-out, or if another user is expected.
     ///
     /// # Errors
     ///
@@ -207,12 +202,12 @@ impl WebSignIn {
         Ok((url, PendingSignIn(pending)))
     }
 
-    /// Finishes with the whole URL that the browser came back to: checks the answer, exchanges the code, and
-    /// verifies the identity token.
+    /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and verifies
+    /// the identity token.
     ///
     /// # Errors
     ///
-    /// [`WebSignInError`]: nobody is signed in then.
+    /// [`WebSignInError`]. No user is signed in then.
     pub async fn finish(
         &self,
         fetcher: &Fetcher,
@@ -229,7 +224,7 @@ impl WebSignIn {
         let tokens = endpoint.exchange(code).await?;
         let token = tokens.id_token.ok_or(WebSignInError::NoIdToken)?;
         let now = self.clock.now();
-        // An issuer that does not ask anew says so by the time of the sign-in.
+        // If the issuer used its session all the same, the sign-in time is too old.
         let since_begun = pending.anew_since.map(|since| now.saturating_sub(since));
         let longest = since_begun.map_or(self.max_age, Duration::from_millis);
         let check = SignInCheck {
@@ -239,7 +234,7 @@ impl WebSignIn {
         };
         let token = self.verifier.verify(token.expose(), check).await?;
         let principal = token.principal(&self.subject_claim, self.tenant_claim.as_deref())?;
-        // A person may call themselves anything, also by the address of another person.
+        // Users may choose any name, even another user's e-mail address.
         let others = ["preferred_username", "name"].map(|claim| token.text(claim));
         let others = others.into_iter().flatten().map(shown);
         let others = others.filter(|name| !name.contains(['@', '\u{fe6b}', '\u{ff20}']));
@@ -253,13 +248,13 @@ impl WebSignIn {
     }
 }
 
-/// Whether an error means that the person did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6).
+/// Whether an error means that the user did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6).
 fn is_no(code: &str) -> bool {
     const NO: [&str; 3] = ["access_denied", "login_required", "interaction_required"];
     NO.contains(&code)
 }
 
-/// The beginning of a name, without control characters and those that cannot be seen.
+/// Shortens a name and removes control and invisible characters.
 fn shown(name: &str) -> String {
     let seen = name.chars().filter(|char| !is_hidden(*char));
     seen.take(MOST_NAME).collect()

@@ -1,63 +1,61 @@
-//! Whose credentials they are, and for which account.
-
 use askback_core::ask::{Millis, Principal};
 use askback_core::debug_only;
 use serde::{Deserialize, Serialize};
 
-/// The person whom credentials belong to: a principal, whichever client acts for it.
+/// The user whom credentials belong to: a principal without its client.
 ///
-/// `Debug` does not print who it is.
+/// `Debug` does not print the user.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Holder {
-    /// The tenant of the person, where a server has several.
+    /// The user's tenant, if the server has several.
     pub tenant: Option<String>,
-    /// The issuer that vouches for the person (`iss`).
+    /// The issuer that identifies the user (`iss`).
     pub issuer: Option<String>,
-    /// The person (`sub`).
+    /// The user (`sub`).
     pub subject: String,
 }
 
-/// The key of a record: whose account, at which provider. None of it is secret.
+/// The key of a record: user, provider and account. It is not secret.
 ///
-/// `Debug` prints the provider alone.
+/// `Debug` prints only the provider.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountKey {
-    /// The person.
+    /// The user.
     pub holder: Holder,
-    /// The provider, by the name that the server gives it, such as `github`.
+    /// The server's name for the provider, such as `github`.
     pub provider: String,
-    /// The account, by what never changes of it: the provider's own id, or the name if the provider has no ids.
+    /// The provider's id of the account, which never changes, or the name if the provider has no ids.
     pub account: String,
 }
 
-/// How an account is to be used now.
+/// Whether an account is usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AccountState {
-    /// As it is.
+    /// Usable.
     Active,
-    /// Its last renewal failed, and there is none before a moment.
+    /// The last renewal failed, and the next one has to wait.
     CoolingDown {
-        /// That moment.
+        /// When the next renewal is allowed.
         until: Millis,
-        /// The number of renewals that failed one after the other.
+        /// The number of failed renewals in a row.
         failures: u32,
     },
-    /// Its tokens are no longer good: the person has to connect it again.
+    /// Its tokens are no longer valid: the user has to connect it again.
     NeedsReconnect,
-    /// As it is, with a token in place of one that the third party refused. Where it refuses this one, too, before a
-    /// moment, the person has to connect it again.
+    /// Usable, with a new token after the third party rejected the old one. If it rejects this one too before `until`,
+    /// the user has to connect the account again.
     Replaced {
-        /// That moment.
+        /// The end of the doubt.
         until: Millis,
     },
-    /// As it is: the person has connected it again. Where the third party refuses its token before a moment, they are not
-    /// asked once more.
+    /// Usable: the user has connected it again. If the third party rejects the token before `until`, the user is not
+    /// asked again.
     Reconnected {
-        /// That moment.
+        /// The end of the doubt.
         until: Millis,
     },
-    /// The person has disconnected it, and the provider is still to be told.
+    /// The user has disconnected it, and its revocation is pending.
     Revoking,
 }
 
@@ -81,7 +79,7 @@ impl Holder {
         }
     }
 
-    /// Returns an account of this person.
+    /// Returns the key of this user's account.
     #[must_use]
     pub fn account(&self, provider: impl Into<String>, account: impl Into<String>) -> AccountKey {
         AccountKey {
@@ -93,23 +91,23 @@ impl Holder {
 }
 
 impl AccountKey {
-    /// The most bytes of a name in a key.
+    /// The maximum length of each name in a key, in bytes.
     pub const NAME_BYTES: usize = 1024;
 
-    /// The name of an account of which none is known, while its tokens are owed to the provider.
+    /// The name of an unknown account while its tokens wait for revocation.
     pub(super) const UNNAMED: &str = "(no name known)";
 
-    /// An account of the same person at the same provider of which no name is known.
+    /// An unknown account of the same user at the same provider.
     pub(super) fn unnamed(&self) -> Self {
         self.holder.account(&self.provider, Self::UNNAMED)
     }
 
-    /// Whether it may be this account: an account without a name may be any that the person has at the provider.
+    /// Whether it may be this account. An unknown account may be any of the user's at the provider.
     pub(super) fn may_be(&self, other: &Self) -> bool {
         self == other || *self == other.unnamed()
     }
 
-    /// Whether each name in it can be kept everywhere, and so can the one for persons.
+    /// Whether every database can store the key and the account's display name.
     pub(super) fn is_fit(&self, name: &str) -> bool {
         let Holder {
             tenant,
@@ -121,7 +119,7 @@ impl AccountKey {
             .into_iter()
             .chain(given)
             .flatten();
-        // A database that keeps text takes no NUL.
+        // Databases do not accept NUL in text.
         names.all(|name| name.len() <= Self::NAME_BYTES && !name.contains('\0'))
     }
 }

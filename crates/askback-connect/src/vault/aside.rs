@@ -1,4 +1,4 @@
-//! The services of the vault to the pages: intents, and values that a browser keeps.
+//! Vault services for the pages: intents and sealed cookies.
 
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::Secret;
@@ -17,22 +17,22 @@ use crate::intents::LIFETIME;
 
 const INTENTS: usize = 16;
 
-/// How long it is known how an intent ended, in milliseconds: a day. A call may come back late for it.
+/// How long the outcome of an intent is stored: one day. A call may ask for it late.
 const KEPT_FOR: Millis = 86_400_000;
 
-/// The longest that a browser keeps what was sealed for it, in seconds.
+/// The maximum lifetime of a sealed cookie, in seconds.
 pub(crate) const BROWSER_KEEPS: u64 = 3600;
 
-/// The time at which a key is said to have been made, where the cookies under all keys before it end at once.
+/// A creation time of a key that invalidates all cookies under older keys at once.
 pub(super) const COOKIES_END: Millis = 0;
 
-/// The time at which all cookies under a key have ended, where newer ones were made at these times: another process may
-/// have gone on sealing under it for as long as it kept its keys. It is never where there is no newer one.
+/// When all cookies under a key have expired. `newer` are the creation times of newer keys: another process may have
+/// sealed with the old key for as long as it cached its keys. Never, if there is no newer key.
 fn cookies_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
     end_of(newer, BROWSER_KEEPS * 1000)
 }
 
-/// The time at which a key is needed no more for cookies and intents, as [`cookies_end`].
+/// When a key is no longer needed for cookies and intents, like [`cookies_end`].
 pub(super) fn key_end(newer: impl IntoIterator<Item = Millis>) -> Millis {
     end_of(newer, LIFETIME + KEPT_FOR)
 }
@@ -50,7 +50,7 @@ impl Vault {
         self.inner.now()
     }
 
-    /// Adds an intent, unless the person has too many. One of this id may be there already.
+    /// Adds an intent, unless the user has too many. An intent with this id may exist already.
     pub(crate) async fn add_intent(&self, intent: IntentRow) -> Result<bool, VaultError> {
         let Inner {
             store, settings, ..
@@ -71,11 +71,11 @@ impl Vault {
                 .is_empty())
     }
 
-    /// Returns the intent of this id, with its body opened.
+    /// Returns the intent with this id, with its body decrypted.
     ///
     /// # Errors
     ///
-    /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or its key is gone.
+    /// [`VaultError::NotAuthentic`] if its columns were not written together by a vault, or if its key was deleted.
     pub(crate) async fn intent(&self, id: [u8; 16]) -> Result<Option<IntentRow>, VaultError> {
         let found = self.inner.store.list::<IntentRow>(Filter::id(id)).await?;
         let Some(mut intent) = found.into_iter().next() else {
@@ -85,14 +85,14 @@ impl Vault {
         let key = self.inner.keys.find(None, key).await?;
         let key = key.ok_or(VaultError::NotAuthentic)?;
         intent.body = open(&key, Place::Intent(&intent), &intent.body)?.to_vec();
-        // A store that gives another row gives a link to another person.
+        // A store that returned another row would give a link to another user.
         match intent.id == id {
             true => Ok(Some(intent)),
             false => Err(VaultError::NotAuthentic),
         }
     }
 
-    /// Puts an intent in place of its version before, and returns whether that was still there.
+    /// Replaces the previous version of an intent. Returns whether that version was still current.
     pub(crate) async fn advance_intent(
         &self,
         intent: IntentRow,
@@ -104,15 +104,15 @@ impl Vault {
         Ok(self.inner.store.write(advanced).await?.is_kept())
     }
 
-    /// Seals the body of an intent. The key is the one of the pages, whichever tenant the person has: pages read an intent
-    /// before they know who opens it.
+    /// Seals the body of an intent. Uses the key of the pages for every tenant, because pages read an intent before
+    /// they know who opens it.
     async fn sealed_intent(&self, mut intent: IntentRow) -> Result<IntentRow, VaultError> {
         let key = self.inner.keys.newest(None).await?;
         intent.body = seal(&key, Place::Intent(&intent), &intent.body)?;
         Ok(intent)
     }
 
-    /// The id of the account that has what is wanted, if there is one, without handing it out.
+    /// Returns the id of the matching account, without its credentials.
     pub(crate) async fn account(
         &self,
         wanted: &AccountQuery,
@@ -129,7 +129,7 @@ impl Vault {
         }
     }
 
-    /// The scopes of the account that a new grant would take the place of, where there is one alone that it can be.
+    /// The scopes of the account that a new grant will replace, if there is exactly one candidate.
     pub(crate) async fn kept_scopes(&self, wanted: &AccountQuery) -> Result<Scopes, VaultError> {
         let records = self.inner.records(&wanted.holder, &wanted.provider).await?;
         let records = wanted.among(records)?;
@@ -139,8 +139,8 @@ impl Vault {
         })
     }
 
-    /// Returns the name for persons of the account of this id, which was connected, and whether it is one that is wanted;
-    /// none where it is there no more.
+    /// Returns the display name of the account that was just connected, and whether it matches the query. `None` if it
+    /// no longer exists.
     pub(crate) async fn connected(
         &self,
         wanted: &AccountQuery,
@@ -159,13 +159,12 @@ impl Vault {
         Ok(Some((name, is_wanted)))
     }
 
-    /// Returns the name for persons of an account that was connected, where it is there.
     pub(crate) async fn name_of(&self, key: &AccountKey) -> Result<Option<String>, VaultError> {
         let record = self.inner.again(key).await?;
         Ok(record.map(|record| record.name))
     }
 
-    /// Keeps a secret that the person entered no more, if it is still that one.
+    /// Deletes a secret that the user entered, unless it was replaced.
     pub(crate) async fn forget_secret(
         &self,
         wanted: &AccountQuery,
@@ -193,7 +192,7 @@ impl Vault {
         self.inner.append(audit).await
     }
 
-    /// Seals a value that a browser keeps under a name. It opens under no other name, on any machine.
+    /// Seals a cookie value. The seal is bound to the cookie's name and valid on all machines.
     pub(crate) async fn seal_cookie(
         &self,
         name: &str,
@@ -203,8 +202,8 @@ impl Vault {
         seal(&key, Place::Cookie(name), value)
     }
 
-    /// Opens a value that a browser kept under a name. One under a key whose cookies have all ended is somebody else's,
-    /// who has that key, whether or not it has been dropped.
+    /// Opens a cookie value. Rejects a value under a key whose cookies have all expired: only a thief of the key can
+    /// have sealed it.
     pub(crate) async fn open_cookie(
         &self,
         name: &str,
@@ -215,7 +214,7 @@ impl Vault {
         let keys = inner.keys.all_for(None, id).await?;
         let key = keys.find(id).ok_or(VaultError::NotAuthentic)?;
         let opened = open(key, Place::Cookie(name), sealed)?;
-        // Another process may have replaced the key just now.
+        // Another process may have just replaced the key.
         let kept = inner.store.list::<TenantKey>(Filter::tenant(None)).await?;
         if kept.first().map(|newest| newest.id) != keys.newest() {
             inner.keys.forget(None);
@@ -229,7 +228,7 @@ impl Vault {
         }
     }
 
-    /// Ends a visit of a browser, wherever its cookie is by now.
+    /// Ends a visit, so that every copy of its cookie becomes invalid.
     pub(crate) async fn end_visit(&self, visit: [u8; 16]) -> Result<(), VaultError> {
         let now = self.now();
         let expires = now.saturating_add(BROWSER_KEEPS * 1000);

@@ -1,39 +1,37 @@
-//! The audit: a line for each thing that happens to a credential.
-
 use askback_core::ask::Millis;
 
 use super::account::{AccountKey, Holder};
 use askback_core::debug_only;
 
-/// A line of the audit: what happened to which account, and when. It holds no secret.
+/// An audit record: what happened to which account, and when. It contains no secret.
 ///
-/// `Debug` does not print whose account it is.
+/// `Debug` does not print the user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuditRecord {
     /// When it happened.
     pub at: Millis,
-    /// The account; none where it happened to a tenant.
+    /// The account. `None` for an event of the whole tenant.
     pub account: Option<AccountKey>,
     /// The tenant.
     pub tenant: Option<String>,
-    /// The client that acted for the person, where one did.
+    /// The client that acted for the user, if any.
     pub client: Option<String>,
     /// The event.
     pub event: AuditEvent,
 }
 
-/// A line of the audit, with its number.
+/// An audit record with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Its number. Later lines have larger ones.
+    /// The number. Later records have larger numbers.
     pub number: u64,
-    /// The line.
+    /// The record.
     pub record: AuditRecord,
 }
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// The event that a line is about.
+        /// An audited event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum AuditEvent {
@@ -41,7 +39,7 @@ macro_rules! events {
         }
 
         impl AuditEvent {
-            /// Returns its name in databases: the same in every version.
+            /// Returns its name in databases, which is the same in every version.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -49,7 +47,7 @@ macro_rules! events {
                 }
             }
 
-            /// Returns the event of this name.
+            /// Returns the event with this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -66,63 +64,63 @@ events! {
     Granted = "granted",
     /// A credential was handed out.
     Used = "used",
-    /// The provider gave new tokens.
+    /// The provider issued new tokens.
     Renewed = "renewed",
-    /// A renewal failed, and may go better later.
+    /// A renewal failed and may be retried later.
     RenewalFailed = "renewal failed",
-    /// The provider took a refresh token for no longer good.
+    /// The provider rejected a refresh token as invalid.
     RenewalRefused = "renewal refused",
-    /// The third party refused a token that should be good, and the person has to connect the account again.
+    /// The third party rejected a token that should be valid. The user has to connect the account again.
     TokenRejected = "token rejected",
-    /// A credential was not handed out, as the person has to connect the account again.
+    /// A credential was not handed out, because the user has to connect the account again.
     RefusedStale = "refused: stale",
-    /// A credential was not handed out, as it cannot be renewed at the moment.
+    /// A credential was not handed out, because it cannot be renewed now.
     RefusedUnavailable = "refused: unavailable",
-    /// A credential was not handed out, as it does not open: it was altered, or belongs to another account.
+    /// A credential was not handed out, because its seal is invalid: it was altered, or belongs to another account.
     RefusedNotAuthentic = "refused: not authentic",
-    /// Secrets were not sealed under a new key, as they do not open: they were altered, or belong to another account.
+    /// Secrets were not sealed under a new key, because their seal is invalid: they were altered, or belong to another
+    /// account.
     NotResealed = "not resealed",
-    /// A person disconnected an account.
+    /// A user disconnected an account.
     Disconnected = "disconnected",
-    /// The provider was told to revoke tokens.
+    /// The provider revoked tokens.
     Revoked = "revoked",
-    /// There was nothing to revoke: the tokens had ended, the provider had taken them back before, or it takes none back.
+    /// There was nothing to revoke: the tokens had expired or were revoked before, or the provider has no revocation.
     NothingToRevoke = "nothing to revoke",
-    /// The provider could not be told, and is told again later.
+    /// A revocation failed and will be retried.
     RevocationFailed = "revocation failed",
-    /// Tokens are revoked later: the account is connected, and the provider takes no tokens back without ending those that are
-    /// in use, too.
+    /// A revocation was postponed: the account is connected, and the provider would also revoke its current tokens.
     RevocationSpared = "revocation spared",
-    /// The provider is told no more: more revocations wait than are kept, or it has not been there for a month.
+    /// A revocation was abandoned: too many are pending, or the provider was unreachable for a month.
     RevocationGivenUp = "revocation given up",
-    /// A tenant was deleted with all that it had.
+    /// A tenant was deleted with all its data.
     TenantDeleted = "tenant deleted",
-    /// A person was given a link to a page.
+    /// A user was given a link to a page.
     Asked = "asked",
-    /// The person agreed on the page.
+    /// The user agreed on the page.
     Consented = "consented",
-    /// The provider's answer came to the browser that was sent there.
+    /// The provider's answer arrived in the browser that was sent there.
     Answered = "answered",
-    /// The provider gave what was agreed to, and it is kept.
+    /// The provider granted what the user agreed to, and it was stored.
     Connected = "connected",
-    /// The person declined on the page.
+    /// The user declined on the page.
     Declined = "declined",
-    /// A link on one machine was opened, and is for that browser from now on.
+    /// A link on one machine was opened, and is now bound to that browser.
     Opened = "opened",
-    /// The page was opened by another person than the one who was asked.
+    /// The page was opened by another user than the one who was asked.
     WrongPerson = "wrong person",
-    /// The page was opened in another browser than the one that its link is for.
+    /// The page was opened in another browser than the one that has its link.
     WrongBrowser = "wrong browser",
-    /// The page was opened by other persons so often that its link ended.
+    /// Other users opened the page so often that its link ended.
     Burned = "link burned",
-    /// The answer of a provider was refused: it fits no consent of this browser, or the provider is another one.
+    /// An answer of a provider was rejected: it matches no consent of this browser, or is from another provider.
     CallbackRefused = "callback refused",
-    /// The provider gave nothing, or not what was agreed to.
+    /// The provider granted nothing, or not what the user agreed to.
     NotGranted = "not granted",
 }
 
 impl AuditRecord {
-    /// Creates a line about an account.
+    /// Creates a record about an account.
     #[must_use]
     pub fn of(account: &AccountKey, event: AuditEvent, at: Millis) -> Self {
         Self {
@@ -134,7 +132,7 @@ impl AuditRecord {
         }
     }
 
-    /// Returns the person, where it is about an account.
+    /// Returns the user, if the record is about an account.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.account.as_ref().map(|account| &account.holder)

@@ -1,47 +1,45 @@
-//! Credentials, as they go into the vault and as they come out.
-
 use askback_core::{ask::Millis, auth::Scopes};
 use askback_oauth::{Secret, Tokens};
 
 use super::account::AccountKey;
 use askback_core::debug_only;
 
-/// The secret that a provider gave for an account, and how long it is good. It cannot be copied or written anywhere.
+/// The credentials that a provider issued for an account. It cannot be cloned or serialized.
 pub struct Grant {
-    /// The token that requests are sent with, or the key that the person typed in.
+    /// The access token, or the key that the user entered.
     pub secret: Secret,
-    /// The token by which the next ones are had. If a renewal gives none, the one before stays.
+    /// The refresh token. If a renewal returns none, the old one stays.
     pub refresh: Option<Secret>,
-    /// Whether the secret is a key that the person typed in.
+    /// Whether the secret is a key that the user entered.
     pub is_api_key: bool,
-    /// When the access token ends, if the provider said so.
+    /// When the access token expires, if the provider said so.
     pub expires: Option<Millis>,
-    /// The scopes, if the provider named them. A renewal adds none: of the scopes before, those stay that the provider
-    /// named, or all if it named none.
+    /// The scopes, if the provider listed them. A renewal adds none: it keeps the earlier scopes that the provider
+    /// listed, or all if it listed none.
     pub scopes: Option<Scopes>,
-    /// The name of the account for persons, if the provider named it. Without one, the name of before stays at a renewal, and
-    /// otherwise it is the id.
+    /// The account's display name, if the provider reported it. If it is missing, a renewal keeps the old name, and a
+    /// new record uses the id.
     pub name: Option<String>,
 }
 
-/// A credential of one person, to be used at once: it may be renewed at any time.
+/// A user's credential, to be used at once, because it may be renewed at any time.
 ///
-/// `Debug` prints neither the secret nor the person.
+/// `Debug` prints neither the secret nor the user.
 pub struct Credential {
-    /// The account that it belongs to.
+    /// The account.
     pub account: AccountKey,
-    /// The name of the account for persons.
+    /// The account's display name.
     pub name: String,
     /// The access token or the key.
     pub secret: Secret,
-    /// When it ends, if that is known.
+    /// When it expires, if known.
     pub expires: Option<Millis>,
     /// The scopes.
     pub scopes: Scopes,
 }
 
 impl Grant {
-    /// Tokens that do not end.
+    /// Creates a grant of tokens that do not expire.
     #[must_use]
     pub fn tokens(access: Secret, refresh: Option<Secret>) -> Self {
         Self {
@@ -54,7 +52,7 @@ impl Grant {
         }
     }
 
-    /// A key that the person typed in.
+    /// Creates a grant of a key that the user entered.
     #[must_use]
     pub fn api_key(key: Secret) -> Self {
         Self {
@@ -63,7 +61,7 @@ impl Grant {
         }
     }
 
-    /// Sets when the access token ends.
+    /// Sets when the access token expires.
     #[must_use]
     pub fn expires(mut self, at: Millis) -> Self {
         self.expires = Some(at);
@@ -77,7 +75,7 @@ impl Grant {
         self
     }
 
-    /// Sets the name of the account for persons, which may change.
+    /// Sets the account's display name, which may change.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

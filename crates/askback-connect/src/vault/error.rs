@@ -1,17 +1,15 @@
-//! Why the vault gives no credential.
-
 use std::error::Error;
 
 use askback_core::ask::Millis;
 
-/// Why something cannot be done with the vault.
+/// Why a vault operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VaultError {
-    /// The person has connected no account with these scopes.
+    /// The user has connected no account with these scopes.
     #[error("the person has connected no such account: ask them to")]
     NotConnected,
-    /// Several accounts of the person have the name that is wanted.
+    /// Several accounts of the user have this name.
     #[error("several accounts of the person have this name: give the id of one of them")]
     Ambiguous {
         /// The ids of those accounts.
@@ -22,29 +20,29 @@ pub enum VaultError {
         "the provider no longer takes the account's tokens: ask the person to connect it again"
     )]
     NeedsReconnect,
-    /// The token has ended and cannot be renewed at the moment.
+    /// The token has expired and cannot be renewed now.
     #[error("the provider gives no new token at the moment: try again later")]
     Unavailable {
-        /// When it is worth trying.
+        /// When to try again.
         until: Millis,
     },
-    /// A record does not open: it was altered, or put under another account, or its key is gone.
+    /// The seal of a record is invalid: it was altered or moved to another account, or its key was deleted.
     #[error(
         "a record of the vault does not open: somebody has changed the database, or its key is gone"
     )]
     NotAuthentic,
-    /// Others changed the same record again and again.
+    /// Other processes kept changing the same record.
     #[error("the record was changed by others at the same time: try again")]
     Conflict,
-    /// Something is larger than the vault keeps.
+    /// A value exceeds a limit of the vault.
     #[error("{what} {why}")]
     Refused {
-        /// The part.
+        /// The value.
         what: &'static str,
-        /// Its fault.
+        /// The problem.
         why: &'static str,
     },
-    /// A key that others are wrapped by cannot be had.
+    /// A key-encryption key is unavailable.
     #[error("the vault cannot use its key-encryption key: {0}")]
     Keys(#[source] Box<dyn Error + Send + Sync>),
     /// The database failed.
@@ -56,12 +54,12 @@ pub enum VaultError {
 }
 
 impl VaultError {
-    /// A failure of a database.
+    /// Wraps an error of a database.
     pub fn store(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Store(error.into())
     }
 
-    /// A failure of whoever keeps the key-encryption key.
+    /// Wraps an error of a key store.
     pub fn keys(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Keys(error.into())
     }
@@ -73,7 +71,7 @@ impl From<askback_sql::SqlError> for VaultError {
     }
 }
 
-/// Random bytes from the operating system, of cryptographic quality.
+/// Cryptographically secure random bytes from the operating system.
 pub(crate) fn entropy<const N: usize>() -> Result<[u8; N], VaultError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| VaultError::NoEntropy(error.into()))?;

@@ -1,5 +1,3 @@
-//! The vault itself.
-
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -28,7 +26,7 @@ use super::sql::{Change, Filter};
 use super::store::{Revocation, SealedSecrets, TenantKey, VaultRecord, VaultStore, WriteOutcome};
 use askback_core::debug_only;
 
-/// Keeps the credentials of persons, and gives them to nobody else. A clone is the same vault.
+/// Stores the credentials of users, and gives them only to their owner. Clones share one vault.
 #[derive(Clone)]
 pub struct Vault {
     pub(super) inner: Arc<Inner>,
@@ -42,39 +40,39 @@ pub(super) struct Inner {
     purged: AtomicU64,
 }
 
-/// An account that a person has connected, as it may be shown to them.
+/// A connected account, as it may be shown to its user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
     /// The account.
     pub key: AccountKey,
-    /// Its name for persons. Two accounts may have the same one.
+    /// Its display name, which is not unique.
     pub name: String,
-    /// How it is to be used.
+    /// Whether it is usable.
     pub state: AccountState,
     /// Its scopes.
     pub scopes: Scopes,
-    /// Since when it is connected; none while it is being revoked.
+    /// When it was connected. `None` while it is being revoked.
     pub connected: Option<Millis>,
-    /// When it was used last, if it was: as far back as the audit goes.
+    /// When it was last used, if the audit records a use.
     pub used: Option<Millis>,
 }
 
-/// How often something is tried that others change at the same time.
+/// How many times a change is retried after a concurrent change.
 pub(super) const TRIES: u32 = 8;
 
-/// How often old lines of the audit are removed, in milliseconds: once an hour.
+/// How often old audit records are deleted: once an hour.
 const PURGE_INTERVAL: Millis = 3_600_000;
 
-/// The most records or keys that are sealed anew at a time.
+/// The maximum number of records or keys that are resealed at a time.
 pub(super) const BATCH: usize = 128;
 
 impl Vault {
-    /// Opens the vault whose records are in `store`, and whose keys are wrapped by `keys`.
+    /// Opens the vault with the records in `store` and the key-encryption keys in `keys`.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] where the key-encryption key cannot be used, or `keys` lacks one that some tenant's key is
-    /// wrapped by; [`VaultError::NotAuthentic`] where it has one that does not open what it wrapped.
+    /// [`VaultError::Keys`] if the key-encryption key is unusable, or if `keys` lacks one that wraps a tenant's key.
+    /// [`VaultError::NotAuthentic`] if a key in it does not open what it wrapped.
     pub async fn open(
         store: Arc<dyn VaultStore>,
         keys: Arc<dyn KeyWrapper>,
@@ -83,7 +81,7 @@ impl Vault {
         Self::open_with(store, keys, settings, Arc::new(SystemClock)).await
     }
 
-    /// [`Vault::open`], with another clock.
+    /// [`Vault::open`] with another clock.
     ///
     /// # Errors
     ///
@@ -100,7 +98,7 @@ impl Vault {
         if keys.unwrap(None, id, &wrapped).await? != secret {
             return Err(VaultError::keys("it does not unwrap what it has wrapped"));
         }
-        // After changes of keys that were cut off, some are wrapped by the keys before.
+        // After an interrupted change of keys, some tenants' keys are wrapped by old ones.
         let mut last = String::new();
         while let Some(TenantKey {
             tenant,
@@ -122,13 +120,13 @@ impl Vault {
         Ok(Self { inner })
     }
 
-    /// Keeps what a provider gave for an account of a person, in place of what was kept for it before. Tokens that are
-    /// kept no more, and those that are refused, are owed to the provider: see [`Vault::revoke_due`]. Secrets that are too
-    /// large are not kept for that either.
+    /// Stores what a provider issued for a user's account, replacing any earlier grant. Replaced tokens, and tokens
+    /// that are refused, are queued for revocation: see [`Vault::revoke_due`]. Secrets that are too large are not even
+    /// queued.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Refused`] where something is too large, and those of the store.
+    /// [`VaultError::Refused`] if a value is too large. Also if the store fails.
     pub async fn put(
         &self,
         caller: &Principal,
@@ -140,15 +138,14 @@ impl Vault {
         self.inner.put(account, caller, granted).await
     }
 
-    /// Returns a credential of the caller, renewed where it ends soon.
+    /// Returns a credential of the caller, renewed if it is about to expire.
     ///
-    /// A renewal that has begun is done even if this future is dropped, so that no token is lost. It needs a runtime of
-    /// tokio.
+    /// A renewal is completed even if this future is dropped, so that no token is lost. Requires a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`VaultError::NotConnected`] and [`VaultError::NeedsReconnect`] where the person has to be asked, and
-    /// [`VaultError::Unavailable`] where the provider gives no new token at the moment.
+    /// [`VaultError::NotConnected`] and [`VaultError::NeedsReconnect`] if the user has to be asked, and
+    /// [`VaultError::Unavailable`] if the provider issues no new token now.
     pub async fn get(
         &self,
         wanted: &AccountQuery,
@@ -163,7 +160,7 @@ impl Vault {
         };
         let (record, secret) = match at_hand {
             Some(secret) => (record, secret),
-            // Whatever may be renewed is, in a task of its own.
+            // Anything that may need a renewal runs on its own task.
             None => {
                 let (inner, renewer) = (Arc::clone(inner), Arc::clone(renewer));
                 let wanted = wanted.clone();
@@ -184,11 +181,11 @@ impl Vault {
         })
     }
 
-    /// Returns the accounts of a person: those that are connected, and those that are still being revoked.
+    /// Returns a user's accounts: the connected ones, and those still being revoked.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn accounts(&self, caller: &Principal) -> Result<Vec<Account>, VaultError> {
         let holder = Holder::from(caller);
         let store = &self.inner.store;
@@ -201,10 +198,10 @@ impl Vault {
             lines.iter().rfind(of).map(|line| line.record.at)
         };
         let connected = records.into_iter().map(|record| {
-            // Where the audit does not go back so far, the tokens are what is known to be there since then.
+            // If the audit does not go back that far, use the time of the tokens.
             let since = at(&granted, &record.account).unwrap_or(record.obtained);
             Account {
-                // What was connected again was not used before.
+                // A use before the last connect does not count.
                 used: at(&used, &record.account).filter(|used| *used >= since),
                 connected: Some(since),
                 key: record.account,
@@ -230,11 +227,11 @@ impl Vault {
         Ok([connected, revoking].concat())
     }
 
-    /// Returns the lines of a tenant's audit after a number, at most so many.
+    /// Returns at most `most` audit records of a tenant after a number.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn audit(
         &self,
         tenant: Option<&str>,
@@ -245,12 +242,12 @@ impl Vault {
         self.inner.store.list(lines).await
     }
 
-    /// Removes the lines of all audits before a moment, and returns how many there were. The vault does this by itself for
-    /// lines that are older than [`VaultSettings::audit_age`].
+    /// Deletes all audit records before a time, and returns their number. The vault itself deletes records older than
+    /// [`VaultSettings::audit_age`].
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn purge_audit(&self, before: Millis) -> Result<u64, VaultError> {
         self.inner.store.purge_audit(before).await
     }
@@ -261,7 +258,7 @@ impl Inner {
         self.clock.now()
     }
 
-    /// Adds a line to the audit, and removes those that are too many or too old.
+    /// Adds an audit record, and deletes those that are too many or too old.
     pub(super) async fn append(&self, audit: &AuditRecord) -> Result<(), VaultError> {
         let most = self.settings.audit_lines;
         self.store.append(audit, most).await?;
@@ -379,7 +376,7 @@ impl Inner {
         self.store.list(Filter::of(holder).at(provider)).await
     }
 
-    /// Returns the record that fits, one that is good first.
+    /// Returns the matching record, preferring a usable one.
     pub(super) async fn find(&self, wanted: &AccountQuery) -> Result<VaultRecord, VaultError> {
         let fits = |record: &VaultRecord| {
             let mut scopes = wanted.scopes.iter();
@@ -388,7 +385,7 @@ impl Inner {
         let records = self.records(&wanted.holder, &wanted.provider).await?;
         let mut fitting = wanted.among(records)?;
         fitting.retain(fits);
-        // They are in the order of their ids.
+        // Sorted by id.
         let first = match fitting.len() {
             0 | 1 => 0,
             _ => {
@@ -400,14 +397,16 @@ impl Inner {
         found.ok_or(VaultError::NotConnected)
     }
 
-    /// Whether the person has to connect an account again: they were found to, or its token has ended and nothing renews it.
+    /// Whether the user has to connect the account again: it is marked so, or its token has expired and cannot be
+    /// renewed.
     pub(super) fn needs_person(&self, record: &VaultRecord) -> bool {
         let step = decide(record, self.now(), self.settings.margin);
         matches!(step, Step::Reconnect)
     }
 
-    /// Says what came of a write of what cannot be had again, such as tokens whose code is redeemed. None if it is to be
-    /// tried again: the database failed, which is waited for, or the key is gone and others are loaded.
+    /// Handles the result of a write that must not be lost, such as tokens whose code is redeemed. Returns `None` if
+    /// the caller should try again: the database failed, which this waits for, or the key was deleted, and the keys are
+    /// reloaded.
     pub(super) async fn unless_again(
         &self,
         tries: &mut u32,
@@ -434,7 +433,7 @@ impl Inner {
         self.keys.forget(account.holder.tenant.as_deref());
     }
 
-    /// Seals the secrets of an account under its tenant's newest key.
+    /// Seals an account's secrets under its tenant's newest key.
     pub(super) async fn sealed(
         &self,
         account: &AccountKey,
@@ -457,7 +456,6 @@ impl Inner {
         })
     }
 
-    /// Opens the access token or the key of a record.
     pub(super) async fn secret(&self, record: &VaultRecord) -> Result<Option<Secret>, VaultError> {
         let column = match record.is_api_key {
             true => Column::ApiKey,
@@ -466,7 +464,7 @@ impl Inner {
         self.opened(record, column).await
     }
 
-    /// Writes the proof of a record. Returns whether the key of its secrets is still there.
+    /// Writes the proof of a record. Returns whether the key of its secrets still exists.
     pub(super) async fn prove(&self, record: &mut VaultRecord) -> Result<bool, VaultError> {
         let Some(key) = self.key_of(&record.account, &record.sealed).await? else {
             return Ok(false);
@@ -475,8 +473,8 @@ impl Inner {
         Ok(true)
     }
 
-    /// Checks that the columns of a record were written together by a vault. Returns whether the key of its secrets is
-    /// still there.
+    /// Checks that the columns of a record were written together by a vault. Returns whether the key of its secrets
+    /// still exists.
     pub(super) async fn verify(&self, record: &VaultRecord) -> Result<bool, VaultError> {
         match self.key_of(&record.account, &record.sealed).await? {
             Some(key) => open(&key, Place::Record(record), &record.proof).map(|_| true),
@@ -501,8 +499,8 @@ impl Inner {
         }
     }
 
-    /// Opens a secret of a record, or gives nothing where its key is gone: then it is sealed under another one by now,
-    /// and is to be read again.
+    /// Opens a secret of a record. Returns `None` if its key was deleted: the secret has been resealed, and the record
+    /// must be read again.
     pub(super) async fn opened(
         &self,
         record: &VaultRecord,
@@ -535,7 +533,7 @@ impl Inner {
         Ok(Some(Secret::new(text)))
     }
 
-    /// Writes down that nothing was handed out, and says why.
+    /// Records that no credential was handed out, and returns the reason.
     pub(super) async fn refused(
         &self,
         record: &VaultRecord,

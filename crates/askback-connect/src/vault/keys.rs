@@ -1,4 +1,4 @@
-//! The keys: one for each tenant, wrapped by one that the operator keeps.
+//! The tenants' data keys, wrapped by the operator's key-encryption key.
 
 use std::{
     collections::HashMap,
@@ -26,12 +26,12 @@ use super::seal::{Place, key_of, open, seal};
 use super::sql::{Change, Filter};
 use super::store::{TenantKey, VaultStore, WrappedKey};
 
-/// Wraps the tenants' data keys by a key-encryption key: [`LocalKeys`], or a key management service.
+/// Wraps the tenants' data keys with a key-encryption key: [`LocalKeys`], or a key management service.
 pub trait KeyWrapper: Send + Sync + 'static {
-    /// Returns the name of the key that wraps now.
+    /// Returns the name of the active key.
     fn active(&self) -> String;
 
-    /// Encrypts a tenant's data key by the active key. It must open for the same tenant and the same id alone.
+    /// Encrypts a tenant's data key with the active key. It must open only for the same tenant and id.
     fn wrap<'a>(
         &'a self,
         tenant: Option<&'a str>,
@@ -39,7 +39,7 @@ pub trait KeyWrapper: Send + Sync + 'static {
         key: &'a [u8; 32],
     ) -> BoxFuture<'a, Result<WrappedKey, VaultError>>;
 
-    /// Decrypts what [`KeyWrapper::wrap`] gave, by whichever key its `kek_id` names.
+    /// Decrypts the output of [`KeyWrapper::wrap`] with the key that its `kek_id` names.
     fn unwrap<'a>(
         &'a self,
         tenant: Option<&'a str>,
@@ -48,16 +48,16 @@ pub trait KeyWrapper: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>>;
 }
 
-/// Key-encryption keys in this process: the active one, and retired ones that still unwrap.
+/// Key-encryption keys in this process: the active one, and old ones that still unwrap.
 #[derive(Debug)]
 pub struct LocalKeys {
     ring: RwLock<Arc<KeyRing>>,
-    /// Where a key is to be added, in words.
+    /// Where the operator adds a key, for messages.
     origin: String,
 }
 
 impl LocalKeys {
-    /// Takes the keys of a ring. Whoever has them from a store of secrets parses one.
+    /// Uses the keys of a ring, for example one parsed from a secret store.
     #[must_use]
     pub fn new(ring: KeyRing) -> Self {
         Self::of(ring, "the key ring of this process".to_owned())
@@ -70,12 +70,12 @@ impl LocalKeys {
         }
     }
 
-    /// Reads a key file: one key a line, the active one first, as 64 hexadecimal digits or in base64. The file must be
-    /// there, and be its owner's alone (0600).
+    /// Reads a key file: one key per line, the active one first, in 64 hexadecimal digits or base64. The file must be
+    /// readable by its owner only (0600).
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] where there is no key, or others may read it.
+    /// [`VaultError::Keys`] if the file has no key, or other users can read it.
     pub fn file(path: impl AsRef<Path>) -> Result<Self, VaultError> {
         let path = path.as_ref();
         let keys = KeySource::File(path.to_owned()).load("", None);
@@ -93,11 +93,11 @@ impl LocalKeys {
         Ok(Self::of(keys.ring, origin))
     }
 
-    /// Reads the keys from a variable of the environment, as they stand in a file.
+    /// Reads the keys from an environment variable, in the format of the key file.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Keys`] where there is no key.
+    /// [`VaultError::Keys`] if it has no key.
     pub fn environment(variable: &str) -> Result<Self, VaultError> {
         let text = match env::var(variable) {
             Ok(text) => Zeroizing::new(text),
@@ -114,9 +114,8 @@ impl LocalKeys {
         Ok(Self::of(ring, format!("the variable {variable}")))
     }
 
-    /// Puts another ring in place of this one while the vault is in use.
-    /// [`Vault::rewrap`](super::Vault::rewrap) then wraps the tenants' keys by its active key. Until that is done the
-    /// ring must still have the key before.
+    /// Replaces the ring while the vault is in use. Then call [`Vault::rewrap`](super::Vault::rewrap) to wrap the
+    /// tenants' keys with the new active key. Until it returns, the ring must contain the old key too.
     pub fn replace(&self, ring: KeyRing) {
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
     }
@@ -182,7 +181,7 @@ pub(super) struct KeyCache {
     pub(super) wrapper: Arc<dyn KeyWrapper>,
     clock: Arc<dyn Clock>,
     tenants: Mutex<HashMap<Option<String>, Arc<DataKeys>>>,
-    /// Held by the task that looks for a key that is not known.
+    /// Locked by the task that looks for an unknown key.
     looking: AsyncMutex<()>,
 }
 
@@ -191,17 +190,16 @@ pub(super) struct DataKeys {
     loaded: Millis,
 }
 
-/// The most tenants whose keys are kept unwrapped; beyond them, all are unwrapped again.
+/// The maximum number of tenants whose unwrapped keys are cached. At the limit, the cache is cleared.
 const CACHED_TENANTS: usize = 1024;
 
-/// How long keys are kept unwrapped, in milliseconds: after that, a new key of another process is noticed.
+/// How long unwrapped keys are cached. After that, new keys of other processes are noticed.
 pub(super) const CACHED_FOR: Millis = 300_000;
 
-/// How long keys are not loaded again for a key that is not among them, in milliseconds. Anybody can name one.
+/// The minimum time between two searches for an unknown key, because anyone can send its name.
 const LOOKED_FOR: Millis = 1000;
 
 impl DataKeys {
-    /// Returns the name of the key that seals.
     pub(super) fn newest(&self) -> Option<KeyId> {
         self.keys.first().map(|key| key.id())
     }
@@ -234,7 +232,7 @@ impl KeyCache {
         self.cached().remove(&tenant.map(str::to_owned));
     }
 
-    /// Returns the keys of a tenant, unwrapped anew if they have been kept for long.
+    /// Returns the keys of a tenant. Unwraps them again if the cache is too old.
     pub(super) async fn all(&self, tenant: Option<&str>) -> Result<Arc<DataKeys>, VaultError> {
         let known = self.cached().get(&tenant.map(str::to_owned)).cloned();
         let now = self.clock.now();
@@ -244,7 +242,7 @@ impl KeyCache {
         }
     }
 
-    /// Returns the key that seals for a tenant, which is made if there is none.
+    /// Returns the key that seals for a tenant. Creates it if there is none.
     pub(super) async fn newest(&self, tenant: Option<&str>) -> Result<Arc<Key>, VaultError> {
         for _ in 0..TRIES {
             if let Some(newest) = self.all(tenant).await?.keys.first() {
@@ -256,7 +254,7 @@ impl KeyCache {
         Err(VaultError::Conflict)
     }
 
-    /// Returns a key of a tenant, whose keys are loaded again if it is not among them; none if it is gone.
+    /// Returns a key of a tenant, reloading its keys if necessary. `None` if the key was deleted.
     pub(super) async fn find(
         &self,
         tenant: Option<&str>,
@@ -269,8 +267,8 @@ impl KeyCache {
         Ok(self.all(tenant).await?.find(id).cloned())
     }
 
-    /// Returns the keys of a tenant for a value from outside that names a key. If that is not among them, another process
-    /// may have made it. They are loaded again for that once in a while, and by one caller at a time.
+    /// Returns the keys of a tenant for an untrusted value that names a key. If the key is unknown, another process may
+    /// have created it. Such reloads are limited in rate, and made by one caller at a time.
     pub(super) async fn all_for(
         &self,
         tenant: Option<&str>,
@@ -300,7 +298,7 @@ impl KeyCache {
             match self.unwrapped(tenant, &kept).await {
                 Ok(keys) => break keys,
                 Err(error) if before.as_ref() == Some(&kept) => return Err(error),
-                // Others may have wrapped them anew since, and taken away the key of before.
+                // Another process may have rewrapped them and removed the old key.
                 Err(_) => before = Some(kept),
             }
         };
@@ -330,7 +328,7 @@ impl KeyCache {
         Ok(keys)
     }
 
-    /// Makes a data key for a tenant whose newest one is `newest`, and returns whether it still was.
+    /// Creates a data key for a tenant, if `newest` is still its newest one. Returns whether it was.
     pub(super) async fn add(
         &self,
         tenant: Option<&str>,

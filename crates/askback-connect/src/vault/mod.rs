@@ -1,7 +1,7 @@
-//! The vault: where a server keeps what its users have connected.
+//! The vault stores what a server's users have connected.
 //!
-//! A credential belongs to one person ([`Holder`]: tenant, issuer and subject), at one provider, for one of their
-//! accounts there. [`Vault::get`] gives it to the very person alone, and has it renewed before it ends.
+//! A credential belongs to one user ([`Holder`]: tenant, issuer and subject), for one account at one provider.
+//! [`Vault::get`] returns it only to this user, and renews it before it expires.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -46,29 +46,29 @@
 //!
 //! # Keys
 //!
-//! Each secret is sealed under a key of its own, which is derived from the data key of its tenant. The seal is bound to
-//! the person, the provider, the account and the column: in another row it does not open. The data keys are kept beside
-//! the records, wrapped by a key-encryption key, which the operator keeps elsewhere: a file ([`LocalKeys::file`]), the
-//! environment, or a key management service ([`KeyWrapper`]). Without it no vault opens, and nothing is ever kept as it
-//! is.
+//! Each secret is sealed under its own key, derived from its tenant's data key. The seal is bound to the user, the
+//! provider, the account and the column, so a secret copied to another row does not open. The data keys are stored next
+//! to the records, wrapped by a key-encryption key that the operator keeps elsewhere: in a file ([`LocalKeys::file`]),
+//! in the environment, or in a key management service ([`KeyWrapper`]). A vault does not open without it, and never
+//! stores plain text.
 //!
-//! Both are replaced while the vault is in use. [`Vault::rotate`] gives a tenant a new data key and seals its records
-//! anew. For a new key-encryption key, give all processes the new key beside the old one, make it the active one
-//! ([`LocalKeys::replace`]), call [`Vault::rewrap`], and take the old one away.
+//! Both kinds of keys can be replaced while the vault is in use. [`Vault::rotate`] creates a new data key for a tenant
+//! and reseals its records. For a new key-encryption key: give all processes the new key in addition to the old one,
+//! make it the active one ([`LocalKeys::replace`]), call [`Vault::rewrap`], and remove the old key.
 //!
 //! # Renewal
 //!
-//! A token that ends soon is renewed by one of all who need it, on all machines: it leases the record, asks the
-//! provider, and writes the new tokens before anybody is given one. A provider that fails is left alone for a while;
-//! where it refuses a refresh token, the person has to connect the account again ([`VaultError::NeedsReconnect`]).
-//! Where a process dies between the provider's answer and the write, the new tokens are lost, and most providers then
-//! refuse the old ones: this, too, ends in `NeedsReconnect`.
+//! Across all machines, one task renews a token that is about to expire: it leases the record, asks the provider, and
+//! writes the new tokens before any task gets them. After a failure, the provider is left alone for a while. If it
+//! rejects the refresh token, the user has to connect the account again ([`VaultError::NeedsReconnect`]). If a process
+//! dies between the provider's response and the write, the new tokens are lost. Most providers then reject the old
+//! ones, which also leads to `NeedsReconnect`.
 //!
 //! # Audit
 //!
-//! Each grant, use, renewal, refusal and revocation is a line of the audit ([`Vault::audit`]): when, whose account, for
-//! which client. A line is written in the transaction of what it tells of; a credential whose use cannot be written
-//! down is not handed out.
+//! Each grant, use, renewal, refusal and revocation adds an audit record ([`Vault::audit`]) with the time, the account
+//! and the client. It is written in the same transaction as the event. If a use cannot be recorded, the credential is
+//! not handed out.
 
 mod account;
 mod aside;

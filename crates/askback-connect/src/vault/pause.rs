@@ -1,8 +1,8 @@
-//! Where tests have others go on.
+//! A point at which tests run other tasks.
 
 use std::{future::poll_fn, task::Poll};
 
-/// Lets others go on once.
+/// Yields once.
 pub(super) async fn pause_once() {
     let mut paused = false;
     poll_fn(|context| {

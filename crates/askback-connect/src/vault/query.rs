@@ -1,5 +1,3 @@
-//! Which credential a call needs.
-
 use askback_core::{ask::Principal, auth::Scopes};
 
 use super::account::Holder;
@@ -7,9 +5,9 @@ use super::error::VaultError;
 use super::store::VaultRecord;
 use askback_core::debug_only;
 
-/// The credential that a call needs: of whom, at which provider, and what it must be good for.
+/// The credential that a call needs: the user, the provider, and the required scopes.
 ///
-/// `Debug` prints the provider and the scopes alone.
+/// `Debug` prints only the provider and the scopes.
 #[derive(Clone)]
 pub struct AccountQuery {
     pub(super) holder: Holder,
@@ -22,13 +20,13 @@ pub struct AccountQuery {
 #[derive(Clone)]
 enum Choice {
     Any,
-    /// The one of this id, or else the only one of this name.
+    /// The account with this id, or else the only one with this name.
     Called(String),
     Id(String),
 }
 
 impl AccountQuery {
-    /// A credential of the caller for a provider, with any scopes, of the first of their accounts that fits.
+    /// Matches any account of the caller at a provider, with any scopes. The first match is used.
     #[must_use]
     pub fn new(caller: &Principal, provider: impl Into<String>) -> Self {
         Self {
@@ -53,7 +51,7 @@ impl AccountQuery {
         self
     }
 
-    /// Requires this account: the one that has this id, or else this name, if the person has no other of that name.
+    /// Requires the account with this id, or else the only one with this name.
     #[must_use]
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = Choice::Called(account.into());
@@ -65,7 +63,7 @@ impl AccountQuery {
         self
     }
 
-    /// Returns the records of the accounts that may be meant, whatever their scopes.
+    /// Returns the records of the matching accounts, with any scopes.
     pub(super) fn among(
         &self,
         mut records: Vec<VaultRecord>,

@@ -1,11 +1,11 @@
-//! Tokens that a third party refuses although they should be good: the person has withdrawn what they allowed.
+//! Tokens that a third party rejects before they expire, because the user has withdrawn consent.
 //!
-//! | the account | what is done |
+//! | the account | action |
 //! |---|---|
-//! | has another token by now | that is tried |
-//! | can be renewed | it is, once; the new token is doubted for a while |
-//! | cannot, or its new token is refused, too | the third party is asked whether it takes the token at all; if not, the person is asked by the next call |
-//! | was connected again a short time ago | nothing: the API refuses all tokens |
+//! | has a newer token | try that one |
+//! | can be renewed | renew once; the new token is doubted for a while |
+//! | cannot be renewed, or its new token was rejected too | check the token at another address of the third party; if it is rejected, the next call asks the user |
+//! | was recently connected again | nothing: the API rejects all tokens |
 
 use std::sync::Arc;
 
@@ -23,17 +23,16 @@ use super::sql::Change;
 use super::store::{Lease, VaultRecord};
 
 impl Vault {
-    /// Notes that the third party refused this secret of an account, and returns whether there is another one now.
+    /// Records that the third party rejected this secret of an account. Returns whether there is a new one.
     ///
-    /// The token is renewed if it can be. If it cannot, or its successor was refused within
-    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the person has to connect the account again, unless the third
-    /// party takes the token elsewhere ([`Renewer::look_again`]). What they have
-    /// connected again is left as it is for as long: so neither the provider nor the person is asked again and again for
-    /// an API that refuses all tokens.
+    /// The token is renewed if possible. If not, or if its successor was rejected within
+    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the user has to connect the account again, unless the
+    /// third party accepts the token elsewhere ([`Renewer::look_again`]). An account that was connected again stays
+    /// unchanged for the same time. So an API that rejects all tokens does not cause repeated renewals or questions.
     ///
     /// # Errors
     ///
-    /// [`VaultError::NeedsReconnect`] where the person has to connect the account again, and those of the store.
+    /// [`VaultError::NeedsReconnect`] if the user has to connect the account again. Also if the store fails.
     pub async fn rejected(
         &self,
         wanted: &AccountQuery,
@@ -42,7 +41,7 @@ impl Vault {
     ) -> Result<bool, VaultError> {
         let (inner, renewer) = (Arc::clone(&self.inner), Arc::clone(renewer));
         let (wanted, secret) = (wanted.clone(), Secret::new(secret.expose()));
-        // A renewal that has begun is done even if nobody waits for it.
+        // A renewal is completed even if the caller is dropped.
         let judged = async move { inner.rejected(&wanted, &secret, &*renewer).await };
         let done = tokio::spawn(judged).await;
         done.map_err(|error| VaultError::store(error.to_string()))?
@@ -73,7 +72,7 @@ impl Inner {
             match self.secret(&record).await? {
                 Some(secret) if secret.expose() == refused.expose() => {}
                 Some(_) => return Ok(true),
-                // Sealed anew by others just now.
+                // Another process has just resealed it.
                 None if unread < TRIES => {
                     unread += 1;
                     continue;
@@ -89,7 +88,7 @@ impl Inner {
                 let look = renewer.look_again(&record.account, refused);
                 let looked = timeout(self.settings.request, look).await;
                 if looked.unwrap_or(SecondLook::NotRefused) == SecondLook::NotRefused {
-                    // It is one address that refuses it.
+                    // Only one address rejects the token.
                     return Ok(false);
                 }
             }

@@ -1,4 +1,4 @@
-//! When tokens are renewed, and who asks the provider for others.
+//! When to renew tokens, and the interface to the provider.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::credential::Grant;
 use super::settings::after;
 use super::store::VaultRecord;
 
-/// Asks a provider for new tokens.
+/// Requests new tokens from a provider.
 pub trait Renewer: Send + Sync + 'static {
     /// Sends the refresh token of an account to its provider.
     fn renew<'a>(
@@ -19,8 +19,8 @@ pub trait Renewer: Send + Sync + 'static {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Grant, RenewalError>>;
 
-    /// Asks the provider once more whether it takes an access token or a key, at a place that takes each one that is good.
-    /// By default there is no such place.
+    /// Checks an access token or a key at an address of the provider that accepts every valid one. By default there is
+    /// no such address.
     fn look_again<'a>(
         &'a self,
         _account: &'a AccountKey,
@@ -29,8 +29,8 @@ pub trait Renewer: Send + Sync + 'static {
         Box::pin(async { SecondLook::Nowhere })
     }
 
-    /// Returns the scopes of new tokens for which a provider names `answered`, in the words of `before`. By default they are
-    /// what it names. The vault keeps none that was not there before.
+    /// Translates the scopes of new tokens from the provider's `answered` to the form of `before`. By default they are
+    /// the same. The vault never stores a scope that is not in `before`.
     fn scopes_left(&self, _provider: &str, _before: &Scopes, answered: &Scopes) -> Scopes {
         answered.clone()
     }
@@ -40,39 +40,38 @@ pub trait Renewer: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenewalError {
-    /// The provider takes the refresh token for no longer good (`invalid_grant`).
+    /// The provider rejected the refresh token as invalid (`invalid_grant`).
     Refused,
-    /// The provider could not be reached, or cannot do it now.
+    /// The provider is unreachable or temporarily unable.
     Failed {
-        /// How long it wants to be left alone, where it says so. It is, but no longer than
+        /// The pause that the provider asks for, if any. It is observed up to
         /// [`VaultSettings::longest_cooldown`](super::VaultSettings::longest_cooldown).
         retry_after: Option<Duration>,
     },
 }
 
-/// The word of a provider on a secret that one of its addresses refused.
+/// A provider's second answer about a secret that one of its addresses rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecondLook {
-    /// There is no place where it can be asked.
+    /// There is no address to ask.
     Nowhere,
-    /// It refuses the secret there, too.
+    /// Rejected there too.
     Refused,
-    /// It does not, or gives no answer.
+    /// Accepted there, or no answer.
     NotRefused,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Use,
-    /// Its token is to be renewed, unless somebody else is quicker.
+    /// Renew the token, unless another task does it first.
     Renew,
     Wait,
     Reconnect,
-    /// Nobody can help before this moment.
     Unavailable(Millis),
 }
 
-/// Says what to do about a record, of which a token is renewed so long before its end.
+/// Decides what to do with a record. Its token is renewed `margin` before it expires.
 pub(super) fn decide(record: &VaultRecord, now: Millis, margin: Duration) -> Step {
     if record.state == AccountState::NeedsReconnect {
         return Step::Reconnect;
@@ -80,7 +79,7 @@ pub(super) fn decide(record: &VaultRecord, now: Millis, margin: Duration) -> Ste
     let Some(expires) = record.expires else {
         return Step::Use;
     };
-    // A token that lasts for a minute is not renewed all the time.
+    // Do not renew short-lived tokens all the time.
     let lasts = Duration::from_millis(expires.saturating_sub(record.obtained));
     let margin = margin.min(lasts / 4);
     if after(now, margin) < expires {

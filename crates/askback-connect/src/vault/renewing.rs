@@ -1,8 +1,8 @@
-//! Renewing tokens: by one of all who need them, on all machines.
+//! Renewal of tokens by one task among all machines.
 //!
-//! A task that finds a token near its end leases the record. It asks the provider and writes the new token. The write
-//! counts only if the record is still the one that was leased. The other tasks use the old token while it is good, and
-//! then wait. A token is handed out as the store holds it, so that its refresh token is kept before its first use.
+//! A task that finds a token about to expire leases the record, asks the provider and writes the new token. The write
+//! succeeds only if the record is still the leased one. Other tasks use the old token while it is valid, and then wait.
+//! A token is handed out only as read from the store, so that its refresh token is stored before its first use.
 
 use std::time::Duration;
 
@@ -23,7 +23,6 @@ use super::sql::{Change, Filter};
 use super::store::{Lease, VaultRecord, WriteOutcome};
 
 impl Inner {
-    /// Returns the record to be used, with its secret: after a renewal, if it needs one.
     pub(super) async fn current(
         &self,
         wanted: &AccountQuery,
@@ -36,7 +35,7 @@ impl Inner {
             let record = self.find(wanted).await?;
             let now = self.now();
             let step = match decide(&record, now, margin) {
-                // A provider that gives tokens that have ended is not asked again and again.
+                // Do not ask again if the provider issues expired tokens.
                 Step::Renew if renewed => Step::Unavailable(after(now, self.settings.cooldown)),
                 step => step,
             };
@@ -79,8 +78,8 @@ impl Inner {
         }
     }
 
-    /// Asks the provider and writes what came of it: with new tokens, the record has the state `then`. Returns whether
-    /// there are some.
+    /// Asks the provider and writes the result. With new tokens, the record gets the state `then`. Returns whether
+    /// there are new tokens.
     pub(super) async fn renew(
         &self,
         record: &VaultRecord,
@@ -89,7 +88,7 @@ impl Inner {
         then: AccountState,
     ) -> Result<bool, VaultError> {
         let Some(refresh) = self.opened(record, Column::Refresh).await? else {
-            // Sealed anew by others just now. The lease is taken from this very call, so it ends here.
+            // Another process has just resealed it. The lease was taken for this call, so release it.
             return self.failed(record, lease, Duration::ZERO).await;
         };
         let asked = renewer.renew(&record.account, &refresh);
@@ -97,7 +96,7 @@ impl Inner {
         let answer = timeout(self.settings.request, asked).await;
         match answer.unwrap_or(Err(unanswered)) {
             Ok(mut granted) => {
-                // A renewal gives no more than there was, whatever the provider says (RFC 6749, 6).
+                // A renewal grants no additional scopes, whatever the provider says (RFC 6749, 6).
                 granted.scopes = granted.scopes.map(|answered| {
                     let (provider, before) = (&record.account.provider, &record.scopes);
                     let left = renewer.scopes_left(provider, before, &answered);
@@ -112,7 +111,7 @@ impl Inner {
                     state: AccountState::NeedsReconnect,
                     ..record.clone()
                 };
-                // Where somebody else has renewed it meanwhile, the fence keeps their tokens.
+                // If another task has renewed it meanwhile, the fence keeps its tokens.
                 self.settle(changed, lease, AuditEvent::RenewalRefused)
                     .await
             }
@@ -143,7 +142,7 @@ impl Inner {
         self.settle(changed, lease, AuditEvent::RenewalFailed).await
     }
 
-    /// Writes what became of a record, with the secrets it has.
+    /// Writes the new state of a record, with its current secrets.
     pub(super) async fn settle(
         &self,
         mut record: VaultRecord,
@@ -163,7 +162,7 @@ impl Inner {
             };
             match written {
                 WriteOutcome::Kept | WriteOutcome::Conflict => return Ok(false),
-                // Sealed anew by others, whose key it then has.
+                // Another process has resealed it under a newer key.
                 WriteOutcome::UnknownKey => match self.again(&record.account).await? {
                     Some(now) if now.version == before => {
                         self.verify(&now).await?;
@@ -198,7 +197,7 @@ impl Inner {
         let audit = AuditRecord::of(&record.account, AuditEvent::Renewed, now);
         let scopes = granted.scopes.as_ref().unwrap_or(&record.scopes);
         let mut tries = 0;
-        // The provider may take the old refresh token no more, so that these tokens cannot be had again.
+        // The provider may no longer accept the old refresh token, so these tokens must not be lost.
         let written = loop {
             let mut renewed = VaultRecord {
                 version: record.version + 1,
@@ -219,8 +218,8 @@ impl Inner {
             }
         };
         if !written.is_kept() {
-            // The person has disconnected the account meanwhile, or connected it again: nobody knows these tokens,
-            // unless an earlier try has kept them, and then they are not taken back.
+            // The user has disconnected the account or connected it again, so these tokens are unused. An earlier
+            // attempt may have stored them; then they are not revoked.
             self.owe(&record.account, &granted).await?;
         }
         Ok(written.is_kept())

@@ -1,13 +1,13 @@
-//! Tokens that are kept no more, or never were: each is owed to its provider, which is told until it has heard.
+//! Revocation of tokens that are not stored any more, or never were. Each waits in a queue until its provider has
+//! revoked it.
 //!
-//! They are those of an account that was disconnected, those that a new grant takes the place of, and those that came and
-//! are not kept. What the provider makes of it is another matter: it may end all that the person has granted to this
-//! client (RFC 7009, 2.1 leaves to it what a grant is), and so the tokens that took their place, or those that somebody else
-//! has for the same account. So while the account is connected, by whomever, the provider is told only where it is known to
-//! take tokens back one by one ([`Revoker::revokes_singly`]). Otherwise they are spared: they wait, and are looked at again
-//! from time to time, until nobody has connected the account any more. While a page of the person is at the provider for
-//! tokens that nobody knows yet, it is not told either. Tokens of an account without a name may be of each that the person
-//! has connected there.
+//! These are the tokens of disconnected accounts, tokens that a new grant has replaced, and tokens that could not be
+//! kept. A provider may revoke the user's whole grant to this client (RFC 7009, 2.1 lets it decide), and with it the
+//! replacement tokens, or the tokens that another user has for the same account. So while any user has the account
+//! connected, a revocation is sent only if the provider revokes tokens one by one ([`Revoker::revokes_singly`]).
+//! Otherwise it is spared: it waits and is checked from time to time, until the account is no longer connected. It also
+//! waits while a page of the user is obtaining tokens from the provider. Tokens of an unknown account may belong to any
+//! account that the user has connected there.
 
 use std::cmp::Reverse;
 
@@ -24,7 +24,7 @@ use super::settings::after;
 use super::sql::{Change, Filter};
 use super::store::{Revocation, Settlement, WriteOutcome};
 
-/// Tells a provider to revoke a token (RFC 7009). Where it takes access tokens alone, one that has ended is renewed before.
+/// Sends revocations to a provider (RFC 7009). If it accepts only access tokens, an expired one is renewed first.
 pub trait Revoker: Renewer {
     /// Sends a token of an account to its provider.
     fn revoke<'a>(
@@ -34,62 +34,60 @@ pub trait Revoker: Renewer {
         kind: TokenKind,
     ) -> BoxFuture<'a, Result<RevocationOutcome, RevocationFailure>>;
 
-    /// Whether accounts of different persons at a provider are the same one where they have the same name. They are not where
-    /// all are called alike.
+    /// Returns whether equal account names of different users mean the same account. Return `false` if all accounts
+    /// have the same name.
     fn names_accounts(&self, _provider: &str) -> bool {
         true
     }
 
-    /// Whether a provider that takes a token back lets all other tokens of the same account be good. It is not known to,
-    /// unless this says so.
+    /// Returns whether revoking one token leaves the account's other tokens valid. The default is `false`.
     fn revokes_singly(&self, _provider: &str) -> bool {
         false
     }
 }
 
-/// The answer of a provider that was told to revoke a token.
+/// A provider's response to a revocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevocationOutcome {
-    /// It took the token back.
+    /// The token was revoked.
     Revoked,
-    /// It knows no such token: it has ended, or was taken back before.
+    /// There is no such token: it has expired or was revoked before.
     Unknown,
-    /// It takes no tokens of this kind back.
+    /// The provider does not revoke this kind of token.
     NotTaken,
 }
 
 enum TellOutcome {
     Revoked,
-    /// There was none that it could take back.
     Nothing,
-    /// It is not told while the account is connected.
+    /// Postponed while the account is connected.
     Spared,
-    /// It is not told before it has given the tokens that it is being asked for.
+    /// Postponed while the provider is issuing tokens.
     Busy,
     Failed,
 }
 
-/// Which of an account's tokens one is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// The one that requests are sent with.
+    /// The access token, or a key.
     Access,
-    /// The one by which others are had.
+    /// The refresh token.
     Refresh,
 }
 
-/// The provider could not be told to revoke a token.
+/// A revocation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the provider could not be told to revoke a token")]
 pub struct RevocationFailure;
 
 impl Vault {
-    /// Disconnects an account of a person: its secrets are used no more from now on, and
-    /// [`Vault::revoke_due`] tells the provider. Returns whether it was connected.
+    /// Disconnects a user's account: its secrets are not used any more, and [`Vault::revoke_due`] revokes them. Returns
+    /// whether it was connected.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn disconnect(
         &self,
         caller: &Principal,
@@ -106,7 +104,7 @@ impl Vault {
         let mut audit = AuditRecord::of(&account, AuditEvent::Disconnected, now);
         audit.client = caller.client_id.clone();
         let mut removal = Change::remove(&account).audited(&audit);
-        // Nobody but the person can revoke a key.
+        // Only the user can revoke a key.
         if !record.is_api_key {
             removal = removal.owing(&account, (entropy()?, now));
         }
@@ -116,12 +114,12 @@ impl Vault {
         Ok(removed)
     }
 
-    /// Takes what a provider gave for an account of a person and is not to be kept, such as tokens of fewer scopes than
-    /// are needed, so that [`Vault::revoke_due`] tells the provider. Nobody but the person can revoke a key.
+    /// Queues tokens that must not be kept for revocation by [`Vault::revoke_due`], such as tokens with too few scopes.
+    /// Ignores keys, which only the user can revoke.
     ///
     /// # Errors
     ///
-    /// [`VaultError::Refused`] where something is too large, and those of the store.
+    /// [`VaultError::Refused`] if a value is too large. Also if the store fails.
     pub async fn discard(
         &self,
         caller: &Principal,
@@ -134,8 +132,8 @@ impl Vault {
         self.inner.owe(&account, &granted).await
     }
 
-    /// Takes tokens that a provider gave, as [`Vault::discard`], where it did not say of which account they are. They may
-    /// be of any that the person has connected there.
+    /// Like [`Vault::discard`], for tokens whose account is unknown. They may belong to any account that the user has
+    /// connected there.
     ///
     /// # Errors
     ///
@@ -150,18 +148,18 @@ impl Vault {
             .await
     }
 
-    /// Tells providers to revoke what is due, and returns how many revocations they have heard. A revocation that fails is
-    /// due again after a pause. A server calls this after each [`Vault::disconnect`], and every minute or so.
+    /// Sends the pending revocations to the providers, and returns how many succeeded. A failed one is retried after a
+    /// pause. Call this after each [`Vault::disconnect`], and about once a minute.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn revoke_due(&self, revoker: &dyn Revoker) -> Result<usize, VaultError> {
         let inner = &self.inner;
         let mut done = 0;
         loop {
             let now = inner.now();
-            // Whoever ends here leaves it to others after the time of a lease.
+            // If this task dies, another one takes over after the time of a lease.
             let until = after(now, inner.settings.lease);
             let Some(revocation) = inner.store.take_due(now, until).await? else {
                 return Ok(done);
@@ -179,7 +177,7 @@ impl Vault {
                 TellOutcome::Nothing => (Settlement::Done, Some(AuditEvent::NothingToRevoke)),
                 TellOutcome::Spared => (
                     Settlement::Spared(later(settings.longest_cooldown)?),
-                    // Each look at it is no event.
+                    // Record only the first postponement.
                     (!was_spared).then_some(AuditEvent::RevocationSpared),
                 ),
                 TellOutcome::Busy => (Settlement::Again(later(settings.lease)?), None),
@@ -201,7 +199,6 @@ impl Vault {
 mod telling;
 
 impl Inner {
-    /// Notes tokens that are not kept, to be taken back by the provider.
     pub(super) async fn owe(
         &self,
         account: &AccountKey,
@@ -232,10 +229,10 @@ impl Inner {
         Err(VaultError::Conflict)
     }
 
-    /// Has what a person is owed for an account looked at now, where it was spared.
+    /// Makes the spared revocations of an account due now.
     async fn hasten(&self, account: &AccountKey) -> Result<(), VaultError> {
         let now = self.now();
-        // One that is due so soon may be looked at just now.
+        // One that is due this soon may be in progress.
         let leased = after(now, self.settings.lease);
         for waiting in self
             .store
@@ -251,7 +248,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives up the revocations that are too many. Where that fails, the next one does it.
+    /// Abandons surplus revocations. If this fails, the next call repeats it.
     pub(super) async fn give_up(&self, holder: &Holder) {
         if let Err(error) = self.tried_to_give_up(holder).await {
             tracing::warn!(%error, "revocations that are too many are given up later");

@@ -1,5 +1,3 @@
-//! New keys in place of old ones, while the vault is in use.
-
 use std::collections::HashSet;
 
 use askback_core::ask::Millis;
@@ -14,7 +12,7 @@ use super::seal::Column;
 use super::sql::{Change, Filter};
 use super::store::{Revocation, SealedSecrets, TenantKey, VaultRecord, WriteOutcome};
 
-/// Secrets that a sweep seals anew: an account's, or tokens that the provider is still to take back.
+/// Sealed secrets: of an account, or of a pending revocation.
 #[derive(Clone)]
 enum SealedItem {
     Record(VaultRecord),
@@ -38,12 +36,12 @@ impl SealedItem {
 }
 
 impl Vault {
-    /// Wraps the data keys of all tenants by the active key-encryption key, and returns how many were wrapped by
-    /// others. When that is done, the others are needed no more.
+    /// Wraps all tenants' data keys with the active key-encryption key, and returns how many had another one. After
+    /// that, the other key-encryption keys are not needed any more.
     ///
     /// # Errors
     ///
-    /// Those of the store and of the keys.
+    /// If the store or the keys fail.
     pub async fn rewrap(&self) -> Result<usize, VaultError> {
         let inner = &self.inner;
         let mut done = 0;
@@ -69,23 +67,24 @@ impl Vault {
         }
     }
 
-    /// Makes a new data key for a tenant and [sweeps](Self::sweep) it.
+    /// Creates a new data key for a tenant and [sweeps](Self::sweep) it.
     ///
     /// # Errors
     ///
-    /// Those of the store and of the keys.
+    /// If the store or the keys fail.
     pub async fn rotate(&self, tenant: Option<&str>) -> Result<usize, VaultError> {
-        // Where somebody else was quicker, theirs is as new.
+        // If another process was faster, its key is just as new.
         self.add_data_key(tenant, self.inner.now()).await?;
         self.sweep(tenant).await
     }
 
-    /// Makes a new data key for a tenant and [sweeps](Self::sweep) it, where somebody may have one of the keys before. With
-    /// `None`, no cookie of the pages opens any more that is sealed under those, in any process: everybody signs in again.
+    /// Creates a new data key for a tenant and [sweeps](Self::sweep) it, because an older key may have leaked. With
+    /// `None`, this invalidates the pages' cookies under older keys in all processes, so every user has to sign in
+    /// again.
     ///
     /// # Errors
     ///
-    /// Those of the store and of the keys.
+    /// If the store or the keys fail.
     pub async fn rotate_compromised(&self, tenant: Option<&str>) -> Result<usize, VaultError> {
         for _ in 0..TRIES {
             if self.add_data_key(tenant, COOKIES_END).await? {
@@ -95,7 +94,7 @@ impl Vault {
         Err(VaultError::Conflict)
     }
 
-    /// Makes a new data key for a tenant, and returns whether nobody else was quicker.
+    /// Creates a new data key for a tenant. Returns whether no other process was faster.
     async fn add_data_key(&self, tenant: Option<&str>, made: Millis) -> Result<bool, VaultError> {
         let inner = &self.inner;
         inner.keys.forget(tenant);
@@ -103,27 +102,27 @@ impl Vault {
         inner.keys.add(tenant, newest, made).await
     }
 
-    /// Seals all records of a tenant and all tokens that its providers are still to take back under its newest data key, and
-    /// drops the others. Returns how many of both were sealed anew. Whatever is written meanwhile is sealed under the newest
-    /// key, too.
+    /// Reseals all records and pending revocations of a tenant under its newest data key, and deletes the older keys.
+    /// Returns how many were resealed. Concurrent writes use the newest key too.
     ///
-    /// What does not open is left as it is, with its key, and is told of in the log and the audit
-    /// ([`AuditEvent::NotResealed`]). Once the person has connected that account again, or its tokens are owed no more, the
-    /// next sweep drops the key.
+    /// Secrets with an invalid seal are left unchanged, and their key is kept. They are reported in the log and in the
+    /// audit ([`AuditEvent::NotResealed`]). Once the user has connected the account again, or the revocation has ended,
+    /// the next sweep deletes the key.
     ///
-    /// With `None`, cookies of the pages and intents are sealed under a key, too. The key before opens cookies for an hour and
-    /// five minutes after the newer one was made. It opens intents until a sweep drops it, a day and fifteen minutes after.
+    /// With `None`, the key also seals the pages' cookies and intents. The old key opens cookies for an hour and five
+    /// minutes after the new one was created. It opens intents until a sweep deletes it, a day and fifteen minutes
+    /// after.
     ///
     /// # Errors
     ///
-    /// Those of the store and of the keys.
+    /// If the store or the keys fail.
     pub async fn sweep(&self, tenant: Option<&str>) -> Result<usize, VaultError> {
         let inner = &self.inner;
         let mut done = 0;
         let mut idle = 0;
         let mut shut = HashSet::new();
         loop {
-            // Another process may have made a newer one, before or meanwhile.
+            // Another process may have created a newer key.
             inner.keys.forget(tenant);
             let Some(newest) = inner.keys.all(tenant).await?.newest() else {
                 return Ok(done);
@@ -131,7 +130,7 @@ impl Vault {
             let some = Filter::tenant(tenant).sealed_otherwise(newest);
             let some = some.most(BATCH + shut.len());
             let records = inner.store.list(some.clone()).await?.into_iter();
-            // After the records: one that is removed in between is among these.
+            // Listed after the records, because a record that is deleted in between becomes a revocation.
             let owed = inner.store.list(some).await?.into_iter();
             let all = records.map(SealedItem::Record);
             let mut items: Vec<_> = all.chain(owed.map(SealedItem::Owed)).collect();
@@ -155,7 +154,7 @@ impl Vault {
                 inner.keys.forget(tenant);
                 let keys = inner.keys.all(tenant).await?;
                 items.retain(|it| keys.find(it.parts().1.key).is_none());
-                // Others were quicker with all of them, again and again.
+                // Other processes were faster with all of them, several times.
                 if items.is_empty() {
                     return Err(VaultError::Conflict);
                 }
@@ -191,7 +190,7 @@ impl Vault {
         self.inner.append(&audit).await
     }
 
-    /// Seals secrets under the newest key, and returns whether they were under another one.
+    /// Seals secrets under the newest key. Returns whether they had another one.
     async fn reseal(&self, item: &SealedItem) -> Result<bool, VaultError> {
         let inner = &self.inner;
         let (account, sealed, is_api_key) = item.parts();
@@ -234,14 +233,14 @@ impl Vault {
         Ok(written.is_kept())
     }
 
-    /// Deletes a tenant with its keys and all its records, at once: nothing of it can be opened any more. The providers
-    /// are not told; [disconnect](Self::disconnect) the accounts first where they should be. The audit stays.
+    /// Deletes a tenant with its keys and all its records at once, so that no secret can be opened any more. Does not
+    /// revoke tokens: [disconnect](Self::disconnect) the accounts first if you want that. The audit stays.
     ///
-    /// A backup of the database that was made before still holds the tenant's keys, wrapped.
+    /// An older backup of the database still contains the tenant's wrapped keys.
     ///
     /// # Errors
     ///
-    /// Those of the store.
+    /// If the store fails.
     pub async fn delete_tenant(&self, tenant: Option<&str>) -> Result<bool, VaultError> {
         let inner = &self.inner;
         let audit = AuditRecord {

@@ -1,4 +1,4 @@
-//! The seal on secrets: AES-256-GCM-SIV under a key for this one secret.
+//! The seal of secrets: AES-256-GCM-SIV under a separate key for each secret.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | n | ciphertext |
 //! | 16 | tag |
 //!
-//! The associated data are the header and all that the secret belongs to ([`Place`]), so that it opens nowhere else.
+//! The associated data are the header and the secret's [`Place`], so that it opens nowhere else.
 
 use aes_gcm_siv::{Aes256GcmSiv, KeyInit, aead::AeadInOut};
 use askback_core::ask::keys::{Key, KeyId};
@@ -22,16 +22,16 @@ use super::account::{AccountKey, AccountState, Holder};
 use super::error::{VaultError, entropy};
 use super::store::{IntentRow, VaultRecord};
 
-/// The place of a secret: it opens for an equal one only.
+/// The place of a secret. It opens only for an equal place.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Column(&'a AccountKey, Column),
     TenantKey(Option<&'a str>, KeyId),
     Cookie(&'a str),
-    /// The body of an intent. It opens only beside the other columns that it was written with.
+    /// The body of an intent. It opens only with the other columns that it was written with.
     Intent(&'a IntentRow),
-    /// The columns of a record, including the bytes of its sealed secrets. Nothing is encrypted here: the tag proves that
-    /// they were written together.
+    /// The columns of a record, including its sealed secrets. Nothing is encrypted: the tag proves that the columns
+    /// were written together.
     Record(&'a VaultRecord),
 }
 
@@ -49,10 +49,9 @@ const NONCE: usize = 12;
 const TAG: usize = 16;
 const HEADER: usize = 2 + 8 + SALT + NONCE;
 
-/// Tells keys of the vault from others that are derived from the same secret.
+/// Separates the vault's keys from others derived from the same secret.
 const LABEL: &[u8] = b"askback vault v1";
 
-/// Seals a secret under a key derived from `key`.
 pub(super) fn seal(key: &Key, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>, VaultError> {
     let random: [u8; SALT + NONCE] = entropy()?;
     let mut sealed = Vec::with_capacity(HEADER + secret.len() + TAG);
@@ -67,19 +66,18 @@ pub(super) fn seal(key: &Key, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>
             &associated_data(&header, place),
             (&mut sealed[HEADER..]).into(),
         )
-        // Beyond 64 GiB.
+        // Larger than 64 GiB.
         .map_err(|_| VaultError::NotAuthentic)?;
     sealed.extend_from_slice(&tag);
     Ok(sealed)
 }
 
-/// Returns the name of the key that something says to be sealed under.
 pub(super) fn key_of(sealed: &[u8]) -> Option<KeyId> {
     let id = sealed.get(2..10)?;
     id.try_into().ok().map(KeyId)
 }
 
-/// Opens what [`seal`] made, with the same key and for the same place.
+/// Opens the output of [`seal`], with the same key and place.
 pub(super) fn open(
     key: &Key,
     place: Place<'_>,
@@ -117,8 +115,8 @@ fn nonce(header: &[u8; HEADER]) -> [u8; NONCE] {
     nonce
 }
 
-/// Each text is preceded by its length and each optional one by whether it is there, so that no two places are written
-/// alike. Salt and nonce are bound by their use.
+/// Each text has its length before it, and each optional one a flag, so that no two places have the same encoding. Salt
+/// and nonce are bound by their use.
 fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
     out.extend(&header[..10]);
@@ -201,7 +199,7 @@ fn write_holder(out: &mut Vec<u8>, holder: &Holder) {
     write_text(out, &holder.subject);
 }
 
-/// Databases keep signed numbers, so a larger number is read back as the largest of those.
+/// Databases store signed numbers, so larger numbers are read back as `i64::MAX`.
 fn write_number(out: &mut Vec<u8>, number: u64) {
     out.extend(number.min(i64::MAX as u64).to_be_bytes());
 }

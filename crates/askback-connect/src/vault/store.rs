@@ -1,19 +1,17 @@
-//! The rows of the vault's records, and the database that has them.
-
 use askback_core::{ask::Millis, ask::keys::KeyId, auth::Scopes};
 use askback_sql::Database;
 
 use super::account::{AccountKey, AccountState, Holder};
 use askback_core::debug_only;
 
-/// A database with the vault's records. It sees no secret: the [`Vault`](super::Vault) seals all of them before they come
-/// here. Only the stores of this crate implement it.
+/// A database with the vault's records. It sees no secrets, because the [`Vault`](super::Vault) seals them first. Only
+/// the stores of this crate implement it.
 ///
 /// - **A store reads no clock.** Leases and retries are compared with the `now` of the call.
-/// - **Each method is one transaction**, together with the line of the audit that it is given. The line is written if
+/// - **Each method is one transaction**, including the given audit record. The record is written if
 ///   and only if something was changed.
-/// - **Nothing is sealed under a key that the tenant does not have**: [`WriteOutcome::UnknownKey`] otherwise. A tenant's key
-///   is dropped only when nothing is sealed under it.
+/// - **Nothing is sealed under an unknown key**: such a write returns [`WriteOutcome::UnknownKey`].
+///   A tenant's key is deleted only when nothing is sealed under it.
 pub trait VaultStore: Send + Sync + 'static {
     /// Returns the database.
     #[doc(hidden)]
@@ -23,152 +21,153 @@ pub trait VaultStore: Send + Sync + 'static {
 /// A record of the vault.
 #[derive(Clone, PartialEq, Eq)]
 pub struct VaultRecord {
-    /// Whose account, and where.
+    /// The user, the provider and the account.
     pub account: AccountKey,
-    /// The name of the account for persons. It is kept as it is, as the key is.
+    /// The account's display name. Like the key, it is stored in plain text.
     pub name: String,
-    /// Another one after each change. The first is random, so that an account that was removed and connected again is
-    /// not taken for the one before.
+    /// Changes with each write. The first version is random, so that an account that is connected again is not mistaken
+    /// for the old record.
     pub version: u64,
-    /// How it is to be used: never [`AccountState::Revoking`], which is no record any more.
+    /// Whether it is usable. Never [`AccountState::Revoking`], because such an account has no record.
     pub state: AccountState,
     /// The scopes.
     pub scopes: Scopes,
-    /// When the secret was had.
+    /// When the secret was obtained.
     pub obtained: Millis,
-    /// When the access token ends, if that is known.
+    /// When the access token expires, if known.
     pub expires: Option<Millis>,
-    /// Whether its secret is a key, and no tokens.
+    /// Whether the secret is an API key.
     pub is_api_key: bool,
     /// The secrets.
     pub sealed: SealedSecrets,
-    /// Proves, under the key of the secrets, that all of the above were written together. The lease is not part of it.
+    /// Proves, under the key of the secrets, that all fields above were written together. The lease is excluded.
     pub proof: Vec<u8>,
-    /// The lease of whoever is renewing it, if somebody is.
+    /// The lease of the task that is renewing it.
     pub lease: Option<Lease>,
 }
 
-/// The secrets of a record, sealed.
+/// The sealed secrets of a record.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedSecrets {
     /// The tenant's key that they are sealed under.
     pub key: KeyId,
-    /// The access token, or the key.
+    /// The access token, or the API key.
     pub access: Vec<u8>,
     /// The refresh token.
     pub refresh: Option<Vec<u8>>,
 }
 
-/// The right to renew a record, for a time.
+/// The right to renew a record for a limited time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Random, so that nobody else has the same.
+    /// A random id.
     pub id: [u8; 16],
-    /// When others may take it.
+    /// When another task may take over.
     pub until: Millis,
 }
 
-/// The outcome of something to be written.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// It is kept.
+    /// The write succeeded.
     Kept,
-    /// The record is not what it was expected to be, and nothing was changed.
+    /// The record has another version. Nothing was changed.
     Conflict,
-    /// The tenant has no such key, and nothing was changed.
+    /// The tenant has no such key. Nothing was changed.
     UnknownKey,
 }
 
-/// Tokens that the provider is to be told to revoke. They are sealed as in their record.
+/// Tokens that wait for revocation, sealed as in their record.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Revocation {
-    /// Its id, which is random.
+    /// A random id.
     pub id: [u8; 16],
-    /// The account that they were of.
+    /// The account of the tokens.
     pub account: AccountKey,
-    /// Its name for persons.
+    /// The account's display name.
     pub name: String,
     /// The tokens.
     pub sealed: SealedSecrets,
-    /// When the access token ends, if that is known.
+    /// When the access token expires, if known.
     pub expires: Option<Millis>,
-    /// When the provider is to be told.
+    /// When the next attempt is due.
     pub due: Millis,
-    /// How often that was tried, or looked at.
+    /// The number of attempts and checks.
     pub attempts: u32,
-    /// Whether it waits until nobody has connected the account any more.
+    /// Whether it waits until no user has the account connected.
     pub is_spared: bool,
 }
 
-/// The outcome of a revocation that was taken.
+/// The result of one attempt at a revocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
-    /// It is done, or given up.
+    /// Finished or abandoned.
     Done,
-    /// It is due again at a moment.
+    /// To be retried at this time.
     Again(Millis),
-    /// It waits until nobody has connected the account any more, and is looked at again at a moment.
+    /// Waits until no user has the account connected. To be checked again at this time.
     Spared(Millis),
 }
 
-/// An intent: something that a person is asked to do on a page. What it is about is for the pages alone.
+/// An intent: what a user is asked to do on a page. Only the pages read its body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntentRow {
-    /// Its id, which is random.
+    /// A random id.
     pub id: [u8; 16],
-    /// The person who was asked.
+    /// The user who was asked.
     pub holder: Holder,
-    /// The provider, or the name of what is asked for.
+    /// The provider, or the name of the secret.
     pub provider: String,
-    /// When it ends.
+    /// When it expires.
     pub expires: Millis,
-    /// Until when the provider is being asked for tokens, which nobody knows yet; 0 where it is not.
+    /// Until when the provider may be issuing tokens; 0 if it is not.
     pub busy_until: Millis,
-    /// Another one after each change.
+    /// Changes with each write.
     pub version: u64,
-    /// Whether anything can still happen to it.
+    /// Whether it can still change.
     pub is_open: bool,
-    /// The rest.
+    /// The sealed content.
     pub body: Vec<u8>,
 }
 
-/// How many intents are kept, and for how long.
+/// How many intents are stored, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntentRoom {
-    /// The most open intents of one person.
+    /// The maximum number of open intents of one user.
     pub open: usize,
-    /// The most other intents of one person: the oldest give way.
+    /// The maximum number of closed intents of one user. The oldest are deleted.
     pub closed: usize,
-    /// An open intent that ended after this moment is not counted as closed: what was done on its page may still be paid.
+    /// An open intent that expired after this time does not count as closed, because its page may still be processing a
+    /// payment.
     pub at_work: Millis,
-    /// Intents of any person that had ended at this moment are removed.
+    /// Intents that expired before this time are deleted.
     pub before: Millis,
 }
 
-/// A visit of the pages that ended before its time.
+/// A visit of the pages that ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedVisit {
-    /// Its id.
+    /// The id.
     pub id: [u8; 16],
-    /// When it would have ended.
+    /// When it would have expired.
     pub expires: Millis,
 }
 
-/// A tenant's data key, as it is kept.
+/// A tenant's data key in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantKey {
     /// The tenant.
     pub tenant: Option<String>,
-    /// Its name, derived from the key.
+    /// The name, derived from the key.
     pub id: KeyId,
     /// The key.
     pub wrapped: WrappedKey,
-    /// When it was made: from then on, the key before seals nothing new, and its cookies end after a while. 0 where they end
-    /// at once.
+    /// When it was created. From then on, the previous key seals nothing new, and its cookies expire after a while. 0
+    /// means that they expire at once.
     pub made: Millis,
 }
 
-/// A tenant's data key, encrypted by a key-encryption key.
+/// A tenant's data key, encrypted with a key-encryption key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WrappedKey {
     /// The name of the key-encryption key.
@@ -178,7 +177,7 @@ pub struct WrappedKey {
 }
 
 impl WriteOutcome {
-    /// Whether it was changed.
+    /// Returns whether the write succeeded.
     #[must_use]
     pub fn is_kept(self) -> bool {
         self == Self::Kept

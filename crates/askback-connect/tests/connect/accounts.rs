@@ -1,5 +1,3 @@
-//! Accounts: whose they are, and how they are disconnected.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{
@@ -47,7 +45,7 @@ async fn a_person_sees_since_when_an_account_is_connected_and_when_it_was_used()
         stage.clock.turn(1);
         put().await;
         seen(9, None).await;
-        // Where the audit does not go back so far, the tokens do.
+        // If the audit does not go back that far, the time of the tokens counts.
         vault.purge_audit(NOW + 10).await.unwrap();
         seen(9, None).await;
     }
@@ -159,7 +157,7 @@ async fn what_is_too_large_is_refused() {
         check(&number.to_string(), 1, true).await;
     }
     check("one more", 1, false).await;
-    // One that is there already may be connected again.
+    // An existing account may be connected again.
     check("a", 1, true).await;
 }
 
@@ -189,7 +187,7 @@ async fn a_provider_is_told_of_a_disconnection_until_it_has_heard() {
             "it is left alone"
         );
         stage.clock.turn(HOUR);
-        // Another process does as well.
+        // Another process can send the revocation too.
         assert_eq!(stage.vault().await.revoke_due(&*provider).await.unwrap(), 1);
         let told = provider.revoked.lock().unwrap().clone();
         let wanted = [
@@ -250,7 +248,7 @@ async fn a_record_in_another_place_does_not_open() {
             .await
             .unwrap();
         let line = vault.audit(Some("acme"), 0, 1).await.unwrap().remove(0);
-        // Somebody with the database in their hands copies what is Ada's to a place that differs in one thing.
+        // An attacker with write access to the database copies Ada's record to a place that differs in one column.
         let bob = person("acme", "bob");
         let elsewhere = Principal {
             issuer: None,
@@ -277,7 +275,7 @@ async fn a_record_in_another_place_does_not_open() {
             let last = events(&vault, Some("acme")).await.pop();
             assert_eq!(last, Some(AuditEvent::RefusedNotAuthentic));
         }
-        // Nor does one column open in place of another.
+        // One column does not open in place of another either.
         let mut columns = records[0].clone();
         columns.version += 1;
         columns.sealed.access = columns.sealed.refresh.clone().unwrap();
@@ -292,7 +290,7 @@ async fn a_record_in_another_place_does_not_open() {
     }
 }
 
-/// Somebody who can write the database and has no key changes one column of a record, or brings older secrets back.
+/// An attacker without the key changes one column of a record, or restores older secrets.
 #[tokio::test]
 async fn a_record_with_a_changed_column_does_not_open() {
     #[track_caller]
@@ -355,7 +353,7 @@ async fn a_record_with_a_changed_column_does_not_open() {
             changed.version = genuine.version;
             write(&changed, genuine.version + 1).await;
             check(what, vault.get(&wanted(&ada()), &renewer).await);
-            // A new key makes it no more genuine: the replaced tokens, which are to be revoked, are all that it seals.
+            // A new key does not make it genuine: only the pending revocation is resealed.
             assert_eq!(vault.rotate(Some("acme")).await.unwrap(), 1);
             check(what, vault.get(&wanted(&ada()), &renewer).await);
             changed = genuine.clone();
@@ -402,7 +400,7 @@ async fn a_deleted_tenant_leaves_nothing_that_opens() {
                 .unwrap(),
             []
         );
-        // The tenant may come back. What somebody kept of its records does not open under its new key.
+        // The tenant may come back. A copy of an old record does not open under its new key.
         vault
             .put(&ada(), "github", "ada-l", tokens(1))
             .await

@@ -1,5 +1,3 @@
-//! Handlers that need an account, in every revision.
-
 use std::sync::{Arc, Mutex};
 
 use askback::{
@@ -26,10 +24,9 @@ use tokio::{
 use crate::stage::keys;
 use crate::visitor::{MACHINE, Scene, WEB, parameter, request_to};
 
-/// A call that goes on, and the links that its person was asked to open.
+/// A running call, and the links that its user was asked to open.
 pub(crate) struct Call {
     pub(crate) links: mpsc::UnboundedReceiver<String>,
-    /// The links that the client was told are completed.
     pub(crate) completed: Arc<Mutex<Vec<String>>>,
     pub(crate) said: tokio::task::JoinHandle<String>,
 }
@@ -40,7 +37,6 @@ impl Call {
     }
 }
 
-/// A handler that uses an account at the third party.
 async fn stars(ctx: Ctx, at: Arc<String>) -> Result<String> {
     let git = ctx.connect("git").scopes(["gist"]).await?;
     let answer = git.get(&format!("{at}/user")).await?;
@@ -74,7 +70,7 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
             ctx.ask_secret("sk_key").rejected(&secret).await?;
             return Err(askback::Error::new("that is no key"));
         }
-        // Another one was refused, once.
+        // Rejecting another secret has no effect.
         let other = Secret::new("mistyped");
         ctx.ask_secret("sk_key").rejected(&other).await?;
         Ok("charged")
@@ -112,7 +108,7 @@ pub(crate) fn server(kit: Connections, git: &str) -> Server {
     server.build().unwrap()
 }
 
-/// A client whose person agrees to open each link, or declines.
+/// A client whose user opens each link, or declines.
 fn client(
     revision: Revision,
     agrees: bool,
@@ -129,7 +125,7 @@ fn client(
     let client = client
         .on_elicit_url(move |question| {
             let link = question.request.url.clone();
-            // In 2026-07-28 the same link is asked for again.
+            // In 2026-07-28 the same link is sent again.
             if seen.lock().unwrap().replace(link.clone()).as_ref() != Some(&link) {
                 opened.send(link).unwrap();
             }
@@ -154,7 +150,6 @@ fn client(
     (client, links, completed)
 }
 
-/// Calls a tool over memory, as nobody in particular.
 pub(crate) async fn call(
     scene: &Scene,
     revision: Revision,
@@ -197,7 +192,6 @@ fn begin(
     }
 }
 
-/// Calls a tool over HTTP as this person.
 pub(crate) async fn call_as(
     scene: &Scene,
     person: &Principal,
@@ -207,7 +201,7 @@ pub(crate) async fn call_as(
     call_over_http(scene, Some(person), revision, tool).await
 }
 
-/// Calls a tool over HTTP, as nobody in particular where there is no person.
+/// Calls a tool over HTTP, without authentication if there is no user.
 async fn call_over_http(
     scene: &Scene,
     person: Option<&Principal>,
@@ -334,7 +328,7 @@ async fn a_no_is_one_wherever_it_is_said() {
         let link = declined.link().await;
         let said = declined.said.await.unwrap();
         assert_eq!(said, "Nothing was done: the person declined.");
-        // The link of a person who said no does nothing.
+        // The link of a user who declined does nothing.
         scene
             .browser()
             .get(&link)
@@ -403,7 +397,7 @@ async fn a_key_is_taken_where_the_third_party_takes_it() {
     let saved = browser.post(&link, &with("canary-key")).await;
     saved.says(200, "Saved");
     assert!(!saved.text.contains("accounts"), "{}", saved.text);
-    // The provider has one name for all accounts, which says nothing.
+    // The provider has one name for all accounts, so the name is not shown.
     let list = scene.kit.accounts_link().await.unwrap().unwrap();
     let accounts = browser.get(&list).await;
     accounts.says(200, "\"Disconnect Pay\"");
@@ -459,7 +453,7 @@ async fn a_page_of_the_authors_is_for_the_person_who_was_asked() {
     let foreign = [(http::header::ORIGIN, "https://evil.test".parse().unwrap())];
     let foreign = http::HeaderMap::from_iter(foreign);
     assert!(page.claim(&foreign, &token).await.is_err());
-    // Of two tabs one pays; where that fails, the other may.
+    // One of two tabs pays. If it fails, the other may.
     let one = kit
         .asked(&request_to(MACHINE, &headers, &at(&to)))
         .await
@@ -503,7 +497,7 @@ async fn where_no_link_is_opened_words_say_what_to_do() {
             "{revision}: {text}"
         );
         assert!(!text.contains("/c/"), "{text}");
-        // Nothing was asked, so nothing is open.
+        // No question was asked, so no link is open.
         assert_eq!(scene.events(None).await, []);
     }
 }
@@ -567,7 +561,7 @@ async fn the_person_of_the_call_is_the_person_on_the_page() {
             AuditEvent::Connected,
         ];
         assert_eq!(events[..5], path);
-        // The token of the call went nowhere.
+        // The token of the call was never sent to another server.
         for request in scene.git.asked() {
             assert!(
                 !request.head.contains("inbound-canary")
@@ -615,13 +609,13 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
     assert_eq!(parameter(&provider, "scope"), "repo gist");
     let fewer = browser.come_back(&provider, "fewer").await;
     fewer.says(403, "You allowed less than was asked for. Missing: gist.");
-    // Nobody keeps what is too little.
+    // Tokens with too few scopes are not kept.
     let revoked = scene.revoked(2).await;
     assert_eq!(revoked, ["canary-refresh", "canary-access-fewer"]);
     while scene.accounts(&user).await != ["old"] {
         tokio::task::yield_now().await;
     }
-    // The same link takes another try.
+    // The same link allows another attempt.
     let provider = browser.agree(&link).await;
     browser.come_back(&provider, "new").await.says(200, "new");
     assert_eq!(asked.said.await.unwrap(), "200 new");
@@ -658,7 +652,7 @@ async fn a_call_stays_with_its_account() {
         .await
         .unwrap();
     let vault = scene.vault.clone();
-    // Another account comes first from then on.
+    // From then on, another account is listed first.
     let twice = move |ctx: Ctx| {
         let (vault, user, other) = (vault.clone(), user.clone(), granted());
         async move {
@@ -779,7 +773,7 @@ async fn the_pages_name_the_account_that_is_needed() {
 
 #[tokio::test]
 async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
-    // The ids and names of accounts that are there, the one that the person connects where they are asked, and the end.
+    // The existing accounts, the account that the user connects if asked, and the result.
     for (there, connects, said) in [
         (&[][..], Some("7~bob-b"), "bob <b>"),
         (&[], Some("bob-b~robert"), "robert"),
@@ -809,7 +803,7 @@ async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
     }
 }
 
-/// Some providers give tokens that end, and nothing that renews them.
+/// Some providers issue tokens that expire, but no refresh token.
 #[tokio::test]
 async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
     for revision in LINKS {
@@ -857,7 +851,7 @@ async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
     }
 }
 
-/// A person looks at what was connected, and changes their mind before they go back to the client.
+/// A user disconnects the new account before they return to the client.
 #[tokio::test]
 async fn an_account_that_is_disconnected_at_once_is_told_as_that() {
     let scene = Scene::machine(|kit| kit).await;

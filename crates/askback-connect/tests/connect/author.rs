@@ -1,5 +1,3 @@
-//! Pages of the author's, for persons who sign in.
-
 use askback::{Principal, Revision::V2026_07_28};
 use askback_connect::{PageRefusal, vault::AuditEvent};
 use http::Uri;
@@ -8,7 +6,7 @@ use crate::asking::{Call, call_as};
 use crate::pages::sign_out;
 use crate::visitor::{Browser, Scene, WEB, request_to};
 
-/// A person who was asked to pay, the browser in which they signed in for it, and the address of the page.
+/// A user who was asked to pay, their signed-in browser, and the address of the page.
 struct Asked {
     scene: Scene,
     ada: Principal,
@@ -37,7 +35,6 @@ impl Asked {
     }
 }
 
-/// The address of the page, to which the link leads.
 async fn address(browser: &mut Browser, link: &str) -> Uri {
     let gone = browser.get(link).await;
     gone.headers["location"].to_str().unwrap().parse().unwrap()
@@ -65,7 +62,7 @@ async fn a_copy_of_a_visit_that_ended_shows_no_page() {
     }
 }
 
-/// A web page may have its own name lead to this server.
+/// DNS rebinding: an attacker's host name may resolve to this server.
 #[tokio::test]
 async fn a_page_is_shown_at_the_host_of_the_kit_alone() {
     let asked = Asked::new().await;
@@ -90,7 +87,7 @@ async fn a_page_is_shown_at_the_host_of_the_kit_alone() {
     assert!(asked.scene.kit.asked(&request).await.is_err());
 }
 
-/// Somebody may have signed the browser in for the person, long before they were asked.
+/// An attacker may have signed the browser in for the user, long before the question.
 #[tokio::test]
 async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
     let mut asked = Asked::new().await;
@@ -100,7 +97,7 @@ async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
     let link = second.link().await;
     let mut fresh = asked.scene.signed_in("acme", "ada").await;
     let at = address(&mut fresh, &link).await;
-    // Ten minutes after the sign-in, and not ten after the question.
+    // Ten minutes after the sign-in, but less than ten after the question.
     asked.scene.stage.clock.turn(20_000);
     let shown = asked.scene.kit.asked(&request_to(WEB, &old, &at)).await;
     assert!(shown.is_ok(), "{shown:?}");
@@ -166,7 +163,7 @@ async fn a_page_is_for_the_person_who_was_asked() {
     let events = asked.scene.events(Some("acme")).await;
     let others = events.iter().filter(|it| **it == AuditEvent::WrongPerson);
     assert_eq!(others.count(), 8, "a line for each in both audits");
-    // The fifth ends the link, for everybody.
+    // The fifth attempt ends the link for every user.
     assert!(kit.asked(&request_to(WEB, &bob, &asked.at)).await.is_err());
     let over = kit.asked(&request_to(WEB, &headers, &asked.at)).await;
     assert!(matches!(over, Err(PageRefusal::Over)), "{over:?}");

@@ -1,5 +1,5 @@
-//! A PostgreSQL of the tests' own: a private cluster in a folder of its own, on a socket there, for as long as any test
-//! is in it. A shell ends and removes it, even where the tests are killed.
+//! A private PostgreSQL cluster, in its own folder and on a socket there, which runs while any test uses it. A shell
+//! stops and deletes it, even if the tests are killed.
 
 use std::{
     env, fs,
@@ -12,23 +12,20 @@ use std::{
     },
 };
 
-/// The password of the users `vault` and `server`.
 pub(crate) const PASSWORD: &str = "canary-password";
-/// The password of the administrator `postgres`.
 pub(crate) const ADMINISTRATOR: &str = "administrator";
-/// Set where the tests must not be left out.
+/// If set, the tests must not be skipped.
 const NEEDED: &str = "ASKBACK_NEEDS_POSTGRES";
 
 pub(crate) struct Cluster {
     pub(crate) directory: String,
-    /// The directory of PostgreSQL's programs.
     pub(crate) programs: PathBuf,
     shell: Child,
     places: AtomicUsize,
 }
 
 impl Cluster {
-    /// The one that other tests are in, or a new one; nothing where PostgreSQL is not installed, which is told.
+    /// Joins the cluster of other tests, or starts one. Returns `None` with a message if PostgreSQL is not installed.
     pub(crate) fn join() -> Option<Arc<Self>> {
         static RUNNING: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +35,7 @@ impl Cluster {
         let Some(programs) = programs() else {
             let absent = "PostgreSQL is left out: it is not installed here";
             assert!(env::var_os(NEEDED).is_none(), "{absent}");
-            // The harness would keep this to itself.
+            // Not `eprintln!`, which the test harness captures.
             let _ = writeln!(std::io::stderr(), "{absent}");
             return None;
         };
@@ -47,7 +44,6 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// A name for a schema, which no other has.
     pub(crate) fn new_name(&self) -> String {
         format!("s{}", self.places.fetch_add(1, Ordering::SeqCst))
     }
@@ -88,7 +84,6 @@ impl Drop for Cluster {
     }
 }
 
-/// The directory of PostgreSQL's programs: in the path, or where Debian has the newest of them.
 fn programs() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<_> = env::split_paths(&path).collect();
@@ -104,7 +99,7 @@ fn programs() -> Option<PathBuf> {
     places.into_iter().find(is_there)
 }
 
-/// What runs a program as somebody who is not root, as whom PostgreSQL does not start.
+/// A command that runs a program as a user other than root, because PostgreSQL refuses root.
 fn as_user() -> Command {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|id| id.stdout == b"0\n");

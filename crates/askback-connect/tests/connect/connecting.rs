@@ -1,5 +1,3 @@
-//! Accounts that are connected at a third party, and everything that can go wrong with it.
-
 use std::fs;
 
 use askback_connect::{
@@ -29,7 +27,7 @@ fn tokens() -> Value {
     })
 }
 
-/// A third party that answers with these to a code, and to who asks whose account it is.
+/// A third party with these responses to a code and to the account request.
 async fn answering(token: Reply, account: Reply) -> Issuer {
     let answer = move |_: &str, request: &Request| match &*request.line {
         "POST /token" => token.clone(),
@@ -61,7 +59,7 @@ fn with_provider(issuer: &Issuer, provider: Provider) -> ThirdParty {
         .account(source)
 }
 
-/// Connects with these scopes; the browser comes back with these parameters beside the state.
+/// Connects with these scopes. The browser returns with these parameters and the state.
 async fn connect(
     party: &ThirdParty,
     asked: &str,
@@ -160,7 +158,7 @@ async fn each_fault_of_an_answer_is_told_apart() {
         assert_eq!(told.is_empty(), expected.is_empty(), "{answer}: {told}");
         assert!(told.contains(expected), "{answer}: {told}");
     }
-    // The code is sent once, by the answer that was right.
+    // The code is sent once, by the valid answer.
     assert_eq!(issuer.asked().len(), 2);
 
     let (_, pending) = party.begin(&scopes("repo"), REDIRECT).expect("a request");
@@ -169,7 +167,7 @@ async fn each_fault_of_an_answer_is_told_apart() {
     let told = connected.expect_err("another state").to_string();
     assert!(told.contains("not the answer to this sign-in"), "{told}");
 
-    // An answer of one third party is not taken for that of another.
+    // An answer from one third party is not accepted for another.
     let client = RegisteredClient::new("c-1");
     let other = ThirdParty::oauth("other", "Other", provider(&issuer), client).expect("a name");
     let (_, pending) = party.begin(&scopes("repo"), REDIRECT).expect("a request");
@@ -210,7 +208,7 @@ async fn each_fault_of_the_third_party_is_told_apart() {
             account(json!({"name": "octocat"})),
             "/user answers with JSON that has no name at \"/login\"",
         ),
-        // The third party's own fault, or the person's: they may try again.
+        // The failure of the third party or the user: they may try again.
         (
             account(json!({"login": ""})),
             "git does not say which account it is",
@@ -280,7 +278,7 @@ async fn fewer_scopes_are_told_apart_and_nothing_is_lost() {
         ("", ""),
         ("repo admin", "admin"),
         ("admin hooks", "admin hooks"),
-        // It is no part of it unless the third party is known to mean that.
+        // Not included unless the third party is known to include it.
         ("repo:status", "repo:status"),
     ] {
         let issuer = git().await;

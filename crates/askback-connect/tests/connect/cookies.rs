@@ -1,5 +1,3 @@
-//! What browsers keep, while the keys that it is sealed under are replaced.
-
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -17,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::stage::{HOUR, keys};
 use crate::visitor::{Browser, Scene, WEB};
 
-/// Keys that count how often they unwrap another.
+/// Keys that count their calls of `unwrap`.
 struct Counted {
     keys: LocalKeys,
     unwrapped: AtomicUsize,
@@ -45,7 +43,7 @@ impl KeyWrapper for Counted {
     ) -> BoxFuture<'a, Result<Zeroizing<[u8; 32]>, VaultError>> {
         self.unwrapped.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
-            // Others come meanwhile.
+            // Other tasks run meanwhile.
             tokio::task::yield_now().await;
             self.keys.unwrap(tenant, id, wrapped).await
         })
@@ -73,7 +71,7 @@ async fn a_new_key_signs_nobody_out() {
         assert!(is_known(&mut browser.at(&other)).await, "{who}, elsewhere");
     }
 
-    // The key before goes once nothing that is needed can be sealed under it any more: intents are kept for a day after
+    // The old key is deleted once it cannot have sealed anything that is needed: intents are stored for a day after
     // their ten minutes.
     for (turned, left) in [(24 * HOUR + 600_000 + 299_999, 2), (1, 1)] {
         scene.stage.clock.turn(turned);
@@ -111,7 +109,7 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
 
     scene.stage.clock.turn(1000);
     scene.vault.rotate(None).await.unwrap();
-    // Nobody sweeps. A second key that is newer gives the first no more time.
+    // Without a sweep. A second, newer key does not extend the time of the first.
     for (turned, rotates, opens) in [
         (HOUR, true, true),
         (299_999, false, true),
@@ -151,7 +149,7 @@ async fn a_key_that_somebody_has_opens_nothing_once_it_is_replaced() {
     }
     scene.stage.clock.turn(1000);
     scene.vault.rotate_compromised(None).await.unwrap();
-    // The other process knows the keys of before, and has not been told.
+    // The other process still has the old keys cached.
     for browser in [&oldest, &newest] {
         for process in [&other, &scene.kit] {
             assert!(!is_known(&mut browser.at(process)).await);

@@ -1,5 +1,3 @@
-//! The device flow: times, and what the provider says meanwhile.
-
 use askback_connect::{
     providers::{AccountSource, ConnectError, DeviceAnswer, PendingDevice, ThirdParty},
     vault::{Filter, Holder, Revocation},
@@ -22,7 +20,6 @@ fn no(code: &str) -> Reply {
     Reply::Json(400, json!({"error": code}))
 }
 
-/// A provider that answers polls in this order.
 async fn answering(codes: Reply, mut polls: Vec<Reply>) -> (Issuer, ThirdParty) {
     polls.reverse();
     let issuer = Issuer::start(move |_, request| match &*request.line {
@@ -67,7 +64,7 @@ async fn the_provider_is_asked_as_seldom_as_it_says() {
 
     let vault = Stage::in_memory().vault().await;
     let (vault, caller) = (&vault, &ada());
-    // After each moment: how often it was asked, and when it may be asked next.
+    // The time step, the number of requests so far, and when the next one is allowed.
     let steps: [(Millis, usize, Millis); 8] = [
         (0, 0, 5_000),
         (4_999, 0, 5_000),
@@ -76,7 +73,7 @@ async fn the_provider_is_asked_as_seldom_as_it_says() {
         // Slower by 5 s.
         (10_000, 2, 20_000),
         (19_999, 2, 20_000),
-        // It is not reached: half as often.
+        // Unreachable: poll half as often.
         (20_000, 3, 40_000),
         (39_999, 3, 40_000),
     ];
@@ -125,7 +122,7 @@ async fn it_ends_with_a_no_or_with_its_codes() {
         (5_000, Some(no("invalid_client")), "invalid_client"),
         (5_000, Some(Reply::Json(200, fewer)), "repo is missing"),
         (899_999, Some(no("expired_token")), "expired_token"),
-        // It is not asked.
+        // The provider is not asked.
         (900_000, None, "expired_token"),
     ] {
         let replies = reply.into_iter().collect::<Vec<_>>();
@@ -140,7 +137,7 @@ async fn it_ends_with_a_no_or_with_its_codes() {
         let error = answer.expect_err(expected);
         let told = error.to_string();
         assert!(told.contains(expected), "{told}");
-        // What came is not lost.
+        // The tokens are queued for revocation.
         let owed = stage
             .store
             .list::<Revocation>(Filter::of(&Holder::from(&ada())))

@@ -1,4 +1,4 @@
-//! A provider that says what a test wants, over a real connection, and signs identity tokens.
+//! A provider with scripted responses over a real connection, which signs identity tokens.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,32 +14,26 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-/// The header of JSON.
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// A request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// The method and the path.
     pub(crate) line: String,
-    /// The headers.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-/// The answer to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Json(u16, Value),
-    /// A text that is no JSON.
+    /// A text that is not JSON.
     Text(&'static str),
-    /// That it is to be asked later: a status, and when (`Retry-After`).
+    /// A status, and a `Retry-After` value.
     Later(u16, &'static str),
-    /// Nothing, and the connection stays open.
+    /// No response, and the connection stays open.
     Silence,
 }
 
-/// An issuer that runs until it is dropped.
 pub(crate) struct Issuer {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Request>>>,
@@ -47,7 +41,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// Answers each request by the function, which is given the issuer's own URL and the request.
+    /// Answers each request with the function's result. The function gets the issuer's URL and the request.
     pub(crate) async fn start(
         mut answer: impl FnMut(&str, &Request) -> Reply + Send + 'static,
     ) -> Self {
@@ -99,7 +93,6 @@ impl Drop for Issuer {
 }
 
 impl Request {
-    /// A field of the form.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         let mut pairs = form_urlencoded::parse(self.body.as_bytes());
         let pair = pairs.find(|(found, _)| found == name);
@@ -131,12 +124,10 @@ async fn read(stream: &mut TcpStream) -> Request {
     }
 }
 
-/// Reaches this machine, and is patient for a moment.
 pub(crate) fn fetcher() -> Fetcher {
     patient(Limits::default())
 }
 
-/// One that gives up soon.
 pub(crate) fn impatient() -> Fetcher {
     let mut limits = Limits::default();
     limits.sign_in.document_fetch = std::time::Duration::from_secs(1);
@@ -151,13 +142,11 @@ fn key(seed: u8) -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).expect("a key")
 }
 
-/// The keys of an issuer that signs with this seed.
 pub(crate) fn jwks(seed: u8) -> Value {
     let x = URL_SAFE_NO_PAD.encode(key(seed).public_key());
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "use": "sig", "x": x}]})
 }
 
-/// A token with this header and these claims, signed with this seed.
 pub(crate) fn signed(seed: u8, header: &Value, claims: &Value) -> String {
     let part = |json: &Value| URL_SAFE_NO_PAD.encode(json.to_string());
     let signed = format!("{}.{}", part(header), part(claims));

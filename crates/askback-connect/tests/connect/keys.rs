@@ -1,4 +1,4 @@
-//! Keys: without one there is no vault, and each may be replaced while it is in use.
+//! Keys: no vault opens without one, and each can be replaced while in use.
 
 use std::{
     fs,
@@ -76,7 +76,7 @@ async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
 
 #[tokio::test]
 async fn a_vault_does_not_open_without_each_key_that_wraps_some() {
-    // Several changes of keys were cut off: each tenant has its key from another time.
+    // After several interrupted changes of keys, each tenant's key has another wrapper.
     let wraps = [("a", 7), ("b", 8), ("c", 9)];
     for stage in Stage::all().await {
         let all = |active: u8| {
@@ -116,7 +116,7 @@ async fn the_key_of_a_tenant_opens_for_no_other() {
             .list::<TenantKey>(Filter::tenant(Some("acme")))
             .await
             .unwrap();
-        // Somebody with the database in their hands gives a tenant the key of another, to read what is sealed by it.
+        // An attacker with write access to the database gives a tenant another tenant's key, to read its secrets.
         for tenant in [Some("other"), Some(""), None] {
             let same = TenantKey {
                 tenant: tenant.map(str::to_owned),
@@ -261,7 +261,7 @@ pub(crate) async fn replaced_while_others_read(stage: &Stage) {
     assert!(opened(stage, keys(7)).await.is_err());
 }
 
-/// A clock that is read so often and no more: whoever goes on for ever is found out.
+/// A clock that allows a limited number of reads, to detect endless loops.
 struct Patience(AtomicUsize);
 
 impl Clock for Patience {
@@ -272,7 +272,7 @@ impl Clock for Patience {
     }
 }
 
-/// A process of its own, which does not go on for ever.
+/// A separate process that fails instead of looping forever.
 async fn patient(stage: &Stage) -> Vault {
     let (store, clock) = (Arc::clone(&stage.store), Patience(AtomicUsize::new(10_000)));
     let settings = VaultSettings::default();
@@ -280,7 +280,7 @@ async fn patient(stage: &Stage) -> Vault {
     vault.await.unwrap()
 }
 
-/// All records are sealed under the one key that is left, and open.
+/// Checks that all records open and are sealed under the only remaining key.
 async fn are_swept(stage: &Stage, people: &[Principal]) {
     let left = stage
         .store
@@ -414,7 +414,7 @@ async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
 
 #[tokio::test]
 async fn a_sweep_leaves_what_does_not_open() {
-    // More than are sealed anew at a time.
+    // More than one batch.
     for (stage, shut) in [(Stage::in_memory(), 130), (Stage::in_sqlite(), 1)] {
         let many = |settings: &mut VaultSettings| settings.revocations = 1000;
         let vault = stage.vault_within(Arc::new(keys(7)), many).await;
@@ -425,7 +425,7 @@ async fn a_sweep_leaves_what_does_not_open() {
         }
         vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();
         vault.put(&ada(), "github", "c", tokens(0)).await.unwrap();
-        // Somebody with the database in their hands alters all owed tokens but one, and those of a record.
+        // An attacker with write access to the database alters all pending revocations but one, and a record.
         let owed = store.list::<Revocation>(Filter::of(&holder)).await.unwrap();
         for revocation in &owed[..shut] {
             let mut altered = revocation.clone();
@@ -452,7 +452,7 @@ async fn a_sweep_leaves_what_does_not_open() {
             .iter()
             .filter(|it| it.record.event == AuditEvent::NotResealed);
         assert_eq!(told.count(), shut + 1);
-        // Nothing is lost, and the key stays for it.
+        // No token is lost, and their key is kept.
         assert_eq!(
             store
                 .list::<Revocation>(Filter::of(&holder))
@@ -473,7 +473,7 @@ async fn a_sweep_leaves_what_does_not_open() {
             )
             .await;
         assert_eq!((left.len(), others.unwrap().len()), (2, 1));
-        // It goes once nobody needs it.
+        // The key is deleted once it is not needed.
         vault.put(&ada(), "github", "b", tokens(1)).await.unwrap();
         vault.disconnect(&ada(), "github", "b").await.unwrap();
         let told = vault.revoke_due(&*Provider::new(&stage)).await;
@@ -507,7 +507,7 @@ async fn a_sweep_leaves_what_names_a_key_that_there_is_not() {
         .iter()
         .filter(|it| it.record.event == AuditEvent::NotResealed);
     assert_eq!(told.count(), 1);
-    // Nothing is sealed under the key of before.
+    // Nothing is sealed under the old key.
     let left = stage
         .store
         .list::<TenantKey>(Filter::tenant(Some("acme")))

@@ -1,4 +1,4 @@
-//! The pages for the one user of a machine, which other users of it reach, too.
+//! The pages for the one user of a machine, which other users of the machine can reach too.
 
 use std::{fs, net::SocketAddr};
 
@@ -28,7 +28,6 @@ use tokio::{
 use crate::asking::{Call, call};
 use crate::visitor::{Browser, MACHINE, Scene, parameter};
 
-/// A call that waits for its link.
 struct Asked {
     scene: Scene,
     call: Call,
@@ -48,7 +47,6 @@ impl Asked {
     }
 }
 
-/// The number of lines of the audit that say so.
 fn count(events: &[AuditEvent], event: AuditEvent) -> usize {
     events.iter().filter(|it| **it == event).count()
 }
@@ -63,12 +61,12 @@ async fn a_link_has_a_secret_of_its_own_and_is_for_the_first_browser() {
     let provider = first.agree(&asked.link).await;
     let uri = parameter(&provider, "redirect_uri");
     assert_eq!(uri, format!("{MACHINE}/cb/git"));
-    // A cookie goes to all ports of the host: what others serve at one is not to be told.
+    // Browsers send a cookie to all ports of the host. Other servers must not get it.
     let path = format!("/c/{}", id.unwrap());
     for (_, at) in first.jar.values() {
         assert!([&*path, "/cb"].contains(&&**at), "{at}");
     }
-    // The link in the browser's arguments is worth nothing to whoever comes later.
+    // The link from the browser's arguments does not work in another browser.
     let mut second = scene.browser();
     let page = second.get(&asked.link).await;
     page.says(403, "This page is not for this browser")
@@ -87,7 +85,7 @@ async fn a_link_has_a_secret_of_its_own_and_is_for_the_first_browser() {
         .come_back(&provider, "evil")
         .await
         .says(403, "not for this browser");
-    // The first has it still.
+    // The first browser still has it.
     let provider = first.agree(&asked.link).await;
     first
         .come_back(&provider, "octocat")
@@ -109,7 +107,7 @@ async fn of_several_browsers_at_once_one_has_the_link() {
     assert_eq!(found, [200, 403, 403, 403]);
     let events = asked.events().await;
     assert_eq!(count(&events, AuditEvent::Opened), 1, "{events:?}");
-    // Each of the others counts.
+    // Each of the other browsers counts.
     let wrong = count(&events, AuditEvent::WrongBrowser);
     assert_eq!(wrong, 3, "{events:?}");
 }
@@ -117,7 +115,7 @@ async fn of_several_browsers_at_once_one_has_the_link() {
 #[tokio::test]
 async fn a_program_that_looks_at_a_link_first_leaves_a_way_out() {
     let asked = Asked::new("stars").await;
-    // One that asks for the head alone opens nothing.
+    // A HEAD request does not open the link.
     let head = Request::head(&*asked.link).body(Full::default()).unwrap();
     assert_eq!(asked.scene.browser().send(head).await.status, 200);
     let mut preview = asked.scene.browser();
@@ -161,7 +159,7 @@ async fn a_link_that_others_open_again_and_again_ends() {
     assert!(said.contains("call again"), "{said}");
 }
 
-/// Two accounts, one of which is connected in the browser that is returned, at its page.
+/// Two accounts. One of them was just connected in the returned browser.
 async fn connected() -> (Asked, Browser, crate::visitor::Shown) {
     let asked = Asked::new("stars").await;
     let user = Connections::user_of_this_machine();
@@ -217,7 +215,7 @@ async fn accounts_are_behind_a_link_of_their_own() {
         let posted = browser.post(&at, &[("token", "x")]).await;
         posted.says(404, "There is no such page");
     }
-    // However many there are, they take no place of the links that a person has to finish.
+    // These links do not count against the limit of links that a user has to finish.
     for _ in 0..20 {
         assert!(asked.scene.kit.accounts_link().await.unwrap().is_some());
     }
@@ -257,7 +255,7 @@ async fn accounts_are_behind_a_link_of_their_own() {
     let late = first.post(&link, &late).await;
     late.says(410, "This link is over");
     assert_eq!(asked.scene.accounts(&user).await, ["old"]);
-    // One that nobody opens ends sooner.
+    // An unopened link expires sooner.
     let link = asked.scene.kit.accounts_link().await.unwrap().unwrap();
     asked.scene.stage.clock.turn(120_000);
     first.get(&link).await.says(410, "This link is over");
@@ -286,7 +284,6 @@ async fn whoever_reads_the_store_has_no_link() {
     assert!(searched > 10_000);
 }
 
-/// A server of this machine's user, as its process starts.
 async fn client_of(kit: &Connections) -> Client {
     let account = async |ctx: Ctx| -> askback::Result<String> {
         let git = ctx.connect("git").await?;
@@ -302,7 +299,6 @@ async fn client_of(kit: &Connections) -> Client {
     client.connect(near).await.unwrap()
 }
 
-/// The question of a round, and its link.
 async fn round(client: &Client, call: &mut CallToolParams) -> Result<(String, String), String> {
     match client.call_round(call.clone()).await.unwrap().value {
         Outcome::Done(result) => {
@@ -334,7 +330,7 @@ async fn a_link_stays_the_same_when_the_server_is_started_again() {
     let client = client_of(&kit).await;
     let again = round(&client, &mut call).await;
     assert_eq!(again, Ok((key.clone(), link.clone())));
-    // The browser that has it has it still.
+    // The browser that opened it still has it.
     let mut stranger = scene.browser().at(&kit);
     stranger.get(&link).await.says(403, "not for this browser");
     let mut browser = browser.at(&kit);
@@ -348,7 +344,6 @@ async fn a_link_stays_the_same_when_the_server_is_started_again() {
     assert_eq!(round(&client, &mut call).await, Err("octocat".to_owned()));
 }
 
-/// The status of a GET over a real connection, and its body.
 async fn fetched(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request =
@@ -371,7 +366,8 @@ async fn pages_beside_the_endpoint_are_for_this_user_alone() {
             .serve(listener),
     );
     let path = asked.link.strip_prefix(MACHINE).unwrap();
-    // A connection of another user cannot be made here. One that is within the machine and not in its list is as such.
+    // The test cannot make a connection as another user. A loopback connection that is not in the system's list counts
+    // as one.
     #[cfg(target_os = "linux")]
     {
         let ends = |local: &str, remote: &str| ConnectionEnds {

@@ -1,5 +1,3 @@
-//! The vault, over each store; and third parties and issuers, over real connections.
-
 mod accounts;
 mod asking;
 mod author;

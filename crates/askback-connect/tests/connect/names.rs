@@ -1,4 +1,4 @@
-//! Names of accounts: they change, and two accounts may have the same one. The id stays.
+//! Display names of accounts change and are not unique. The ids stay.
 
 use askback_connect::vault::{Filter, Grant, Holder, Revocation, Vault, VaultError};
 use askback_core::auth::Scopes;
@@ -10,7 +10,6 @@ async fn put(vault: &Vault, id: &str, name: &str, granted: Grant) {
     vault.put(&ada(), "github", id, granted).await.unwrap();
 }
 
-/// The ids and the names of all accounts.
 async fn names(vault: &Vault) -> Vec<(String, String)> {
     let accounts = vault.accounts(&ada()).await.unwrap();
     let names = accounts
@@ -43,10 +42,10 @@ async fn an_account_is_found_by_its_id_or_by_a_name_of_its_own() {
             ("ada", Ok("1")),
             ("2", Ok("2")),
             ("3", Ok("3")),
-            // An id comes before a name.
+            // An id takes precedence over a name.
             ("1", Ok("1")),
             ("5", Err(&[][..])),
-            // The scopes do not say which one is meant.
+            // The scopes do not resolve the ambiguity.
             ("bob", Err(&["2", "3"][..])),
         ] {
             for wanted in [wanted(&ada()), wanted(&ada()).scopes(scopes())] {
@@ -71,22 +70,22 @@ async fn an_account_that_is_renamed_stays_the_same() {
         put(&vault, "1", "octocat", tokens(0)).await;
         put(&vault, "1", "octodog", tokens(0).expires(now + HOUR)).await;
         assert_eq!(names(&vault).await, named(&[("1", "octodog")]));
-        // A renewal says nothing of names.
+        // A renewal reports no name.
         stage.clock.turn(HOUR);
         let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
         assert_eq!(&*given.unwrap().name, "octodog");
         assert_eq!(provider.requests(), 1);
-        // Neither does a provider that names none.
+        // Neither does this provider.
         let unnamed = vault.put(&ada(), "github", "2", tokens(1)).await;
         unnamed.unwrap();
         let both = named(&[("1", "octodog"), ("2", "2")]);
         assert_eq!(names(&vault).await, both);
-        // What is being revoked is shown by its name.
+        // A pending revocation is listed with its name.
         vault.disconnect(&ada(), "github", "2").await.unwrap();
         vault.disconnect(&ada(), "github", "1").await.unwrap();
         let mut gone = names(&vault).await;
         gone.sort();
-        // The tokens of before are owed, too.
+        // The replaced tokens are queued too.
         let all = [&[("1", "octocat")][..], &[("1", "octodog"), ("2", "2")]].concat();
         assert_eq!(gone, named(&all));
     }
@@ -98,7 +97,7 @@ async fn tokens_are_spared_while_another_user_has_the_account_of_that_id() {
         // The other account had another name when it was connected.
         (("1", "octocat"), ("1", "octodog"), true),
         (("1", "octocat"), ("2", "octocat"), false),
-        // A name that is the id of another account.
+        // A name that is another account's id.
         (("1", "octocat"), ("octocat", "octocat"), false),
     ] {
         for stage in Stage::all().await {

@@ -1,4 +1,4 @@
-//! Tokens that a vault does not keep: the provider is told, unless that would end those that it keeps.
+//! Tokens that a vault does not keep are revoked, unless that would also revoke the ones it keeps.
 
 use std::sync::Arc;
 
@@ -19,13 +19,11 @@ async fn put(vault: &Vault, account: &str, granted: Grant) -> Result<(), VaultEr
     vault.put(&ada(), "github", account, granted).await
 }
 
-/// How often something is in the audit.
 async fn lines(vault: &Vault, event: AuditEvent) -> usize {
     let lines = vault.audit(Some("acme"), 0, 1000).await.unwrap();
     lines.iter().filter(|it| it.record.event == event).count()
 }
 
-/// The tokens of these numbers, as they are revoked.
 fn revoked(numbers: &[usize]) -> Vec<(TokenKind, String)> {
     let both = |number| {
         [
@@ -36,14 +34,14 @@ fn revoked(numbers: &[usize]) -> Vec<(TokenKind, String)> {
     numbers.iter().copied().flat_map(both).collect()
 }
 
-/// Has two grants of one account come, the provider be told, and the account be disconnected.
+/// Puts two grants of one account, sends the pending revocations, and disconnects the account.
 async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, String)], all: usize) {
     for stage in Stage::all().await {
         let (vault, provider) = (stage.vault().await, Provider::new(&stage));
         *provider.is_single.lock().unwrap() = is_single;
         put(&vault, "ada-l", tokens(0)).await.unwrap();
         put(&vault, "ada-l", second()).await.unwrap();
-        // It is not shown as one that is being disconnected.
+        // It is not listed as a pending revocation.
         assert_eq!(vault.accounts(&ada()).await.unwrap().len(), 1);
         vault.revoke_due(&*provider).await.unwrap();
         assert_eq!(*provider.revoked.lock().unwrap(), first);
@@ -61,9 +59,9 @@ async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, Stri
 #[tokio::test]
 async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
     check(true, || tokens(1), &revoked(&[0]), 4).await;
-    // The others are revoked once nothing can be lost by it.
+    // The others are revoked once no account can be lost.
     check(false, || tokens(1), &[], 4).await;
-    // The same refresh token has come again.
+    // The provider returned the same refresh token again.
     let same = || {
         let refresh = Some(Secret::new("canary-refresh-0"));
         Grant::tokens(Secret::new("canary-access-1"), refresh)
@@ -82,11 +80,11 @@ async fn who_connects_again_keeps_the_new_tokens() {
         put(&vault, "ada-l", tokens(1)).await.unwrap();
         *provider.is_down.lock().unwrap() = false;
         stage.clock.turn(HOUR);
-        // The provider may end all that it has given to this client for her.
+        // The provider may revoke the user's whole grant to this client.
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
         assert!(provider.revoked.lock().unwrap().is_empty());
         assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
-        // It is looked at again and again, and told of once.
+        // It is checked repeatedly, but recorded once.
         for _ in 0..3 {
             stage.clock.turn(2 * HOUR);
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
@@ -99,8 +97,8 @@ async fn who_connects_again_keeps_the_new_tokens() {
 
 #[tokio::test]
 async fn who_has_the_same_account_keeps_it() {
-    // The persons who connect one account, whether it has a name of its own, and whether the first one's tokens are
-    // revoked while the second one has theirs.
+    // The users who connect one account, whether it has its own name, and whether the first user's tokens are revoked
+    // while the second user has theirs.
     for (other, is_named, is_revoked) in [
         (person("acme", "bob"), true, false),
         (person("else", "ada"), true, false),
@@ -194,7 +192,7 @@ async fn what_is_not_kept_is_revoked() {
         let (ada, key) = (ada(), Grant::api_key(Secret::new("canary-key")));
         let discarded = vault.discard(&ada, "github", "fewer", tokens(0)).await;
         discarded.unwrap();
-        // Nobody but the person can revoke a key.
+        // Only the user can revoke a key.
         vault.discard(&ada, "pay", "pay", key).await.unwrap();
         put(&vault, "one", tokens(1)).await.unwrap();
         let refused = put(&vault, "two", tokens(2)).await;
@@ -208,12 +206,12 @@ async fn what_is_not_kept_is_revoked() {
 
 #[tokio::test]
 async fn tokens_without_a_name_are_revoked_where_each_grant_is_safe() {
-    // Whether tokens are taken back one by one, the tokens of an account that is kept, and those that are revoked.
+    // Whether tokens are revoked one by one, the connected account's tokens, and the revoked ones.
     let cases = [
         (false, None, revoked(&[0])),
         (false, Some(1), vec![]),
         (true, Some(1), revoked(&[0])),
-        // They are those of the account that is kept.
+        // They are the connected account's tokens.
         (true, Some(0), vec![]),
     ];
     for (is_single, kept, expected) in cases {
@@ -246,8 +244,8 @@ async fn tokens_whose_account_has_a_name_that_is_refused_are_revoked() {
     }
 }
 
-/// Disconnects an account whose tokens have ended or not, at a provider that takes access tokens alone and has these
-/// answers for dead ones; and looks at what it was told and what the audit says.
+/// Disconnects an account with valid or expired tokens, at a provider that revokes only access tokens and has these
+/// responses to expired ones. Checks the requests and the audit.
 async fn check_access_alone(
     expires: Option<u64>,
     dead: &[(&str, RevocationOutcome)],
@@ -291,10 +289,10 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
     const NEW: &str = "canary-access-1";
     let refused = || vec![RenewalError::Refused];
     let failed = || vec![RenewalError::Failed { retry_after: None }];
-    // The token is good, as far as is known.
+    // As far as is known, the token is valid.
     check_access_alone(None, &[], vec![], &[OLD], Revoked).await;
     check_access_alone(Some(2 * HOUR), &[], vec![], &[OLD], Revoked).await;
-    // It has ended, whatever the provider says of it.
+    // It has expired, whatever the provider says.
     for heard in [RevocationOutcome::Unknown, RevocationOutcome::Revoked] {
         for expires in [0, HOUR] {
             let dead = [(OLD, heard)];
@@ -303,7 +301,7 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
             check_access_alone(Some(expires), &dead, failed(), &[OLD], RevocationFailed).await;
         }
     }
-    // It was to be good, and the provider knows it no more.
+    // It should be valid, but the provider does not know it.
     let dead = [(OLD, RevocationOutcome::Unknown)];
     check_access_alone(None, &dead, vec![], &[OLD, NEW], Revoked).await;
     let both = [
@@ -311,7 +309,7 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
         (NEW, RevocationOutcome::Unknown),
     ];
     check_access_alone(None, &both, vec![], &[OLD, NEW], NothingToRevoke).await;
-    // The provider takes no tokens back: none is renewed for it.
+    // The provider revokes no tokens, so none is renewed for revocation.
     let none = [(OLD, RevocationOutcome::NotTaken)];
     check_access_alone(Some(0), &none, vec![], &[OLD], NothingToRevoke).await;
 }
@@ -328,7 +326,7 @@ async fn tokens_that_are_renewed_to_be_revoked_are_kept_until_they_are() {
         assert_eq!(provider.requests(), 1);
         *provider.is_down.lock().unwrap() = false;
         stage.clock.turn(HOUR / 2);
-        // The refresh token of before would be refused: the new access token is good.
+        // The old refresh token would be rejected, but the new access token is valid.
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 1);
         assert_eq!(provider.requests(), 1);
         let told = provider.revoked.lock().unwrap().clone();
@@ -336,7 +334,7 @@ async fn tokens_that_are_renewed_to_be_revoked_are_kept_until_they_are() {
     }
 }
 
-/// A provider that fails once it has given new tokens.
+/// A provider that fails after it has issued new tokens.
 struct GoesDown(Arc<Provider>);
 
 impl Renewer for GoesDown {
@@ -381,8 +379,7 @@ async fn tokens_that_are_sealed_anew_while_the_provider_is_told_are_told_of() {
     }
 }
 
-/// A provider that is told of a refresh token while the tenant is given a new key, and for so long that nobody has the one
-/// before any more.
+/// A provider whose revocation takes so long that the tenant gets a new key and every process drops the old one.
 struct Rotates {
     provider: Arc<Provider>,
     vault: Vault,
@@ -424,7 +421,7 @@ async fn what_the_provider_did_not_hear_is_not_hastened() {
         *provider.is_single.lock().unwrap() = true;
         put(&vault, "a", tokens(0)).await.unwrap();
         put(&vault, "a", tokens(1)).await.unwrap();
-        // It is down for long, and is left alone for an hour at last.
+        // After a long failure, it is left alone for an hour.
         *provider.is_down.lock().unwrap() = true;
         for _ in 0..9 {
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
@@ -440,8 +437,8 @@ async fn what_the_provider_did_not_hear_is_not_hastened() {
     }
 }
 
-/// A provider that is told of a refresh token while another process has it give others, whose access token ends at this
-/// time, and the tenant is given a new key.
+/// A provider that gets the revocation of a refresh token while another process uses it for a renewal, whose access
+/// token expires at this time, and the tenant gets a new key.
 struct RenewsElsewhere {
     rotating: Rotates,
     store: Arc<dyn VaultStore>,
@@ -488,7 +485,7 @@ impl Revoker for RenewsElsewhere {
 
 #[tokio::test]
 async fn tokens_that_are_read_again_end_when_they_do() {
-    // When the access token of before ends, when that of now does, and how often others are asked for.
+    // When the old and the new access tokens expire, and the number of renewals.
     for (before, ends, renewals) in [
         (Some(0), Some(u64::MAX), 0),
         (Some(0), None, 0),
@@ -521,7 +518,7 @@ async fn tokens_that_are_read_again_end_when_they_do() {
 #[tokio::test]
 async fn what_nobody_hears_of_is_bounded() {
     const MOST: usize = 3;
-    // Tokens with their seals take some 100 bytes here.
+    // A sealed token takes about 100 bytes here.
     for (revocations, bytes) in [(MOST, u64::MAX), (usize::MAX, 400)] {
         for stage in Stage::all().await {
             let vault = stage
@@ -549,7 +546,7 @@ async fn what_nobody_hears_of_is_bounded() {
                 lines(&vault, AuditEvent::RevocationGivenUp).await,
                 10 - kept
             );
-            // The newest are left: those before were tried more often, or for longer.
+            // The newest remain: the others have more attempts, or have been due for longer.
             *provider.is_down.lock().unwrap() = false;
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), kept);
             let numbers: Vec<_> = (10 - kept..10).collect();

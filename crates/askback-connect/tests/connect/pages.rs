@@ -1,5 +1,5 @@
-//! The pages in front of persons who were not asked, of browsers that were not sent there, and of everything else
-//! that would put an account into the wrong hands.
+//! The pages as seen by users who were not asked and by browsers that were not sent there, with all other ways to put
+//! an account into the wrong hands.
 
 use askback::{Principal, Revision::V2026_07_28};
 use askback_connect::{
@@ -16,7 +16,7 @@ use crate::asking::{Call, call_as};
 use crate::stage::{HOUR, until};
 use crate::visitor::{Browser, Scene, Shown, WEB, parameter, query};
 
-/// A person who was asked for an account, and their browser at the consent page.
+/// A user who was asked for an account, and their browser at the consent page.
 struct Asked {
     scene: Scene,
     ada: Principal,
@@ -45,10 +45,10 @@ impl Asked {
         self.link.rsplit('/').next().unwrap()
     }
 
-    /// Nobody has an account, the page names nobody, and the audit has these refusals, in which tenant they were.
+    /// Checks that no account was stored, the page shows no name, and the audit has these refusals in these tenants.
     async fn nothing_is_stored(&self, page: &Shown, status: u16, refusals: &[(&str, AuditEvent)]) {
         assert_eq!(page.status, status, "{}", page.text);
-        // An id or a token may have any letters in it.
+        // An id or token may contain any letters by chance.
         let shown = page
             .text
             .split("value=\"")
@@ -88,7 +88,7 @@ impl Asked {
         }
     }
 
-    /// After all that, the person who was asked still can.
+    /// Checks that the user who was asked can still connect.
     async fn still_works(mut self) {
         let provider = self.browser.agree(&self.link).await;
         let done = self.browser.come_back(&provider, "octocat").await;
@@ -125,7 +125,6 @@ async fn a_consent_page_names_the_client_that_asked() {
     }
 }
 
-/// The token of the button by which a visitor signs out, at the foot of each page.
 async fn sign_out_token(browser: &mut Browser) -> String {
     let page = browser.get(&format!("{WEB}/accounts")).await;
     let (_, foot) = page.text.split_once("<footer>").unwrap();
@@ -133,7 +132,6 @@ async fn sign_out_token(browser: &mut Browser) -> String {
     after.split('"').next().unwrap().to_owned()
 }
 
-/// Signs out, and returns the token with which that was done.
 pub(crate) async fn sign_out(browser: &mut Browser) -> String {
     let token = sign_out_token(browser).await;
     let form = [("token", &*token)];
@@ -142,7 +140,7 @@ pub(crate) async fn sign_out(browser: &mut Browser) -> String {
     token
 }
 
-/// The middle of a page: its foot names the visitor to themselves.
+/// The main part of a page. Its foot shows the visitor's own name.
 fn main_of(text: &str) -> &str {
     let (_, main) = text.split_once("<main>").unwrap_or_default();
     main.split("</main>").next().unwrap_or_default()
@@ -166,7 +164,7 @@ async fn a_link_of_somebody_else_shows_nothing() {
         asked
             .nothing_is_stored(&page, 403, &[("acme", WRONG), (tenant, WRONG)])
             .await;
-        // The answer of one page, pasted into another's form.
+        // The token of one page, pasted into another page's form.
         let own = asked.browser.clone().get(&asked.link).await.token();
         let form = [("token", &*own), ("answer", "yes")];
         let page = other.post(&asked.link, &form).await;
@@ -187,7 +185,7 @@ async fn a_person_of_another_issuer_is_another_person() {
         .get(&link)
         .await
         .says(403, "This page is not for you");
-    // A cookie of another server is none.
+    // A cookie of another server is invalid.
     let strangers = Scene::web().await;
     let mut browser = strangers.signed_in("acme", "ada").await.at(&scene.kit);
     browser.get(&link).await.says(200, "Sign in to go on");
@@ -288,7 +286,7 @@ async fn a_link_is_good_for_ten_minutes_and_once() {
     let said = asked.call.said.await.unwrap();
     assert!(said.contains("was not finished in time"), "{said}");
 
-    // Nor does anything that was begun before.
+    // Steps that were started before do not work either.
     let halfway = async || {
         let mut asked = Asked::new().await;
         asked.scene.stage.clock.turn(300_000);
@@ -364,8 +362,8 @@ async fn an_old_session_at_the_issuer_signs_nobody_in() {
     asked.still_works().await;
 }
 
-/// The attack of the specification: the one who was asked sends their link to somebody else, who is to connect an
-/// account of theirs.
+/// The attack of the specification: the user who was asked sends their link to a victim, who is to connect the victim's
+/// account.
 // Shows EL-49, BP-18, BP-19, BP-20, BP-22.
 #[tokio::test]
 async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
@@ -379,7 +377,7 @@ async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
     let mut nobody = asked.scene.browser();
     let page = nobody.come_back(&provider, "bobs").await;
     asked.nothing_is_stored(&page, 403, &[]).await;
-    // With the cookie of the one who was asked, and the visit of another.
+    // With the cookie of the user who was asked, in another visit.
     let stolen = asked
         .browser
         .jar
@@ -391,7 +389,7 @@ async fn an_answer_of_the_provider_counts_in_the_browser_that_was_sent_there() {
     asked
         .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
         .await;
-    // The one who was asked signs in once more meanwhile: that is another visit.
+    // If the user signs in again meanwhile, that is another visit.
     let mut again = asked.scene.signed_in("acme", "ada").await;
     let (name, value) = asked
         .browser
@@ -419,12 +417,12 @@ async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
     let their_provider = evil.agree(&their_link).await;
     let provider = asked.browser.agree(&asked.link).await;
 
-    // Their state and code, in the browser of the one who was asked.
+    // Their state and code, in the browser of the user who was asked.
     let page = asked.browser.come_back(&their_provider, "evil").await;
     asked
         .nothing_is_stored(&page, 403, &[("acme", CALLBACK)])
         .await;
-    // The callback of another provider, with the state of this one.
+    // The callback of another provider with this provider's state.
     let state = parameter(&provider, "state");
     let back = query(&[("state", &state), ("code", "evil")]);
     for path in ["cb/other", "cb/pay", "cb/none", "cb/", "cb/git/x"] {
@@ -433,7 +431,7 @@ async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
         assert!([403, 404].contains(&page.status), "{path}: {}", page.status);
         asked.nothing_is_stored(&page, page.status, &[]).await;
     }
-    // Two states, or none.
+    // Two states, or no state.
     for back in [
         format!("{back}&state=x"),
         "code=evil".to_owned(),
@@ -443,7 +441,7 @@ async fn nobody_swaps_the_state_or_brings_a_code_of_their_own() {
         let page = browser.get(&format!("{WEB}/cb/git?{back}")).await;
         asked.nothing_is_stored(&page, 403, &[]).await;
     }
-    // An answer of another issuer that mixes in.
+    // A mix-up: the answer of another issuer.
     let mixed = format!("{back}&iss=https%3A%2F%2Fevil.test");
     let mut browser = asked.browser.clone();
     let page = browser.get(&format!("{WEB}/cb/git?{mixed}")).await;
@@ -503,7 +501,7 @@ async fn two_links_in_one_browser_do_not_disturb_each_other() {
     let first = asked.browser.agree(&asked.link).await;
     let page = asked.browser.get(&other).await;
     let token = page.token();
-    // The form of one page is none of the other.
+    // A form token is valid for its own page only.
     let crossed = [("token", &*token), ("answer", "yes")];
     asked
         .browser
@@ -581,7 +579,7 @@ async fn a_request_for_another_host_is_refused() {
         let page = browser.send(request.body(Full::default()).unwrap()).await;
         assert_eq!(page.status, 421, "{host}");
     }
-    // A proxy may have read the other one.
+    // A proxy may have used the other header.
     for hosts in [
         ["tools.example", "evil.test"],
         ["evil.test", "tools.example"],
@@ -767,7 +765,7 @@ async fn accounts_of_one_name_are_told_apart() {
 async fn a_person_sees_and_disconnects_their_own_accounts() {
     let asked = Asked::new().await;
     let (scene, mut browser, ada) = (asked.scene, asked.browser, asked.ada);
-    // Nobody has asked for this page.
+    // No call has asked for this page.
     let signed_out = scene.browser().get(&format!("{WEB}/accounts")).await;
     signed_out.says(200, "shows your accounts to you alone");
     assert!(!signed_out.text.contains("asked"), "{}", signed_out.text);
@@ -822,7 +820,7 @@ async fn a_person_signs_out() {
     let kept: Vec<_> = browser.jar.keys().collect();
     assert_eq!(kept, ["__Host-connect-anew"]);
     browser.get(&asked.link).await.says(200, "Sign in to go on");
-    // Nor does a copy of the cookie do anything, in whichever process.
+    // A copy of the cookie does not work either, in any process.
     let mut copy = asked.browser.clone();
     let other = asked.scene.other_process().await;
     for browser in [&mut copy.at(&other), &mut copy] {
@@ -847,7 +845,7 @@ async fn a_visit_that_ended_does_so_for_all_its_hour() {
     let mut copy = browser.clone();
     sign_out(&mut browser).await;
     scene.stage.clock.turn(HOUR - 1);
-    // What is over is forgotten when another one ends.
+    // Expired visits are deleted when another visit ends.
     sign_out(&mut scene.signed_in("acme", "bob").await).await;
     let accounts = copy.get(&format!("{WEB}/accounts")).await;
     accounts.says(200, "Sign in to go on");
@@ -863,7 +861,7 @@ async fn who_signed_out_is_asked_anew_however_late() {
     let mut set = out.headers.get_all("set-cookie").iter();
     let lasts = set.any(|it| it.to_str().unwrap().contains("Max-Age=34560000;"));
     assert!(lasts, "{:?}", out.headers);
-    // No key that was replaced meanwhile makes it forgotten.
+    // Replacing keys does not affect the mark.
     for _ in 0..3 {
         scene.stage.clock.turn(24 * HOUR);
         scene.vault.rotate(None).await.unwrap();
@@ -933,7 +931,7 @@ async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
         .get(&asked.link)
         .await
         .says(410, "it gives you another link");
-    // Nobody else is told how it went.
+    // Other users do not see the outcome.
     let mut bob = asked.scene.signed_in("acme", "bob").await;
     bob.get(&asked.link).await.says(410, "This link is over");
     assert!(asked.scene.accounts(&asked.ada).await.is_empty());
@@ -955,7 +953,7 @@ async fn a_wrong_account_setting_ends_the_call_and_blames_the_operator() {
     assert!(said.starts_with(told), "{said}");
     let over = asked.browser.get(&asked.link).await;
     over.says(410, "This link is over");
-    // What came is given back.
+    // The new tokens are revoked.
     let revoked = asked.scene.revoked(2).await;
     assert_eq!(revoked, ["canary-refresh", "canary-access-nameless"]);
 }
@@ -1035,7 +1033,7 @@ async fn pages_are_where_they_may_be() {
     );
 }
 
-/// Whether the issuer is asked not to answer from a session of its own.
+/// Whether the issuer is asked to ignore its session.
 async fn is_anew(browser: &mut Browser) -> (Url, bool) {
     let form = [("next", "accounts")];
     let gone = browser.post(&format!("{WEB}/sign-in"), &form).await;
@@ -1052,7 +1050,7 @@ async fn after_another_person_the_issuer_asks_who_signs_in() {
     let mut first = asked.scene.browser();
     assert!(!is_anew(&mut first).await.1, "the first sign-in");
 
-    // Signed out, or not the one who was asked.
+    // After a sign-out, or as another user than the one who was asked.
     let mut out = asked.browser.clone();
     sign_out(&mut out).await;
     let mut wrong = asked.scene.signed_in("acme", "bob").await;
@@ -1066,14 +1064,14 @@ async fn after_another_person_the_issuer_asks_who_signs_in() {
             let back = query(&[("state", &state), ("code", code), ("iss", &issuer)]);
             format!("{WEB}/signed-in?{back}")
         };
-        // The issuer answers from a session after all, which began before.
+        // The issuer answers from an older session all the same.
         let mut from_session = browser.clone();
         asked.scene.stage.clock.turn(120_000);
         from_session
             .get(&back(&format!("acme~ada~{nonce}~400")))
             .await
             .says(403, "You are not signed in");
-        // A person who signs in now is known, and asked no more.
+        // A user who signs in now is accepted and not asked again.
         let page = browser.get(&back(&format!("acme~ada~{nonce}"))).await;
         assert_eq!(page.status, 303, "{}", page.text);
         assert!(!is_anew(&mut browser).await.1, "the sign-in after");

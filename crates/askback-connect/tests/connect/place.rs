@@ -1,5 +1,3 @@
-//! Places in a cluster: each a schema of its own.
-
 use std::{sync::Arc, time::Duration};
 
 use askback_connect::vault::{PostgresSettings, PostgresVault, VaultStore};
@@ -8,7 +6,6 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use crate::cluster::{ADMINISTRATOR, Cluster, PASSWORD};
 
-/// An empty schema in a cluster, for one vault.
 pub(crate) struct Place {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) schema: String,
@@ -16,7 +13,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Nothing where there is no PostgreSQL.
+    /// Returns `None` without PostgreSQL.
     pub(crate) async fn new() -> Option<Self> {
         let cluster = Cluster::join()?;
         let mut config = Config::new();
@@ -49,13 +46,11 @@ impl Place {
         settings(&format!("{} password={PASSWORD}", self.database()))
     }
 
-    /// The store, opened once more.
     pub(crate) async fn store(&self) -> Arc<dyn VaultStore> {
         let vault = PostgresVault::connect(self.settings()).await;
         Arc::new(vault.unwrap())
     }
 
-    /// Ends all connections of the vault, and returns how many there were.
     pub(crate) async fn cut(&self) -> usize {
         let terminate = "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE application_name = $1";
         self.admin
@@ -86,7 +81,7 @@ impl Place {
 
 pub(crate) fn settings(database: &str) -> PostgresSettings {
     let mut settings = PostgresSettings::new(Secret::new(database));
-    // A machine may be slow.
+    // A test machine may be slow.
     settings.wait = Duration::from_secs(60);
     settings
 }

@@ -1,4 +1,4 @@
-//! What PostgreSQL does and SQLite does not: connections that are lost, users and their rights, TLS.
+//! PostgreSQL only: lost connections, users and their rights, TLS.
 
 use std::{process::Command, sync::Arc, time::Duration};
 
@@ -32,13 +32,12 @@ async fn vault(store: Arc<dyn VaultStore>) -> Vault {
     opened.unwrap()
 }
 
-/// A place, and a stage there.
 async fn staged() -> Option<(Arc<Place>, Stage)> {
     let place = Arc::new(Place::new().await?);
     Some((Arc::clone(&place), Stage::at(place).await))
 }
 
-/// Checks that something was refused in these words, and without the password.
+/// Checks that an error contains these words, and not the password.
 #[track_caller]
 fn refused<T: std::fmt::Debug>(done: Result<T, VaultError>, words: &[&str]) {
     let error = done.expect_err("it is refused");
@@ -301,7 +300,7 @@ async fn a_dump_shows_no_secret() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     };
-    // It holds the records, and bytes are written so.
+    // It contains the records, and bytes have this form.
     for there in ["github", "weather", "gitlab", &hex(&wrapped.bytes)] {
         assert!(dump.contains(there), "{there}");
     }
@@ -323,7 +322,7 @@ async fn a_row_that_is_copied_to_another_person_does_not_open() {
         .put(&other("else", "eve"), "x", "x", tokens(1))
         .await
         .unwrap();
-    // The key goes with the row, so that nothing but the seal stands against it.
+    // The key is copied with the row, so only the seal protects it.
     let copies = [
         "INSERT INTO askback_vault_records
              SELECT tenant, issuer, 'bob', provider, account, name, version, state, until, failures, scopes,
@@ -421,7 +420,6 @@ async fn a_user_who_may_not_make_tables_serves_what_is_there() {
     assert_eq!(vault.audit(Some("acme"), 0, 9).await.unwrap().len(), 3);
 }
 
-/// The certificate of `localhost`, and the authority that it is of.
 const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.pem");
 const KEY: &[u8] = include_bytes!("tls/key.pem");
 
@@ -437,7 +435,7 @@ fn acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// A way to a cluster by TCP, with TLS where there is an acceptor, and without it none. Returns its port.
+/// Forwards TCP to a cluster, with TLS if there is an acceptor. Returns its port.
 async fn proxy(place: &Place, acceptor: Option<TlsAcceptor>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -449,7 +447,7 @@ async fn proxy(place: &Place, acceptor: Option<TlsAcceptor>) -> u16 {
             tokio::spawn(async move {
                 let mut server = UnixStream::connect(socket).await.unwrap();
                 let Some(acceptor) = acceptor else {
-                    // PostgreSQL says itself that it has no TLS.
+                    // PostgreSQL itself replies that it has no TLS.
                     return copy_bidirectional(&mut client, &mut server).await.map(drop);
                 };
                 client.read_exact(&mut [0; 8]).await?;

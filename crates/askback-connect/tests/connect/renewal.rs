@@ -1,5 +1,3 @@
-//! Renewals: one for all, and what becomes of those that fail.
-
 use std::{
     sync::{
         Arc,
@@ -29,7 +27,7 @@ async fn with_token(stage: &Stage, lasts: Millis) -> Vault {
     vault
 }
 
-/// Asks a vault for the credential, which has the provider renew it.
+/// Asks a vault for the credential, which the provider then renews.
 fn getting(vault: &Vault, provider: &Arc<Provider>) -> JoinHandle<Result<Credential, VaultError>> {
     let (vault, renewer) = (vault.clone(), provider.renewer());
     tokio::spawn(async move { vault.get(&wanted(&ada()), &renewer).await })
@@ -87,7 +85,7 @@ async fn a_token_that_is_still_good_is_used_while_another_comes() {
 
 #[tokio::test]
 async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
-    // Ended, and so near its end that some renew it and some do not yet.
+    // Expired, and so close to the expiry that only some callers renew it.
     let half = Duration::from_secs(30 * 60);
     for (left, margin) in [(0, Duration::from_secs(60)), (HOUR / 2 + 1, half)] {
         for stage in Stage::all().await {
@@ -96,7 +94,7 @@ async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
     }
 }
 
-/// Cuts off a call that renews a token with so much time left.
+/// Drops a call that renews a token with this much time left.
 async fn cut_off(stage: &Stage, left: Millis, margin: Duration) {
     let vault = stage
         .vault_within(Arc::new(keys(7)), |settings| settings.margin = margin)
@@ -128,7 +126,7 @@ async fn cut_off(stage: &Stage, left: Millis, margin: Duration) {
 #[tokio::test]
 async fn scopes_that_a_renewal_leaves_out_are_gone() {
     let scopes = |text: &str| Scopes::parse(text).unwrap();
-    // The scopes that the provider names, those that are kept, and whether there is a credential for `repo`.
+    // The scopes that the provider lists, the ones that are kept, and whether there is a credential for `repo`.
     for (answered, kept, has_repo) in [
         (None, "gist repo", true),
         (Some("gist"), "gist", false),
@@ -171,7 +169,7 @@ async fn a_provider_that_fails_is_left_alone_for_longer_each_time() {
             let Err(VaultError::Unavailable { until }) = refused else {
                 panic!("{refused:?}");
             };
-            // A tenth more at most.
+            // At most a tenth more.
             assert!(
                 (pause..=pause / 10 * 11).contains(&(until - now)),
                 "{}",
@@ -228,7 +226,6 @@ async fn a_refused_refresh_token_is_not_sent_again() {
     }
 }
 
-/// A provider whose tokens have ended when they come.
 struct TooLate(AtomicUsize, Arc<Hands>);
 
 impl Renewer for TooLate {
@@ -242,7 +239,7 @@ impl Renewer for TooLate {
         Box::pin(async move {
             match number {
                 ..9 => Ok(ended),
-                // It was asked again and again.
+                // It was asked repeatedly.
                 _ => Err(RenewalError::Refused),
             }
         })
@@ -263,7 +260,7 @@ async fn a_provider_that_gives_ended_tokens_is_asked_once_a_call() {
             assert!(until > stage.clock.now());
             assert_eq!(provider.0.load(Ordering::SeqCst), requests);
         }
-        // The last refresh token is kept for when the provider does better.
+        // The last refresh token is kept until the provider recovers.
         let better = Provider::new(&stage);
         let given = vault.get(&wanted(&ada()), &better.renewer()).await.unwrap();
         assert_eq!(given.secret.expose(), "canary-access-1");
@@ -278,7 +275,7 @@ async fn a_late_writer_changes_nothing() {
         let call = getting(&vault, &late);
         until(|| late.requests() == 1).await;
         stage.clock.turn(30_000);
-        // The lease is over, and another machine has renewed.
+        // The lease has expired, and another machine has renewed.
         quick.requests.store(6, Ordering::SeqCst);
         let other = stage.vault().await;
         let given = other.get(&wanted(&ada()), &quick.renewer()).await.unwrap();
@@ -297,7 +294,7 @@ async fn tokens_that_a_new_grant_overtakes_are_given_back() {
         *provider.is_single.lock().unwrap() = true;
         let call = getting(&vault, &provider);
         until(|| provider.requests() == 1).await;
-        // The person connects the account again while its tokens are being renewed.
+        // The user connects the account again during its renewal.
         let granted = tokens(5).expires(stage.clock.now() + HOUR);
         vault.put(&ada(), "github", "ada-l", granted).await.unwrap();
         provider.answers.add_permits(1);

@@ -1,4 +1,4 @@
-//! Requests in a person's name: where a token goes, and what becomes of one that is refused.
+//! Requests in a user's name: where tokens are sent, and what happens when one is rejected.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,13 +17,12 @@ use crate::visitor::MACHINE;
 
 const MINUTE: u64 = 60_000;
 
-/// A third party whose tokens are numbered, and the tokens that its API takes.
+/// A third party with numbered tokens, and the tokens that its API accepts.
 struct Desk {
     stage: Stage,
     vault: Vault,
     kit: Connections,
     third: Issuer,
-    /// The least number that is taken.
     least: Arc<Mutex<usize>>,
 }
 
@@ -73,12 +72,11 @@ impl Desk {
         }
     }
 
-    /// One whose API is known.
+    /// A third party with a configured API.
     async fn open() -> Self {
         Self::new(|party, third| party.api([&third.url]).unwrap()).await
     }
 
-    /// The person connects the account.
     async fn connect(&self, refresh: Option<&str>) {
         let granted = Grant::tokens(Secret::new("token-0"), refresh.map(Secret::new));
         let user = Connections::user_of_this_machine();
@@ -89,7 +87,6 @@ impl Desk {
         *self.least.lock().unwrap() = least;
     }
 
-    /// What a handler is told that sends a request there.
     async fn fetch(&self, url: &str) -> String {
         self.call(url, |git, url| async move {
             let answer = git.get(&url).await?;
@@ -129,7 +126,6 @@ impl Desk {
         text.clone()
     }
 
-    /// How many requests came to this line.
     fn asked(&self, line: &str) -> usize {
         let asked = self.third.asked();
         asked.iter().filter(|it| it.line == line).count()
@@ -149,7 +145,7 @@ async fn a_token_goes_to_the_api_alone() {
     assert_eq!(desk.fetch(&desk.third.at("/user")).await, "200");
     let before = desk.third.asked().len();
     for url in [
-        // The same machine by another name, and another one.
+        // This machine by another name, and another machine.
         format!("http://localhost:{port}/user"),
         format!("https://127.0.0.1:{port}/user"),
         "https://evil.test/user".to_owned(),
@@ -161,7 +157,7 @@ async fn a_token_goes_to_the_api_alone() {
         assert!(said.contains("failed"), "{url}: {said}");
     }
     assert_eq!(desk.third.asked().len(), before);
-    // A redirection is not followed.
+    // Redirects are not followed.
     let said = desk.fetch(&desk.third.at("/moved")).await;
     assert!(said.starts_with("Git could not be asked: "), "{said}");
     assert_eq!(desk.third.asked().len(), before + 1);
@@ -176,7 +172,7 @@ async fn a_token_goes_to_the_api_alone() {
         let said = other.fetch(&other.third.at("/user")).await;
         assert!(said.contains("failed"), "{said}");
         assert!(other.third.asked().is_empty());
-        // Nor is the credential taken from the vault for it, but by `connect`.
+        // Only `connect` takes the credential from the vault.
         let lines = other.vault.audit(None, 0, 99).await.unwrap();
         let used = lines
             .iter()
@@ -234,7 +230,7 @@ async fn a_refused_token_is_renewed_once_and_sent_again() {
     assert_eq!(desk.fetch(&url).await, "200");
     assert_eq!(desk.asked("POST /token"), 1);
     assert!(matches!(desk.state().await, AccountState::Replaced { .. }));
-    // The next one is a new case once the doubt is over.
+    // After the doubt, the next rejection is a new case.
     desk.stage.clock.turn(10 * MINUTE);
     desk.withdraw(2);
     assert_eq!(desk.fetch(&url).await, "200");
@@ -270,7 +266,7 @@ async fn a_key_is_sent_in_its_own_header() {
             let shown: Vec<_> = lines.filter(|line| line.contains("token-")).collect();
             assert_eq!(shown, [expected]);
         }
-        // A key that the API does not take is asked for again.
+        // A key that the API rejects is asked for again.
         desk.withdraw(1);
         let said = desk.fetch(&url).await;
         assert!(said.contains("has to be connected again"), "{said}");
@@ -292,7 +288,7 @@ async fn a_person_is_asked_where_what_they_allowed_is_withdrawn() {
         let lines = desk.vault.audit(None, 0, 99).await.unwrap();
         let rejected = AuditEvent::TokenRejected;
         assert!(lines.iter().any(|it| it.record.event == rejected));
-        // The next call asks; this client opens no links.
+        // The next call asks. This client opens no links.
         let said = desk.fetch(&url).await;
         assert!(said.contains("it needs your Git account"), "{said}");
     }
@@ -316,15 +312,14 @@ async fn one_request_whose_second_token_is_refused_is_enough_to_ask() {
 
 #[tokio::test]
 async fn one_address_that_refuses_a_token_is_not_believed() {
-    // Where the third party is asked whose account it is, the least token that it takes, and whether the person is to
-    // connect it again.
+    // The address of the account check, the lowest number that it accepts, and whether the user has to connect again.
     for (account, least, is_stale) in [
         (None, 0, true),
         (Some("/me"), 0, false),
         (Some("/me"), 99, true),
         (Some("/ill"), 0, false),
         (Some("/words"), 0, true),
-        // Nobody answers there.
+        // No server listens there.
         (Some("http://127.0.0.1:1/me"), 0, false),
     ] {
         for refresh in [None, Some("refresh-0")] {
@@ -365,7 +360,7 @@ async fn an_api_that_refuses_all_tokens_neither_renews_nor_asks_all_the_time() {
     let url = desk.third.at("/user");
     desk.connect(Some("refresh-0")).await;
     desk.fetch(&url).await;
-    // The person connects it again, which does not help.
+    // The user connects it again, which does not help.
     desk.connect(Some("refresh-1")).await;
     for _ in 0..5 {
         assert_eq!(desk.fetch(&url).await, "401");
@@ -373,7 +368,7 @@ async fn an_api_that_refuses_all_tokens_neither_renews_nor_asks_all_the_time() {
     desk.stage.clock.turn(10 * MINUTE - 1);
     assert_eq!(desk.fetch(&url).await, "401");
     assert_eq!(desk.asked("POST /token"), 1);
-    // Later it may be another matter.
+    // Later, the API may have recovered.
     desk.stage.clock.turn(1);
     let said = desk.fetch(&url).await;
     assert!(said.contains("has to be connected again"), "{said}");
@@ -388,7 +383,7 @@ async fn a_client_of_the_third_partys_own_says_that_a_token_was_refused() {
         let first = git.credential().await?;
         let (one, two) = tokio::join!(git.rejected(&first), git.rejected(&first));
         let second = git.credential().await?;
-        // What was refused long ago says nothing of the token of now.
+        // A token that was rejected long ago says nothing about the current one.
         let late = git.rejected(&first).await?;
         let after = git.rejected(&second).await.map_err(|error: Error| {
             assert!(error.to_string().contains("connected again"), "{error}");

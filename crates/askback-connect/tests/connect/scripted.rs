@@ -1,5 +1,3 @@
-//! Handlers that connect, tested without a browser.
-
 use askback::{
     Ctx, Limits, Principal, Result, Revision, Server, ServerBuilder, Tool,
     testing::{self, Fixture, Person},
@@ -63,7 +61,7 @@ fn server(pages: &ScriptedConnections) -> ServerBuilder {
         .tool(Tool::new("pay", pay))
 }
 
-/// Checks what a tool says to a person who opens the link of this key, or declines to.
+/// Checks a tool's result if the user opens the link with this key, or declines it.
 async fn check(
     pages: impl Fn() -> ScriptedPages,
     tool: &'static str,
@@ -111,7 +109,7 @@ async fn a_handler_hears_of_a_no() {
     check(declines, "key", "connect_stripe_key", true, says).await;
     let declines = || pages().declines("/deposit?order=7");
     check(declines, "pay", "connect_page", true, says).await;
-    // Who does not open the link is on no page.
+    // A user who does not open the link sees no page.
     let connects = || pages().connects("github", "octocat", Secret::new("canary"));
     check(connects, "whose", "connect_github", false, says).await;
 }
@@ -135,7 +133,7 @@ async fn a_handler_is_the_same_in_every_revision() {
     let run = report.assert_same();
     assert_eq!(run.text(), "octocat may repo with canary");
     assert_eq!(run.keys(), ["connect_github"]);
-    // A client that opens no links is told so, and the script counts as used.
+    // A client that opens no links gets an error, and the script counts as used.
     let old = report.in_revision(Revision::V2025_03_26).text();
     assert!(old.contains("cannot open links"), "{old}");
 }
@@ -165,7 +163,7 @@ async fn the_account_that_is_needed_is_named() {
     );
     let any = run("whose", Some("octocat")).await;
     assert_eq!(any.messages(), ["Connect your GitHub account."]);
-    // No page is shown for a name that cannot be shown, nor for a secret without one.
+    // There is no page for a name that cannot be shown, or for a secret without a name.
     let hidden = run("hidden", None).await;
     assert!(
         hidden.text().contains("no GitHub account has this name"),
@@ -181,7 +179,7 @@ async fn the_account_that_is_needed_is_named() {
     assert!(hidden.questions.is_empty() && unnamed.questions.is_empty());
 }
 
-/// The words about a script at the end of a test, after these tools were called.
+/// The message about an unused script after calls of these tools.
 async fn end(pages: ScriptedPages, tools: &[&str]) -> String {
     let pages = pages.build().expect("a kit");
     for tool in tools {

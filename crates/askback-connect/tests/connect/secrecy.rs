@@ -1,4 +1,4 @@
-//! That no secret is where it should not be: in the file, in what is printed, in the audit.
+//! Secrets must not appear in the file, in output or in the audit.
 
 use std::{fs, sync::Arc};
 
@@ -12,7 +12,6 @@ use crate::stage::{HOUR, Provider, Stage, ada, keys, person, tokens, wanted};
 
 const CANARY: &str = "canary";
 
-/// Whether bytes hold others.
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -98,14 +97,13 @@ async fn what_is_printed_shows_neither_secrets_nor_persons() {
     }
 }
 
-/// Whether the file, or one beside it, holds these bytes.
 fn is_in_files(stage: &Stage, part: &[u8]) -> bool {
     let files = fs::read_dir(stage.directory.path()).unwrap();
     let mut files = files.map(|file| fs::read(file.unwrap().path()).unwrap());
     files.any(|bytes| holds(&bytes, part))
 }
 
-/// The secrets of the one account at GitHub and of what is owed to it, and the keys of the tenant, as they are kept.
+/// The stored secrets of the one GitHub account, of its pending revocations, and the tenant's keys.
 async fn kept(stage: &Stage) -> Vec<Vec<u8>> {
     let (store, holder) = (&stage.store, Holder::from(&ada()));
     let records = store
@@ -131,7 +129,7 @@ fn api_key(number: usize) -> Grant {
     Grant::api_key(Secret::new(format!("canary-key-{number}")))
 }
 
-/// Does something to an account, after which so many secrets that were kept are kept no more.
+/// An operation on an account that deletes this many stored secrets.
 struct Removal {
     what: &'static str,
     granted: fn() -> Grant,

@@ -1,5 +1,3 @@
-//! The sign-in of a person, and everything that an identity token can be wrong in.
-
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -32,10 +30,9 @@ impl Clock for Stopped {
     }
 }
 
-/// The answer of the token endpoint, given the claims of a good identity token.
+/// The response of the token endpoint, made from the claims of a valid identity token.
 type Tokens = Box<dyn Fn(Value) -> Reply + Send>;
 
-/// An issuer of OpenID Connect.
 struct Oidc {
     issuer: Issuer,
     nonce: Arc<Mutex<String>>,
@@ -71,7 +68,7 @@ impl Oidc {
         sign_in.expect("an issuer").clock(Stopped)
     }
 
-    /// Begins, and has the browser come back with these parameters beside the state.
+    /// Starts a sign-in, and lets the browser return with these parameters and the state.
     async fn come_back(
         &self,
         sign_in: &WebSignIn,
@@ -86,7 +83,6 @@ impl Oidc {
     }
 }
 
-/// The claims of a good identity token.
 fn claims(issuer: &str, nonce: &str) -> Value {
     json!({
         "iss": issuer, "aud": "pages", "sub": "ada", "uid": "u-1", "tid": "acme", "name": "Ada\u{202e} L.",
@@ -94,7 +90,7 @@ fn claims(issuer: &str, nonce: &str) -> Value {
     })
 }
 
-/// Somebody may have registered with an address that is not theirs, or call themselves by it.
+/// An attacker may have registered with another person's address, or use it as a name.
 #[tokio::test]
 async fn a_name_looks_like_an_address_only_if_it_is_verified() {
     async fn check(claims: Value, name: Option<&str>) {
@@ -237,7 +233,7 @@ async fn an_identity_token_is_checked_in_everything() {
             it["aud"] = json!(["pages", "other"]);
             it["azp"] = json!("pages");
         }),
-        // Ten minutes, and what the clocks may differ.
+        // Ten minutes, and the allowed clock skew.
         ("", |it| it["auth_time"] = json!(NOW - 629)),
         ("`auth_time`", |it| it["auth_time"] = json!(NOW - 631)),
         ("`auth_time`", |it| it["auth_time"] = json!(NOW + 31)),
@@ -313,7 +309,7 @@ async fn a_token_must_be_signed_by_the_issuer() {
             "no key of the issuer fits it",
         ),
         (SEED, with("crit", json!(["b64"])), "`crit`"),
-        // An access token is no identity token, whatever it claims.
+        // An access token is not an identity token, whatever its claims.
         (SEED, with("typ", json!("at+jwt")), "`typ`"),
     ];
     for (seed, header, fault) in cases {
@@ -330,7 +326,7 @@ async fn a_token_must_be_signed_by_the_issuer() {
         assert_eq!(told.is_empty(), fault.is_empty(), "{shown}: {told}");
         assert!(told.contains(fault), "{shown}: {told}");
     }
-    // Without any signature.
+    // Without a signature.
     let oidc = Oidc::start(Box::new(|claims| {
         let token = signed(SEED, &json!({"alg": "none"}), &claims);
         let (signed, _) = token.rsplit_once('.').expect("three parts");
@@ -362,7 +358,7 @@ async fn an_answer_of_the_browser_is_checked_before_the_code_is_sent() {
             "the person did not sign in",
         ),
         ("error=server_error&iss=ISSUER", "server_error"),
-        // Who answers in another's name is not believed either.
+        // An answer in another issuer's name is rejected too.
         (
             "error=access_denied&iss=https://other.example",
             "another authorization server",
@@ -415,7 +411,7 @@ async fn the_subject_and_the_tenant_are_in_the_claims_that_are_named() {
         ("uid", Some("tid"), Some((Some("acme"), "u-1"))),
         ("missing", None, None),
         ("sub", Some("missing"), None),
-        // It is a number.
+        // It must be a number.
         ("exp", None, None),
     ] {
         let oidc = changed(|_| {}).await;
@@ -456,7 +452,7 @@ async fn an_issuer_is_given_by_hand_with_its_own_keys_alone() {
     );
     let sign_in = WebSignIn::new(provider, client, keys(&oidc.issuer.url)).expect("its own keys");
     let sign_in = sign_in.clock(Stopped).max_age(Duration::from_secs(1));
-    // Nothing but the token is fetched, and the person must have signed in just now.
+    // Only the token is fetched, and the user must have just signed in.
     let came = oidc.come_back(&sign_in, "code=x").await;
     assert!(came.is_ok(), "{came:?}");
     let sent: Vec<_> = oidc.issuer.asked().into_iter().map(|it| it.line).collect();

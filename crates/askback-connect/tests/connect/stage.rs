@@ -1,5 +1,3 @@
-//! The stage of the tests: stores, a clock that is turned by hand, and a provider.
-
 use std::{
     collections::{HashMap, HashSet},
     future::ready,
@@ -34,7 +32,6 @@ use crate::place::Place;
 pub(crate) const NOW: Millis = 1_800_000_000_000;
 pub(crate) const HOUR: Millis = 3_600_000;
 
-/// A clock that stands still until it is turned.
 pub(crate) struct Hands(AtomicU64);
 
 impl Hands {
@@ -49,7 +46,6 @@ impl Clock for Hands {
     }
 }
 
-/// A store with what is around it.
 pub(crate) struct Stage {
     pub(crate) directory: TempDir,
     pub(crate) store: Arc<dyn VaultStore>,
@@ -57,7 +53,7 @@ pub(crate) struct Stage {
     open: Opening,
 }
 
-/// Opens a store once more, as another process would.
+/// Opens the store again, like another process.
 pub(crate) type Opening = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn VaultStore>> + Send + Sync>;
 
 impl Stage {
@@ -76,7 +72,7 @@ impl Stage {
         Self::with(first, Box::new(move || Box::pin(ready(store()))), directory)
     }
 
-    /// Nothing where there is no PostgreSQL.
+    /// Returns `None` without PostgreSQL.
     #[cfg(all(unix, feature = "postgres"))]
     pub(crate) async fn in_postgres() -> Option<Self> {
         Some(Self::at(Arc::new(Place::new().await?)).await)
@@ -97,7 +93,6 @@ impl Stage {
         None
     }
 
-    /// One of each database.
     pub(crate) async fn all() -> Vec<Self> {
         let own = [Self::in_sqlite()];
         own.into_iter().chain(Self::in_postgres().await).collect()
@@ -112,7 +107,6 @@ impl Stage {
         }
     }
 
-    /// A vault as another process would open it.
     pub(crate) async fn vault(&self) -> Vault {
         self.vault_with(Arc::new(keys(7))).await
     }
@@ -121,7 +115,6 @@ impl Stage {
         self.vault_within(keys, |_| {}).await
     }
 
-    /// The same, with other settings.
     pub(crate) async fn vault_within(
         &self,
         keys: Arc<dyn KeyWrapper>,
@@ -137,7 +130,6 @@ impl Stage {
     }
 }
 
-/// A ring with one key.
 pub(crate) fn keys(byte: u8) -> LocalKeys {
     LocalKeys::new(ring(byte))
 }
@@ -146,7 +138,7 @@ pub(crate) fn ring(byte: u8) -> KeyRing {
     KeyRing::new(Key::new(&[byte; 32]))
 }
 
-/// A person of a tenant, with the client that acts for them.
+/// A user of a tenant, with the client that acts for them.
 pub(crate) fn person(tenant: &str, subject: &str) -> Principal {
     Principal {
         tenant: Some(tenant.to_owned()),
@@ -172,28 +164,24 @@ pub(crate) fn tokens(number: usize) -> Grant {
     )
 }
 
-/// A provider that does as it is told, and takes each refresh token once: one that comes again is refused.
+/// A scripted provider that accepts each refresh token once.
 pub(crate) struct Provider {
-    /// The errors of the first renewals, in their order. Those after them get tokens.
+    /// The errors of the first renewals, in order. Later renewals succeed.
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
-    /// Whether it can be told to revoke.
     pub(crate) is_down: Mutex<bool>,
-    /// Whether it says that it revokes tokens one by one.
+    /// Whether it revokes tokens one by one.
     pub(crate) is_single: Mutex<bool>,
-    /// Whether it tells accounts apart by their names.
     pub(crate) names_accounts: Mutex<bool>,
-    /// Whether it takes back no refresh tokens.
+    /// Whether it revokes access tokens only.
     pub(crate) takes_access_alone: Mutex<bool>,
-    /// Tokens that have ended, and what it says when they are given back.
+    /// Expired tokens, and the responses to their revocation.
     pub(crate) dead: Mutex<HashMap<String, RevocationOutcome>>,
     pub(crate) revoked: Mutex<Vec<(TokenKind, String)>>,
     pub(crate) requests: AtomicUsize,
-    /// The scopes that it names for new tokens, if any.
+    /// The scopes that it lists for new tokens.
     pub(crate) scopes: Mutex<Option<Scopes>>,
     spent: Mutex<HashSet<String>>,
-    /// A permit for each answer.
     pub(crate) answers: Semaphore,
-    /// How long its tokens last.
     clock: Arc<Hands>,
 }
 
@@ -215,7 +203,7 @@ impl Provider {
         })
     }
 
-    /// One that answers only when it is given a permit.
+    /// A provider that responds only after it gets a permit.
     pub(crate) fn held(stage: &Stage) -> Arc<Self> {
         let provider = Self::new(stage);
         provider.answers.forget_permits(Semaphore::MAX_PERMITS);
@@ -287,7 +275,7 @@ impl Revoker for Provider {
     }
 }
 
-/// Waits until something is so, for no longer than a test may take.
+/// Waits until a condition holds, within the timeout of a test.
 pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
     let waited = async {
         while !is_so() {

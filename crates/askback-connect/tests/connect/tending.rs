@@ -1,5 +1,3 @@
-//! Tokens that are renewed and given back at third parties.
-
 use std::time::Duration;
 
 use askback_connect::{
@@ -50,7 +48,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
             Reply::Json(200, no("bad_refresh_token")),
             Err(RenewalError::Refused),
         ),
-        // It is the server's fault: the person need not connect again.
+        // A server error: the user need not connect again.
         (Reply::Json(401, no("invalid_client")), Err(FAILED)),
         (Reply::Json(400, no("invalid_request")), Err(FAILED)),
         (Reply::Json(503, Value::Null), Err(FAILED)),
@@ -58,7 +56,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
         (Reply::Json(200, json!({})), Err(FAILED)),
         (Reply::Later(429, "120"), Err(later(120))),
         (Reply::Later(503, "0"), Err(later(0))),
-        // No server has us stay away for ever.
+        // The pause that a server asks for is limited.
         (
             Reply::Later(429, "99999999999999999999999"),
             Err(later(DAY)),
@@ -261,7 +259,7 @@ async fn a_set_has_one_of_each_name() {
         "{twice:?}"
     );
 
-    // Nobody is there to be asked; and a key is for the person alone to revoke.
+    // No user is there to be asked, and only the user can revoke a key.
     let token = Secret::new("t");
     for (name, is_done) in [("missing", false), ("invoices", true)] {
         let account = account(name);

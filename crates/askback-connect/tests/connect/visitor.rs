@@ -1,5 +1,3 @@
-//! Persons at browsers, and a kit with an issuer and a third party around it.
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use askback::Principal;
@@ -19,12 +17,11 @@ use url::{Url, form_urlencoded};
 use crate::issuer::{Issuer, Reply, fetcher, jwks, signed};
 use crate::stage::{Hands, Stage, until};
 
-/// The pages' URL where visitors sign in.
+/// The pages' URL if visitors sign in.
 pub(crate) const WEB: &str = "https://tools.example/connect";
 /// The pages' URL for the user of this machine.
 pub(crate) const MACHINE: &str = "http://127.0.0.1:4000";
 
-/// The head of a request for a page of the author's, at the host of a kit's URL.
 pub(crate) fn request_to(kit: &str, headers: &HeaderMap, uri: &http::Uri) -> http::request::Parts {
     let (mut parts, ()) = Request::get(uri.clone()).body(()).unwrap().into_parts();
     parts.headers = headers.clone();
@@ -36,14 +33,13 @@ pub(crate) fn request_to(kit: &str, headers: &HeaderMap, uri: &http::Uri) -> htt
 
 const SEED: u8 = 7;
 
-/// A kit, and what is around it.
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
     pub(crate) vault: Vault,
     pub(crate) kit: Connections,
-    /// Signs persons in. The code that it gives names the person.
+    /// Signs users in. Its codes name the user.
     pub(crate) issuer: Issuer,
-    /// The third party. The code that it gives names the account.
+    /// The third party. Its codes name the account.
     pub(crate) git: Issuer,
 }
 
@@ -56,7 +52,6 @@ impl Clock for SameClock {
 }
 
 impl Scene {
-    /// A kit whose visitors sign in.
     pub(crate) async fn web() -> Self {
         let stage = Stage::in_memory();
         let clock = || Arc::clone(&stage.clock);
@@ -74,7 +69,6 @@ impl Scene {
         }
     }
 
-    /// A kit for the user of this machine, changed by the function.
     pub(crate) async fn machine(
         change: impl FnOnce(ConnectionsBuilder) -> ConnectionsBuilder,
     ) -> Self {
@@ -93,31 +87,28 @@ impl Scene {
         }
     }
 
-    /// The time by the clock of the vault.
     pub(crate) fn vault_now(&self) -> Millis {
         self.stage.clock.now()
     }
 
-    /// The server of this machine's user, started again.
     pub(crate) async fn started_again(&self) -> Connections {
         let vault = self.stage.vault().await;
         let kit = Connections::on_this_machine(MACHINE, vault, providers(&self.git));
         kit.brand(brand()).build().unwrap()
     }
 
-    /// Another process of the same server, with nothing in common but its store and its configuration.
+    /// Another process of the same server, which shares only its store and configuration.
     pub(crate) async fn other_process(&self) -> Connections {
         self.process_of(self.stage.vault().await).await
     }
 
-    /// The same, with this vault.
     pub(crate) async fn process_of(&self, vault: Vault) -> Connections {
         let sign_in = sign_in(&self.issuer.url, Arc::clone(&self.stage.clock)).await;
         let kit = Connections::at(WEB, sign_in, vault, providers(&self.git));
         kit.brand(brand()).build().unwrap()
     }
 
-    /// The tokens that the third party was told to revoke, once there are so many.
+    /// Waits for this many revoked tokens, and returns them.
     pub(crate) async fn revoked(&self, tokens: usize) -> Vec<String> {
         let told = || -> Vec<_> {
             let asked = self.git.asked().into_iter();
@@ -135,7 +126,6 @@ impl Scene {
         }
     }
 
-    /// A browser in which a person has signed in for a page.
     pub(crate) async fn signed_in(&self, tenant: &str, subject: &str) -> Browser {
         let mut browser = self.browser();
         browser
@@ -144,7 +134,7 @@ impl Scene {
         browser
     }
 
-    /// A person as the endpoint knows them.
+    /// A user as the endpoint identifies them.
     pub(crate) fn person(&self, tenant: &str, subject: &str) -> Principal {
         Principal {
             tenant: Some(tenant.to_owned()),
@@ -154,13 +144,11 @@ impl Scene {
         }
     }
 
-    /// The events of a tenant's audit, in their order.
     pub(crate) async fn events(&self, tenant: Option<&str>) -> Vec<AuditEvent> {
         let lines = self.vault.audit(tenant, 0, 99).await.unwrap();
         lines.into_iter().map(|line| line.record.event).collect()
     }
 
-    /// The accounts of a person at the third party.
     pub(crate) async fn accounts(&self, person: &Principal) -> Vec<String> {
         let accounts = self.vault.accounts(person).await.unwrap();
         accounts.into_iter().map(|it| it.key.account).collect()
@@ -179,8 +167,8 @@ async fn sign_in(issuer: &str, clock: Arc<Hands>) -> WebSignIn {
     sign_in.tenant_claim("tid").clock(SameClock(clock))
 }
 
-/// An issuer whose codes are `tenant~subject~nonce`, or with `~old` behind it of a sign-in of an hour
-/// ago, or with a number of one so many seconds ago.
+/// An issuer whose codes are `tenant~subject~nonce`. A suffix `~old` means a sign-in one hour ago, and a number a
+/// sign-in that many seconds ago.
 async fn issuer(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |own, request| match &*request.line {
         "GET /.well-known/oauth-authorization-server" => Reply::Json(404, Value::Null),
@@ -214,8 +202,8 @@ async fn issuer(clock: Arc<Hands>) -> Issuer {
     .await
 }
 
-/// A third party whose codes are the names of accounts, after their ids and `~` where these differ, and whose tokens are
-/// `canary-access-` and such a code.
+/// A third party whose codes are account names, or `id~name` if id and name differ. Its tokens are `canary-access-` and
+/// the code.
 async fn third_party(clock: Arc<Hands>) -> Issuer {
     Issuer::start(move |_, request| match &*request.line {
         "POST /token" => {
@@ -224,7 +212,7 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 "refused" => return Reply::Json(400, json!({"error": "invalid_grant"})),
                 "secretless" => return Reply::Json(401, json!({"error": "invalid_client"})),
                 "silent" => return Reply::Silence,
-                // A provider that takes its time.
+                // A slow provider.
                 "late" => clock.turn(60_000),
                 _ => {}
             }
@@ -253,7 +241,7 @@ async fn third_party(clock: Arc<Hands>) -> Issuer {
                 match account {
                     "" | "nameless" => json!({}),
                     _ => {
-                        // No token has a blank in it.
+                        // A token cannot contain a blank.
                         let account = &*account.replace("bob-b", "bob <b>");
                         let (id, name) = account.split_once('~').unwrap_or((account, account));
                         json!({"id": id, "login": name})
@@ -295,7 +283,7 @@ fn providers(git: &Issuer) -> Providers {
         .with(party("git", "Git & Co"))
         .unwrap();
     let providers = providers.with(party("other", "Other")).unwrap();
-    // Its account is looked for where none is named.
+    // Its account source points to a place without a name.
     let ledger = ThirdParty::api_key("ledger", "Ledger", key.clone()).unwrap();
     let ledger = ledger.account(account.clone()).api([&git.url]).unwrap();
     let providers = providers.with(ledger).unwrap();
@@ -303,7 +291,6 @@ fn providers(git: &Issuer) -> Providers {
     providers.with(pay.api([&git.url]).unwrap()).unwrap()
 }
 
-/// A browser of one person.
 #[derive(Clone)]
 pub(crate) struct Browser {
     pages: Pages,
@@ -311,7 +298,6 @@ pub(crate) struct Browser {
     pub(crate) jar: BTreeMap<String, (String, String)>,
 }
 
-/// A page, as a browser has it.
 pub(crate) struct Shown {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -319,13 +305,12 @@ pub(crate) struct Shown {
 }
 
 impl Browser {
-    /// The same browser, whose requests come to another process.
+    /// The same browser, sending its requests to another process.
     pub(crate) fn at(&self, kit: &Connections) -> Self {
         let (pages, jar) = (kit.pages(), self.jar.clone());
         Self { pages, jar }
     }
 
-    /// All its cookies, as a request holds them.
     pub(crate) fn headers(&self) -> HeaderMap {
         let cookies = self.jar.iter();
         let pairs: Vec<_> = cookies
@@ -340,7 +325,7 @@ impl Browser {
         self.send(request.body(Full::default()).unwrap()).await
     }
 
-    /// Sends a form as a browser does from one of the pages.
+    /// Submits a form from one of the pages.
     pub(crate) async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Shown {
         let origin = self.origin(path);
         let headers = [("origin", &*origin), ("sec-fetch-site", "same-origin")];
@@ -417,7 +402,6 @@ impl Browser {
         url.parse::<Url>().unwrap().origin().ascii_serialization()
     }
 
-    /// Signs in for a page, at the issuer, as this person.
     pub(crate) async fn sign_in(
         &mut self,
         issuer: &str,
@@ -446,7 +430,6 @@ impl Browser {
         gone.refresh()
     }
 
-    /// Comes back from the provider at `url`, with a code.
     pub(crate) async fn come_back(&mut self, url: &Url, code: &str) -> Shown {
         let back = query(&[("state", &parameter(url, "state")), ("code", code)]);
         self.get(&format!("{}?{back}", parameter(url, "redirect_uri")))
@@ -454,7 +437,7 @@ impl Browser {
     }
 }
 
-/// Whether a browser sends a cookie of this path to a page (RFC 6265, section 5.1.4).
+/// Whether a browser sends a cookie with this path to a page (RFC 6265, section 5.1.4).
 fn is_within(page: &str, cookie: &str) -> bool {
     let rest = page.strip_prefix(cookie);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || cookie.ends_with('/'))
@@ -474,14 +457,13 @@ pub(crate) fn parameter(url: &Url, name: &str) -> String {
 }
 
 impl Shown {
-    /// The value of the hidden field `token` of the form in the middle of the page.
     pub(crate) fn token(&self) -> String {
         let (_, main) = self.text.split_once("<main>").unwrap();
         let (_, after) = main.split_once("name=\"token\" value=\"").expect(main);
         after.split('"').next().unwrap().to_owned()
     }
 
-    /// The place to which the page leaves by itself.
+    /// The URL that the page redirects to.
     pub(crate) fn refresh(&self) -> Url {
         let refresh = self.headers.get(header::REFRESH);
         let refresh = refresh.unwrap_or_else(|| panic!("{} {}", self.status, self.text));

@@ -1,5 +1,3 @@
-//! Keeping tokens, and getting new ones for old ones.
-
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -15,23 +13,22 @@ use crate::{
     token::{granted, refresh},
 };
 
-/// How long before its end a token is renewed, in seconds.
+/// Tokens are renewed this many seconds before they expire.
 const MARGIN: u64 = 60;
-/// How long nothing is tried ahead of the end of a token after it failed, in seconds.
+/// After a failed early renewal, the pause before the next attempt, in seconds.
 const PAUSE: u64 = 30;
 
 pub(super) enum RenewalOutcome {
-    /// These are used from now on.
     Tokens(Arc<Pass>),
-    /// The issuer does not renew them: the person has to sign in again.
+    /// The issuer does not renew the tokens: the user has to sign in again.
     Ended,
-    /// Somebody signed out meanwhile: they are used no more, and stay forgotten.
+    /// The user signed out meanwhile. The tokens must not be used or stored again.
     SignedOut,
 }
 
 impl Pass {
-    /// Tokens that are used from `now` on; whether they are kept is for others to see. Half of the
-    /// time they have must be left to them.
+    /// Creates credentials in use from `now` on. Renewal is due `MARGIN` before they expire, but
+    /// not before half of the remaining time has passed.
     fn new(grant: Grant, now: u64, is_kept: bool) -> Result<Self, AuthorizationError> {
         let key = grant.key.as_ref().map(SigningKey::from_text).transpose()?;
         let end = grant.expires_at.filter(|_| grant.refresh_token.is_some());
@@ -46,18 +43,17 @@ impl Pass {
     }
 }
 
-/// A time that no clock reaches.
 const NEVER: u64 = u64::MAX;
 
 impl Authorizer {
-    /// Gets the next tokens, with those that are kept locked from reading them to writing them.
+    /// Renews the tokens. Holds the lock of the stored tokens from reading them to writing them.
     pub(super) async fn refresh(&self, pass: &Pass) -> Result<RenewalOutcome, AuthorizationError> {
         let grant = &pass.grant;
-        // What could not be kept is nobody else's.
+        // Tokens that could not be stored are not shared, so they need no lock.
         let _lock = match pass.is_kept {
             true => {
                 let lock = self.lock().await?;
-                // Another process may have renewed them: what it used up must not be shown again.
+                // Another process may have renewed them: a refresh token must not be used twice.
                 match self.load().await? {
                     Some(kept) if kept.grant.access_token != grant.access_token => {
                         return Ok(RenewalOutcome::Tokens(kept));
@@ -95,7 +91,7 @@ impl Authorizer {
         };
         let next = Grant {
             access_token: granted.access_token,
-            // One that is not replaced stays good.
+            // A refresh token that is not replaced stays valid.
             refresh_token: granted.refresh_token.or(grant.refresh_token.clone()),
             expires_at: granted.expires_at,
             granted: granted.scopes.or(grant.granted.clone()),
@@ -106,9 +102,8 @@ impl Authorizer {
             .map(RenewalOutcome::Tokens)
     }
 
-    /// Gets the next tokens ahead of the end of these; where that fails, these may be good for a
-    /// moment yet, and if not, the server says so. What failed is not tried with every request.
-    /// None where somebody signed out.
+    /// Renews tokens before they expire. If that fails, the old ones are used until the server
+    /// rejects them, and the next attempt waits. Returns `None` if the user signed out.
     pub(super) async fn renew_ahead(&self, pass: Arc<Pass>) -> Option<Arc<Pass>> {
         let next = match self.refresh(&pass).await {
             Ok(RenewalOutcome::Tokens(renewed)) => return Some(renewed),
@@ -123,7 +118,6 @@ impl Authorizer {
         Some(pass)
     }
 
-    /// Locks the tokens of this server against other processes.
     pub(super) async fn lock(&self) -> Result<KeyLock, AuthorizationError> {
         let config = &self.config;
         locked(
@@ -134,16 +128,16 @@ impl Authorizer {
         .await
     }
 
-    /// Keeps tokens that an authorization gave, and uses them from now on.
+    /// Stores the tokens of a new authorization and uses them from now on.
     pub(super) async fn take(&self, grant: Grant) -> Result<Arc<Pass>, AuthorizationError> {
-        // Whoever renews older ones meanwhile must not write over these. One that does not come to
-        // its end is no reason to lose what a person has just signed in for.
+        // The lock keeps a concurrent renewal from overwriting these tokens. If the lock is not
+        // released in time, store them anyway: the user has just signed in for them.
         let _lock = self.lock().await;
         self.keep(grant, None).await
     }
 
-    /// Keeps tokens, which are locked, and only then uses them. `renewed` are those they were given
-    /// for, if any.
+    /// Stores tokens, whose lock is held, and then uses them. `renewed` are the tokens they
+    /// replace, if any.
     async fn keep(
         &self,
         grant: Grant,
@@ -163,7 +157,6 @@ impl Authorizer {
         Ok(pass)
     }
 
-    /// Looks into the store. What is found there is used from now on.
     pub(super) async fn load(&self) -> Result<Option<Arc<Pass>>, AuthorizationError> {
         let kept = self
             .config
@@ -172,7 +165,7 @@ impl Authorizer {
             .await
             .map_err(not_kept)?;
         let grant = kept.and_then(|kept| records::read::<Grant>(&kept).ok());
-        // What is kept for another server is not for this one.
+        // Ignore tokens stored for another server.
         let Some(grant) = grant.filter(|grant| grant.server == self.server.as_str()) else {
             return Ok(None);
         };

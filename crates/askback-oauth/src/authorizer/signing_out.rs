@@ -1,5 +1,3 @@
-//! Giving tokens back.
-
 use super::Authorizer;
 use crate::{
     AuthorizationError, SignOut,
@@ -9,18 +7,17 @@ use crate::{
 };
 
 impl Authorizer {
-    /// Gives the tokens back and forgets them.
     pub(crate) async fn sign_out(&self) -> Result<SignOut, AuthorizationError> {
         let _held = self.held.lock().await;
         let key = self.key();
-        // One who renews them at this moment would write the next ones when they are gone.
+        // A concurrent renewal would store new tokens after the deletion.
         let lock = self.lock().await?;
         let kept = self.config.store.load(&key).await.map_err(not_kept)?;
         self.set(None);
         let Some(kept) = kept else {
             return Ok(SignOut::WasNot);
         };
-        // First what is here: whatever the issuer says, the person wants it gone.
+        // Delete the local tokens first: the user wants them gone, whatever the issuer says.
         self.config.store.remove(&key).await.map_err(not_kept)?;
         drop(lock);
         let Ok(grant) = records::read::<Grant>(&kept) else {
@@ -34,7 +31,7 @@ impl Authorizer {
         let Some(client) = self.client(&grant) else {
             return forgotten("the client is configured no more");
         };
-        // With a refresh token go those that came of it.
+        // Revoking a refresh token also revokes the access tokens made from it.
         let (token, hint) = match grant.refresh_token {
             Some(token) => (token, "refresh_token"),
             None => (grant.access_token, "access_token"),

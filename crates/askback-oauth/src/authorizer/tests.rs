@@ -1,5 +1,3 @@
-//! An authorizer before its first fetch.
-
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -23,7 +21,7 @@ use crate::{
 
 const SERVER: &str = "https://mcp.example.com/mcp";
 
-/// A person who never wants to, and how often they were asked.
+/// A user who always refuses, with a count of the prompts.
 #[derive(Clone, Default)]
 struct UnwillingPerson(Arc<AtomicUsize>);
 
@@ -38,12 +36,11 @@ fn url(text: &str) -> Url {
     Url::parse(text).expect("a URL")
 }
 
-/// An authorizer for a server, with a token kept for `kept` under the server's key.
+/// An authorizer for a server. A token for `kept` is stored under the server's key.
 async fn authorizer(server: &str, kept: &str, person: &UnwillingPerson) -> Arc<Authorizer> {
     with_key(None, server, kept, person).await
 }
 
-/// The same with a token that is bound to a key.
 async fn with_key(
     key: Option<Secret>,
     server: &str,
@@ -77,7 +74,7 @@ async fn with_key(
     authorization.authorizer(&url(server)).expect("a client")
 }
 
-/// A refusal that names a document on another host, which may be reached.
+/// A refusal that names a metadata document on another reachable host.
 fn refusal() -> HeaderMap {
     let challenge = "Bearer resource_metadata=\"https://evil.example.com/prm\"";
     let challenge = HeaderValue::from_static(challenge);
@@ -113,7 +110,7 @@ async fn what_is_kept_for_another_server_is_not_used() {
     assert!(authorizer.pass().await.expect("a store").is_none());
 }
 
-// Several that are under way are told of it, and only one is the first to learn.
+// Several concurrent requests get the nonce, and only one is the first to learn it.
 #[tokio::test]
 async fn a_nonce_that_another_request_learned_costs_no_token() {
     let person = UnwillingPerson::default();
@@ -142,7 +139,7 @@ async fn a_nonce_that_another_request_learned_costs_no_token() {
     }
     assert_eq!(person.0.load(Ordering::Relaxed), 0);
 
-    // What cannot be sent back is no nonce, and one request is not sent for ever.
+    // A nonce that no header can hold is ignored, and one request is not sent forever.
     for (nonce, most) in [("a\"b", 0), ("next", 2)] {
         let (mut attempt, headers) = (Attempt::default(), headers(nonce));
         let mut times = 0;
@@ -176,10 +173,10 @@ async fn all_who_wait_hear_one_no() {
                 again.await.expect_err("nobody is willing")
             });
         }
-        // All come before anything is done for one of them: there is one thread.
+        // There is one thread, so all requests wait before the first one is handled.
         let errors = asking.join_all().await;
         assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
-        // Who comes later may have it tried again.
+        // A later request may try again.
         assert_eq!(person.0.load(Ordering::Relaxed), times);
     }
 }
@@ -210,7 +207,7 @@ async fn nobody_signs_in_where_others_can_listen() {
     }
 }
 
-// Another process has them locked, and does not go on.
+// Another process holds the lock and never releases it.
 #[tokio::test(start_paused = true)]
 async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
     let authorizer = authorizer(SERVER, SERVER, &UnwillingPerson::default()).await;
@@ -231,11 +228,11 @@ async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
     assert_eq!(began.elapsed(), most);
     assert!(authorizer.refresh(&pass).await.is_err());
     assert_eq!(began.elapsed(), most * 2);
-    // What a person has just signed in for is used all the same.
+    // New tokens of a sign-in are used all the same.
     let grant = pass.grant.clone();
     assert!(authorizer.take(grant).await.is_ok());
     assert!(store.load(&key).await.is_ok_and(|kept| kept.is_some()));
-    // Whoever gave up left nothing locked.
+    // A timed-out attempt leaves nothing locked.
     drop(lock);
     assert!(authorizer.sign_out().await.is_ok());
     assert!(store.load(&key).await.is_ok_and(|kept| kept.is_none()));

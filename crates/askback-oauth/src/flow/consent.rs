@@ -1,4 +1,4 @@
-//! The person's consent (2026-07-28, basic/authorization, Authorization Response Validation).
+//! The user's consent (2026-07-28, basic/authorization, Authorization Response Validation).
 
 use super::{Action, Flow, Next, Site, State, discovery::no_issuer};
 use crate::{
@@ -37,7 +37,7 @@ impl Flow {
         if let Some(scopes) = &site.scopes {
             request = request.scopes(scopes);
             if scopes.contains("offline_access") {
-                // OpenID gives no refresh token without it (OpenID Connect Core, 11).
+                // OpenID issuers return no refresh token without it (OpenID Connect Core, 11).
                 request = request.parameter("prompt", "consent");
             }
         }
@@ -53,11 +53,11 @@ impl Flow {
         Ok((State::Asking(site, client, pending), Action::Show(request)))
     }
 
-    /// The scopes that were not asked for when the person signed in before.
+    /// The scopes that earlier sign-ins did not request.
     fn more(&self, site: &Site) -> Option<Scopes> {
         let before = self.asked_before(&site.issuer.issuer)?;
         let scopes = site.scopes.iter().flat_map(Scopes::iter);
-        // It says how long the tokens last, and nothing of what they open.
+        // `offline_access` only extends the lifetime. It grants no access.
         let more = scopes.filter(|it| !before.contains(it) && *it != "offline_access");
         Scopes::of(more).ok().filter(|more| !more.is_empty())
     }
@@ -84,7 +84,6 @@ impl Flow {
 }
 
 impl Flow {
-    /// The error if the person does not agree to a registration, or names no client.
     pub(crate) fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
         match &self.state {
             State::Registering(site) | State::Naming(site) => site.not_signed_in(why),
@@ -96,14 +95,14 @@ impl Flow {
 impl Site {
     fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
         match told(why) {
-            // A person at a terminal could not sign in either.
+            // A user could not sign in either.
             SignInError::Unattended if self.is_assumed => no_issuer(),
             why => AuthorizationError::SignIn(why),
         }
     }
 }
 
-/// The error as it may be shown: what a host says may hold what a page said.
+/// Cleans the error text, which may quote a web page.
 fn told(why: SignInError) -> SignInError {
     match why {
         SignInError::Declined(Some(reason)) => SignInError::Declined(Some(shown(&reason))),

@@ -1,4 +1,4 @@
-//! Finding the issuer (2026-07-28, basic/authorization/authorization-server-discovery).
+//! Discovery of the issuer (2026-07-28, basic/authorization/authorization-server-discovery).
 
 use std::vec::IntoIter;
 
@@ -14,7 +14,7 @@ use crate::{
 const SERVER: &str = "the server's metadata";
 const ISSUER: &str = "the authorization server's metadata";
 
-/// Where a document may stand: the place that is being looked at, and those that come after.
+/// The possible URLs of a document: the current one, and those to try next.
 #[derive(Debug)]
 pub(super) struct Places {
     at: String,
@@ -37,7 +37,7 @@ impl Places {
 }
 
 impl Flow {
-    /// Begins: at the place the server names, or else where such documents stand.
+    /// Starts with the URL the server names, or else with the well-known ones.
     pub(super) fn find_resource(&self) -> Next {
         let places = match &self.plan.wanted.document {
             Some(place) => vec![place.clone()],
@@ -55,7 +55,6 @@ impl Flow {
         }
     }
 
-    /// Reads the server's document.
     pub(super) fn resource(&self, places: Places, answer: Result<Answer, FetchError>) -> Next {
         let Some(document) = document::<ProtectedResource>(SERVER, answer)? else {
             return match places.next() {
@@ -87,7 +86,7 @@ impl Flow {
             .choose(&document.authorization_servers)
             .ok_or_else(|| wrong(SERVER, "it names no authorization server"))?;
         let scopes = match &self.plan.wanted.scopes {
-            // What the request needs, whatever the document says.
+            // The scopes of the challenge take precedence over the document.
             Some(scopes) => Some(scopes.clone()),
             None => document.scopes().map_err(|bad| wrong(SERVER, bad))?,
         };
@@ -106,8 +105,8 @@ impl Flow {
         })
     }
 
-    /// A server without a document is its own issuer
-    /// (2025-03-26, basic/authorization, Authorization Base URL).
+    /// A server without a document is its own issuer (2025-03-26, basic/authorization,
+    /// Authorization Base URL).
     fn guess(&self) -> Next {
         let server = self.plan.server.as_str();
         let issuer = AuthorizationServer::at_origin_of(server).map_err(|bad| wrong(SERVER, bad))?;
@@ -123,12 +122,12 @@ impl Flow {
     }
 
     fn find_issuer(&self, resource: Resource) -> Next {
-        // What names an issuer is as free as any other URL a server gives.
+        // An issuer's name is as untrusted as any other URL of a server.
         self.url("the authorization server", &resource.issuer)?;
         let mut places =
             AuthorizationServer::well_known(&resource.issuer).map_err(|bad| wrong(ISSUER, bad))?;
         if resource.is_guessed {
-            // OpenID came later.
+            // The early revision had no OpenID Connect discovery.
             places.truncate(1);
         }
         let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it stands nowhere"))?;
@@ -137,7 +136,6 @@ impl Flow {
         })
     }
 
-    /// Reads the issuer's document.
     pub(super) fn issuer(
         &self,
         resource: Resource,
@@ -165,7 +163,7 @@ impl Flow {
                 }
             },
         };
-        // A name that was guessed may lack the slash of the real one.
+        // The guessed name may lack the trailing slash.
         let is_same = issuer.issuer == resource.issuer
             || resource.is_guessed && issuer.issuer.strip_suffix('/') == Some(&resource.issuer);
         if !is_same {
@@ -177,7 +175,7 @@ impl Flow {
         self.settle(resource, issuer, is_assumed)
     }
 
-    /// Checks that the issuer can do what is needed, and finds out who the client is to it.
+    /// Checks that the issuer supports what is needed, then identifies the client.
     fn settle(&self, resource: Resource, issuer: AuthorizationServer, is_assumed: bool) -> Next {
         let lacks = |lacks: &str| AuthorizationError::Unsupported {
             issuer: issuer.issuer.clone(),
@@ -233,15 +231,15 @@ impl Flow {
         Ok((!scopes.is_empty()).then_some(scopes))
     }
 
-    /// The scopes that were requested of this issuer before. They are words of one issuer: to another they say nothing,
-    /// or tell of the first.
+    /// The scopes that were requested from this issuer before. Other issuers do not see them:
+    /// scopes have no meaning there and would reveal the first issuer.
     pub(super) fn asked_before(&self, issuer: &str) -> Option<&Scopes> {
         let before = self.plan.wanted.before.as_ref();
         let before = before.filter(|(asked, _)| asked == issuer);
         before.map(|(_, scopes)| scopes)
     }
 
-    /// The issuer to go to: one with which the client is registered by hand, or the first.
+    /// Chooses an issuer with which the client is registered by hand, or else the first.
     fn choose(&self, named: &[String]) -> Option<String> {
         let is_known = |issuer: &&String| {
             let mut clients = self.plan.clients.iter();
@@ -250,8 +248,8 @@ impl Flow {
         named.iter().find(is_known).or(named.first()).cloned()
     }
 
-    /// Whether a document is about this server: it names the URL that is used, or a part of it in
-    /// whose own place the document stands (RFC 9728, 3.3).
+    /// Whether a document describes this server: it names the server's URL or a parent path of it,
+    /// and was found at the well-known URL of that name (RFC 9728, 3.3).
     fn describes(&self, document: &ProtectedResource, place: &str) -> bool {
         let server = &self.plan.server;
         let Some(named) = Url::parse(&document.resource)
@@ -273,7 +271,7 @@ impl Flow {
         stands_there && is_within && named.origin() == server.origin() && named.query().is_none()
     }
 
-    /// Fetches a document. Only a place that the server named itself may lead elsewhere than near it.
+    /// Fetches a document. Only a URL that the server named itself may redirect to another origin.
     fn fetch(
         &self,
         what: &'static str,
@@ -286,7 +284,7 @@ impl Flow {
     }
 }
 
-/// The error if a server requires a sign-in, and nothing says at which authorization server.
+/// The error if a server requires a sign-in but names no authorization server.
 pub(super) fn no_issuer() -> AuthorizationError {
     AuthorizationError::Fetch {
         what: SERVER,
@@ -294,7 +292,7 @@ pub(super) fn no_issuer() -> AuthorizationError {
     }
 }
 
-/// The name of a server that gives itself none: its URL, without a slash after the host alone
+/// The name of a server without a document: its URL, without the slash after a bare host
 /// (2026-07-28, basic/authorization, Canonical Server URI).
 fn canonical(server: &Url) -> String {
     let name = server.as_str();

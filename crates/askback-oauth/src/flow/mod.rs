@@ -1,7 +1,7 @@
-//! One authorization, from the server's refusal to a token, as a machine without I/O.
+//! One authorization, from the server's refusal to a token, as a state machine without I/O.
 //!
-//! [`Flow::next`] takes what happened and says what to do. Each state holds only what may be used
-//! in it: no code is exchanged before its answer was checked, since only that state has one.
+//! [`Flow::next`] takes an event and returns the next action. Each state holds only what may be
+//! used in it: for example, only the state after the check of the answer has a code to exchange.
 //!
 //! ```text
 //! the server's document → the issuer's document → who the client is
@@ -33,7 +33,6 @@ use super::{
 };
 use crate::Secret;
 
-/// The input of an authorization.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) server: Url,
@@ -41,33 +40,29 @@ pub(super) struct Plan {
     pub(super) wanted: Demands,
     pub(super) way: Way,
     pub(super) clients: Vec<RegisteredClient>,
-    /// The URL of the document that describes this client.
     pub(super) document: Option<String>,
     pub(super) introduction: Introduction,
-    /// The scopes the host wants in any case.
+    /// Scopes that the host always requests.
     pub(super) scopes: Scopes,
-    /// Whether a refresh token is wanted.
     pub(super) offline: bool,
-    /// Whether tokens are to be bound to a key wherever that can be.
+    /// Whether to bind tokens to a key whenever the issuer supports it.
     pub(super) bound: bool,
     pub(super) random: Random,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Demands {
-    /// Where it describes itself.
     pub(super) document: Option<String>,
     pub(super) scopes: Option<Scopes>,
-    /// Whether it takes only tokens that are bound to a key.
+    /// Whether it accepts only tokens that are bound to a key.
     pub(super) bound: bool,
-    /// The scopes that were requested of this issuer before; the next request repeats them.
+    /// The issuer and the scopes of earlier requests. The next request repeats them.
     pub(super) before: Option<(String, Scopes)>,
 }
 
-/// How a token is obtained.
 #[derive(Debug, Clone)]
 pub(super) enum Way {
-    /// A person signs in, and comes back to this URI.
+    /// A user signs in and is redirected to this URI.
     Person {
         redirect: String,
     },
@@ -79,22 +74,20 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) enum Action {
     Fetch(Fetch),
-    /// Look up who the client is to this issuer.
     Recall(String),
-    /// Make the client known, once the person agrees where there is one.
+    /// Register the client, after the user agrees if there is one.
     Register {
         issuer: String,
         endpoint: Url,
         request: Value,
     },
-    /// Ask the person for the client they registered with this issuer.
+    /// Ask the user for the client they registered with this issuer.
     AskClient(String),
     Keep(Registration),
-    /// The issuer no longer knows what was kept.
+    /// Delete the registration, which the issuer no longer knows.
     Forget(String),
-    /// Begin anew: what is to come needs another sign-in.
+    /// Start again: the next step needs another sign-in.
     Again,
-    /// Ask the person.
     Show(SignInRequest),
     Assert(String),
     Ask(TokenRequest),
@@ -106,26 +99,22 @@ pub(super) enum Action {
 pub(super) struct Fetch {
     pub(super) what: &'static str,
     pub(super) url: Url,
-    /// Whether it may come from the origin of that URL alone, since where it stands says whose it
-    /// is.
+    /// Whether only the origin of the URL may serve it. If so, the document's location says whose
+    /// document it is.
     pub(super) near: bool,
 }
 
-/// The result of an action.
 #[derive(Debug)]
 pub(super) enum Event {
     Start,
     Answer(Result<Answer, FetchError>),
     Recalled(Option<Registration>),
-    /// The client that the person registered, if there is one.
     Named(Option<RegisteredClient>),
-    /// The record was stored or removed.
     Noted,
     Redirected(Result<String, SignInError>),
     Asserted(Result<Secret, String>),
 }
 
-/// An authorization under way.
 #[derive(Debug)]
 pub(super) struct Flow {
     plan: Plan,
@@ -135,57 +124,46 @@ pub(super) struct Flow {
 #[derive(Debug)]
 enum State {
     Start,
-    /// Waits for the server's document.
     Resource(Places),
-    /// Waits for the issuer's document.
     Issuer(Resource, Places),
-    /// Waits for what is known of the client.
     Recalling(Site),
     Registering(Site),
-    /// Waits for the client that the person registered.
     Naming(Site),
-    /// Waits until a registration is kept.
     Keeping(Site, Client),
-    /// Waits until one is forgotten.
     Forgetting,
-    /// Waits for the person.
     Asking(Site, Client, PendingAuthorization),
-    /// Waits for the identity a company or platform vouches for.
     Asserting(Site, Client),
     /// Waits for the company's permission.
     Permitting(Site, Client),
-    /// Waits for the token.
     Exchanging(Site, Client),
-    /// Waits until the client that a person named is kept.
+    /// Waits until the client that the user named is stored.
     Granted(Box<Grant>),
     Over,
 }
 
-/// A server, as far as it is known.
 #[derive(Debug, Clone)]
 struct Resource {
     name: String,
-    /// The server's own name.
     title: Option<String>,
     issuer: String,
-    /// The requested scopes; none where none are named.
+    /// The scopes to request. `None` leaves the choice to the issuer.
     scopes: Option<Scopes>,
-    /// Whether it has no document: then it may be one of the earliest.
+    /// Whether it has no document, so that it may implement an early revision.
     is_guessed: bool,
-    /// Whether it takes only tokens that are bound to a key, and whether it takes them at all.
+    /// Whether it requires tokens that are bound to a key, and whether it supports them.
     wants_bound: bool,
     takes_bound: bool,
 }
 
-/// A server and its issuer.
 #[derive(Debug, Clone)]
 struct Site {
     resource: Resource,
     issuer: AuthorizationServer,
     token_endpoint: Url,
-    /// Whether neither the server nor a document at its origin names the issuer: there may be none.
+    /// Whether the issuer was guessed, because neither the server nor a document at its origin
+    /// names one. It may not exist.
     is_assumed: bool,
-    /// The requested scopes; none where none are named.
+    /// The scopes to request. `None` leaves the choice to the issuer.
     scopes: Option<Scopes>,
     bound: bool,
 }
@@ -198,7 +176,8 @@ impl Flow {
         }
     }
 
-    /// Takes what happened at `now`, in seconds since the Unix epoch, and says what to do.
+    /// Takes an event that happened at `now`, in seconds since the Unix epoch, and returns the next
+    /// action.
     pub(super) fn next(&mut self, event: Event, now: u64) -> Action {
         let state = std::mem::replace(&mut self.state, State::Over);
         match self.step(state, event, now) {
@@ -235,12 +214,11 @@ impl Flow {
                 self.exchanged(site, client, answer, now)
             }
             (State::Granted(grant), Event::Noted) => Ok((State::Over, Action::Done(grant))),
-            // Whoever drives the machine gave it what it did not ask for.
+            // The driver passed an event that this state does not expect.
             (_, _) => Err(AuthorizationError::SignIn(SignInError::Abandoned)),
         }
     }
 
-    /// Goes on once it is known who the client is.
     fn identified(&self, site: Site, client: Client) -> Next {
         match &self.plan.way {
             Way::Person { redirect } => self.ask(site, client, redirect),
@@ -256,14 +234,13 @@ impl Flow {
         }
     }
 
-    /// A URL a server gave, if it may be used.
     fn url(&self, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
         let read = self.plan.reach.url(url);
         read.ok_or_else(|| refused_url(what, url))
     }
 
-    /// A URL an issuer gave, if it may be used. One on this machine may name what is on it; one
-    /// elsewhere may not, though the server is here.
+    /// Checks a URL that the issuer chose. Only an issuer on this machine may name URLs on this
+    /// machine, even if the server runs here.
     fn endpoint(
         &self,
         issuer: &str,
@@ -279,7 +256,7 @@ impl Flow {
     }
 }
 
-/// The error for a refused URL of a server. It is logged too, so that operators see attempts
+/// The error for a rejected URL of a server. It is also logged, so that operators see attempts
 /// (2026-07-28, security best practices, OAuth URL validation).
 fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
     let url = crate::shown::shown(url);
@@ -290,7 +267,8 @@ fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
 type Next = Result<(State, Action), AuthorizationError>;
 
 impl Demands {
-    /// Reads the demands from the challenges of a refusal. An unreadable challenge demands nothing.
+    /// Reads the requirements from the challenges of a refusal. Ignores challenges that do not
+    /// parse.
     pub(super) fn of(challenges: &[Challenge]) -> Self {
         let bearer = challenges.iter().find(|it| it.is(Challenge::BEARER));
         let bound = challenges.iter().find(|it| it.is(Challenge::DPOP));

@@ -1,4 +1,4 @@
-//! Becoming known to the issuer (2026-07-28, basic/authorization/client-registration).
+//! Client registration (2026-07-28, basic/authorization/client-registration).
 
 use askback_core::{auth::Scopes, json};
 use serde::Deserialize;
@@ -16,27 +16,26 @@ use crate::{
 
 const WHAT: &str = "the registration";
 
-/// The longest id or secret of a client, in bytes.
+/// The maximum length of a client id or secret, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// An issuer's answer to a registration (RFC 7591, 3.2.1).
 #[derive(Deserialize)]
 struct RegistrationAnswer {
     client_id: String,
     client_secret: Option<String>,
-    /// 0 for one that does not end.
+    /// 0 means that it does not expire.
     #[serde(default, deserialize_with = "json::seconds")]
     client_secret_expires_at: Option<u64>,
     token_endpoint_auth_method: Option<String>,
 }
 
 impl Flow {
-    /// Takes the first that there is: a client registered by hand, a document, a registration, and what a person who
-    /// is asked names.
+    /// Identifies the client by the first of these: a hand-registered client, a metadata document,
+    /// dynamic registration, or a client that the user names.
     pub(super) fn identify(&self, site: Site) -> Next {
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let issuer = &site.issuer.issuer;
-        // One for this very issuer comes before those for any.
+        // A client for exactly this issuer takes precedence over one without an issuer.
         let at = |place: Option<&String>| {
             let mut clients = self.plan.clients.iter();
             clients.find(|client| client.issuer.as_ref() == place)
@@ -46,7 +45,7 @@ impl Flow {
             return self.identified(site, client);
         }
         if let Some(registered) = self.plan.clients.iter().find_map(|it| it.issuer.clone()) {
-            // Credentials for one issuer are never shown to another.
+            // Never show credentials for one issuer to another.
             return Err(AuthorizationError::NotRegisteredThere {
                 registered,
                 wanted: issuer.clone(),
@@ -70,8 +69,8 @@ impl Flow {
         Ok((State::Recalling(site), recall))
     }
 
-    /// Takes what is kept if it still holds: same issuer, same redirect URI, not ended, and for all
-    /// that is to be asked for.
+    /// Uses the stored registration if it is still valid: same issuer, same redirect URI, not
+    /// expired, and registered for all the scopes that will be requested.
     pub(super) fn recalled(&self, site: Site, kept: Option<Registration>, now: u64) -> Next {
         let asked = site.scopes.as_ref();
         let is_for_all = |known: &Scopes| asked.is_none_or(|asked| known.contains_all(asked));
@@ -90,7 +89,6 @@ impl Flow {
         }
     }
 
-    /// Asks the issuer for an identity.
     pub(super) fn register(&self, site: Site) -> Next {
         let endpoint = match &site.issuer.registration_endpoint {
             Some(endpoint) => {
@@ -111,7 +109,7 @@ impl Flow {
         Ok((State::Registering(site), register))
     }
 
-    /// Takes the client that the person named, for this issuer alone.
+    /// Uses the client that the user named, for this issuer only.
     pub(super) fn named(&self, site: Site, client: Option<RegisteredClient>) -> Next {
         let Some(client) = client else {
             return Err(AuthorizationError::NoRegistration(site.issuer.issuer));
@@ -119,14 +117,13 @@ impl Flow {
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let client = client.with_issuer(&site.issuer.issuer);
         let mut client = Client::by_hand(&client, taken);
-        // The host holds a key, and gives it again.
+        // A key is not stored: the host passes it again.
         if client.method != Method::Key {
             client.origin = Origin::Named;
         }
         self.identified(site, client)
     }
 
-    /// Returns the client's description of itself.
     fn introduction(&self, site: &Site) -> Value {
         let known = site.issuer.grant_types_supported.as_deref();
         let refreshes = known.is_none_or(|known| known.iter().any(|it| it == "refresh_token"));
@@ -134,7 +131,7 @@ impl Flow {
         if self.plan.offline && refreshes {
             grants.push("refresh_token");
         }
-        // One that keeps its secret on a person's machine has none.
+        // A client that runs on a user's machine cannot keep a secret.
         let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let takes = |method: Method| taken.is_none_or(|it| it.iter().any(|it| it == method.name()));
         let method = [Method::None, Method::for_secret(taken)];
@@ -165,7 +162,7 @@ impl Flow {
         })?;
         if !answer.is_success() {
             return Err(match (site.is_assumed, answer.status) {
-                // There is no such endpoint.
+                // There is no registration endpoint.
                 (true, 401 | 404 | 405) => no_issuer(),
                 _ => refused(WHAT, &answer),
             });

@@ -1,5 +1,3 @@
-//! The machine, step by step, without anything behind it.
-
 use askback_core::auth::Scopes;
 use serde_json::{Value, json};
 use url::Url;
@@ -69,7 +67,6 @@ fn issuer() -> Value {
     })
 }
 
-/// A machine, and what it wants done.
 struct Run {
     flow: Flow,
     action: Action,
@@ -96,7 +93,6 @@ impl Run {
         self
     }
 
-    /// To the point where the person is asked.
     fn asking() -> (Self, SignInRequest) {
         let run = Self::new(plan())
             .fetches("https://mcp.example.com/.well-known/oauth-protected-resource/mcp")
@@ -194,12 +190,12 @@ fn a_server_that_names_no_issuer_is_not_one_to_sign_in_at() {
         let error = guessed(none()).then(answer(status, Value::Null)).failed();
         assert_eq!(error.to_string(), told, "{status}");
     }
-    // An old server may register clients all the same.
+    // An old server without a document may still support registration.
     guessed(none())
         .then(answer(201, json!({"client_id": "c-1"})))
         .then(Event::Noted)
         .shows();
-    // If no person is there, the document decides whether one could sign in.
+    // If no user is there, the document decides whether one could sign in.
     let unattended = AuthorizationError::SignIn(SignInError::Unattended);
     for (document, expected) in [
         (none(), told),
@@ -268,7 +264,7 @@ fn what_was_not_asked_for_is_not_taken() {
         let error = Run::new(plan()).then(event()).failed();
         assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
     }
-    // Nothing follows a failure.
+    // A failed flow does not continue.
     let run = Run::new(plan()).then(answer(500, json!(null)));
     let error = run.then(resource()).failed();
     assert!(matches!(error, AuthorizationError::SignIn(_)), "{error:?}");
@@ -327,7 +323,7 @@ fn nothing_secret_is_printed() {
     let (run, form) = run.then(state).asks();
     let printed = format!("{request:?} {form:?} {:?} {:?}", run.action, run.flow);
     for secret in ["hidden-code", "BwcHBwcHBwcHBwcH"] {
-        // The state is no secret, but the verifier is made of the same bytes here.
+        // `state` is public, but the test makes the verifier from the same bytes.
         let verifier = printed.matches(secret).count();
         assert_eq!(verifier, 0, "{printed}");
     }
@@ -351,7 +347,7 @@ fn an_answer_that_does_not_come_is_told_in_few_words() {
     );
 }
 
-// A server on the own machine may name what is there; its issuer on the internet may not.
+// A server on this machine may name URLs on it. Its issuer on the internet may not.
 #[test]
 fn an_issuer_elsewhere_names_nothing_on_this_machine() {
     const LOCAL: &str = "http://127.0.0.1:8080/mcp";
@@ -399,7 +395,8 @@ fn an_issuer_elsewhere_names_nothing_on_this_machine() {
     }
 }
 
-// A document stands where it says, and is still not about this server: a word is no part of a path.
+// The document is where it belongs, but describes another server: `/mc` is not a parent
+// path of `/mcp`.
 #[test]
 fn a_document_of_a_neighbour_is_not_taken() {
     for (named, place, is_taken) in [
@@ -426,8 +423,8 @@ fn a_document_of_a_neighbour_is_not_taken() {
     }
 }
 
-/// Every optional member of what an issuer answers may be null or empty, and numbers and lists come as they are
-/// written by some.
+/// Optional members of an issuer's response may be null or empty, and some issuers write numbers
+/// and lists in their own ways.
 #[test]
 fn odd_members_of_an_answer_do_not_end_a_sign_in() {
     #[track_caller]

@@ -1,5 +1,3 @@
-//! Tokens: asking for them, and reading the answer (RFC 6749, 5).
-
 use serde_json::Value;
 use url::Url;
 
@@ -19,13 +17,12 @@ const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 impl Flow {
-    /// The client asks in its own name (RFC 6749, 4.4).
+    /// The client requests a token for itself (RFC 6749, 4.4).
     pub(super) fn exchange_nothing(&self, site: Site, client: Client) -> Next {
         let form = Form::default().with("grant_type", "client_credentials");
         self.exchange(site, client, form)
     }
 
-    /// Somebody vouched for the client, or for the person.
     pub(super) fn asserted(
         &self,
         site: Site,
@@ -35,7 +32,7 @@ impl Flow {
         let assertion = assertion.map_err(|why| AuthorizationError::Credentials(shown(&why)))?;
         match &self.plan.way {
             Way::Company(provider) => {
-                // The provider is the host's own choice, not the server's.
+                // The provider is configured by the host, not chosen by the server.
                 let endpoint = provider_url(&provider.token_endpoint)?;
                 let form = Form::default()
                     .with("grant_type", TOKEN_EXCHANGE)
@@ -61,7 +58,6 @@ impl Flow {
         }
     }
 
-    /// The company's provider permits the use of the server.
     pub(super) fn permitted(
         &self,
         site: Site,
@@ -102,7 +98,6 @@ impl Flow {
         Ok((State::Exchanging(site, client), Action::Ask(request)))
     }
 
-    /// Reads the token.
     pub(super) fn exchanged(
         &self,
         site: Site,
@@ -110,7 +105,7 @@ impl Flow {
         answer: Result<Answer, FetchError>,
         now: u64,
     ) -> Next {
-        // What was kept may be known no more.
+        // The issuer may have forgotten a stored client.
         if client.origin == Origin::Kept && answer.as_ref().is_ok_and(is_unknown_client) {
             let forget = Action::Forget(site.issuer.issuer);
             return Ok((State::Forgetting, forget));
@@ -137,7 +132,7 @@ impl Flow {
         };
         let grant = Box::new(grant);
         if client.origin == Origin::Named {
-            // It has shown that it is one.
+            // The successful request has proved that this is a client of the issuer.
             let named = Registration {
                 issuer: grant.issuer.clone(),
                 client: grant.client.clone(),

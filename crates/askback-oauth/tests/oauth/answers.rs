@@ -1,5 +1,3 @@
-//! The answers that a browser comes back with.
-
 use askback_core::auth::{AuthorizationError, Scopes};
 use askback_oauth::{AuthorizationRequest, PendingAuthorization, Provider};
 use url::Url;
@@ -49,7 +47,7 @@ fn a_request_holds_what_it_must_and_what_the_provider_wants() {
     );
     assert!(url.as_str().contains(pending.state()));
 
-    // No two are alike, and nothing of it is printed.
+    // Each request is different, and its secrets are never printed.
     let (_, other) = request.begin().expect("a request");
     assert_ne!(other.state(), pending.state());
     let written = pending.write().expect("it can be written");
@@ -90,7 +88,8 @@ fn what_a_request_sets_itself_is_nobody_elses_to_set() {
 fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
     let iss = "&iss=https%3A%2F%2Fgit.example";
     let other = "&iss=https%3A%2F%2Fgit.example%2F";
-    // STATE stands for that of the request; the last says whether the issuer must be named.
+    // STATE is replaced by the request's state. The last column says whether the issuer is
+    // required.
     for (answer, expected, must_name) in [
         ("?code=x&state=STATE", None, false),
         (&*format!("?code=x&state=STATE{iss}"), None, true),
@@ -127,7 +126,7 @@ fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
         };
         let (_, pending) = begin(&provider);
         let redirected = format!("{REDIRECT}{}", answer.replace("STATE", pending.state()));
-        // It may come to another process.
+        // Another process may receive the answer.
         let kept = pending.write().expect("it can be written");
         let pending = PendingAuthorization::read(&kept).expect("it can be read");
         let accepted = pending.accept(&redirected).map(drop);

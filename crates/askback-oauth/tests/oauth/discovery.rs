@@ -1,5 +1,3 @@
-//! Finding the endpoints of a third party.
-
 use askback_core::{auth::AuthorizationError, limits::Limits};
 use askback_oauth::{Fetcher, Provider, Reach, Route};
 use serde_json::{Value, json};
@@ -20,7 +18,7 @@ fn document(url: &str) -> Value {
 
 #[tokio::test]
 async fn a_document_is_taken_where_it_is_about_this_issuer() {
-    /// The document at a path, for an issuer at a URL.
+    /// Returns the document at a path of an issuer at a URL.
     type Stands = fn(&str, &str) -> (u16, Value);
     let cases: [(&str, Stands, Option<&str>); 8] = [
         ("as it should be", |url, _| (200, document(url)), None),

@@ -1,5 +1,3 @@
-//! The limits of a fetch: its size, its time, its addresses and its proxy.
-
 use std::time::Duration;
 
 use askback_core::limits::Limits;
@@ -40,7 +38,7 @@ async fn who_does_not_answer_is_not_waited_for() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let mut limits = Limits::default();
-    // Time passes while the system connects.
+    // Time advances while the system connects.
     limits.http.connect = Duration::from_secs(3600);
     let got = get(&limits, &Route::Direct, &url, Redirects::Any).await;
     assert!(matches!(got, Err(FetchError::TooSlow)), "{got:?}");
@@ -48,7 +46,7 @@ async fn who_does_not_answer_is_not_waited_for() {
 
 #[tokio::test]
 async fn redirections_are_followed_within_the_origin_and_not_for_ever() {
-    // How many redirections there are before the document, and whether it is reached.
+    // The number of redirects before the document, and whether it is reached.
     for (times, redirects, is_reached) in [
         (0, Redirects::None, true),
         (1, Redirects::None, false),

@@ -1,5 +1,3 @@
-//! A third party that says what a test wants.
-
 use std::sync::{Arc, Mutex};
 
 use tokio::{
@@ -9,19 +7,18 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-/// An answer: a status and a body.
+/// A status and a body.
 pub(crate) type Reply = (u16, String);
 
-/// An issuer that runs until it is dropped.
 pub(crate) struct Issuer {
     pub(crate) url: String,
-    /// Each request as it came, headers and body.
     asked: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
 impl Issuer {
-    /// Answers each request by the function, which is given the issuer's own URL and the path.
+    /// Answers each request with the function's result. The function gets the issuer's URL and the
+    /// path.
     pub(crate) async fn start(
         answer: impl Fn(&str, &str) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -50,7 +47,7 @@ impl Issuer {
         self.asked.lock().unwrap().clone()
     }
 
-    /// The one request it was sent: its headers, and its form.
+    /// Returns the headers and the form of the only request.
     #[track_caller]
     pub(crate) fn form(&self) -> (String, Vec<(String, String)>) {
         let asked = self.asked();
@@ -67,7 +64,6 @@ impl Drop for Issuer {
     }
 }
 
-/// One request.
 async fn read(stream: &mut TcpStream) -> String {
     let mut request = String::new();
     let mut bytes = [0; 4096];

@@ -1,5 +1,3 @@
-//! The requests to a token endpoint, and the reading of its answers.
-
 use askback_core::{
     auth::{AuthorizationError, Scopes},
     clock::Clock,
@@ -18,7 +16,7 @@ use crate::issuer::Issuer;
 const REDIRECT: &str = "http://localhost:4000/connected";
 const NOW: u64 = 1_800_000_000;
 
-/// A key as `openssl genpkey -algorithm ed25519` writes it.
+/// The output of `openssl genpkey -algorithm ed25519`.
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
     MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n\
     -----END PRIVATE KEY-----\n";
@@ -148,7 +146,7 @@ async fn a_no_is_told_from_what_cannot_be_read() {
             "refused a token: invalid_client",
         ),
         (404, "{}", "refused a token: status 404"),
-        // As some third parties say no.
+        // Some third parties refuse like this.
         (
             200,
             r#"{"error":"bad_refresh_token"}"#,
@@ -228,7 +226,7 @@ async fn nothing_leaves_to_where_it_may_not_go() {
         "{error:?}"
     );
 
-    // A client that belongs to another issuer is not shown to this one.
+    // A client of another issuer is not used here.
     let client = client.with_issuer("https://other.example");
     let other = TokenEndpoint::new(&fetcher(Reach::anywhere()), &provider, &client);
     let is_refused = matches!(other, Err(AuthorizationError::NotRegisteredThere { .. }));

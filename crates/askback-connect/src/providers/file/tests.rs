@@ -1,5 +1,3 @@
-//! Files of providers, and what is told of their faults.
-
 use std::fs;
 
 use askback_core::{auth::Scopes, limits::Limits};
@@ -121,7 +119,7 @@ async fn files_name_presets_and_providers_of_their_own() {
         Some(code.default_scopes()),
         Scopes::parse("repo").ok().as_ref()
     );
-    // Those of the file come before those of the preset, and beside them.
+    // The file's descriptions are added to the preset's and take precedence.
     for (scope, words) in [
         ("repo", Some("Read our code")),
         ("x:y", Some("Do x")),
@@ -339,7 +337,7 @@ async fn what_is_no_file_or_too_large_is_not_read() {
             Some("it is no file, but a folder"),
         ),
     ];
-    // Nobody writes into the pipe: whoever opens it waits.
+    // Opening this pipe would block, because no process writes to it.
     #[cfg(unix)]
     {
         let pipe = folder.path().join("pipe.toml");

@@ -1,4 +1,4 @@
-//! Every order in which several tasks may renew one token, and what a crash at each step leaves.
+//! Every interleaving of several tasks that renew one token, with a crash at each step.
 
 use std::{
     future::Future,
@@ -35,8 +35,8 @@ use super::super::settings::VaultSettings;
 use super::super::sql::SqliteVault;
 use super::super::store::{Lease, SealedSecrets, VaultRecord, VaultStore};
 
-/// A provider that gives a new refresh token with each answer, and takes each of them once: whoever sends one again
-/// loses all that came of it.
+/// A provider that issues a new refresh token each time and accepts each one once. If one is sent twice, it revokes the
+/// whole grant.
 #[derive(Default)]
 struct Provider {
     issued: Mutex<IssuedTokens>,
@@ -46,7 +46,6 @@ struct Provider {
 #[derive(Default)]
 struct IssuedTokens {
     newest: usize,
-    /// Whether a refresh token came twice.
     killed: bool,
 }
 
@@ -57,10 +56,10 @@ impl Renewer for Provider {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async move {
-            // On the way there.
+            // The request is on its way.
             pause_once().await;
             let granted = self.granted(refresh);
-            // On the way back.
+            // The response is on its way.
             pause_once().await;
             granted
         })
@@ -88,7 +87,7 @@ fn tokens(number: usize) -> Grant {
 #[derive(Debug, Clone, Copy)]
 enum Move {
     Step(usize),
-    /// A task is gone, as if its process had been killed.
+    /// Drops a task, as if its process had been killed.
     Crash(usize),
     Wait(u64),
 }
@@ -97,15 +96,14 @@ struct Outcome {
     requests: usize,
     crashed: usize,
     killed: bool,
-    /// The access token of each task that was given one, with the refresh token beside it in the store.
+    /// The access token that each task got, and the refresh token in the store at that time.
     given: Vec<(String, String)>,
-    /// The access token that is given when all is over.
     last: Result<String, VaultError>,
 }
 
 type Task = Pin<Box<dyn Future<Output = Result<(String, String), VaultError>>>>;
 
-/// Has tasks ask for a token that has just ended, on so many machines, in this order; then all go on to their end.
+/// Runs tasks on several machines that need a token which has just expired, in this order, and then to their end.
 fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -170,7 +168,7 @@ fn run(tasks: usize, machines: usize, moves: &[Move]) -> Outcome {
             tokio::time::advance(Duration::from_millis(10)).await;
         }
         assert!(running.iter().all(Option::is_none), "a task does not end");
-        // All leases and pauses are over by then.
+        // All leases and pauses have expired by then.
         tokio::time::advance(Duration::from_secs(7200)).await;
         let requests = provider.requests.load(Ordering::Relaxed);
         let last = ask(&vaults[0]).await.map(|(access, _)| access);
@@ -221,7 +219,7 @@ proptest! {
         moves in moves(160, true, 40_000),
     ) {
         let outcome = run(tasks, machines, &moves);
-        // A token is given out only when the one that renews it is kept.
+        // A token is handed out only after its refresh token is stored.
         for (access, refresh) in &outcome.given {
             prop_assert_eq!(number(access), number(refresh));
         }
@@ -248,7 +246,7 @@ fn a_crash_at_each_step_is_survived() {
             Err(_) => lost.push(steps),
         }
     }
-    // From when the provider has answered until that is written, and at no other time.
+    // Tokens are lost only by a crash between the provider's response and the write.
     let (first, last) = (lost[0], lost[lost.len() - 1]);
     assert_eq!(lost, Vec::from_iter(first..=last));
     assert!(lost.len() <= 4, "{lost:?}");
@@ -289,7 +287,7 @@ fn a_record_says_what_to_do() {
         &|it| it.state = AccountState::NeedsReconnect,
         Step::Reconnect,
     );
-    // A token for 40 seconds is renewed for its last 10.
+    // A token with a lifetime of 40 seconds is renewed in its last 10.
     let short = |it: &mut VaultRecord, left| {
         it.expires = Some(NOW + left);
         it.obtained = NOW + left - 40_000;
@@ -303,7 +301,7 @@ fn a_record_says_what_to_do() {
     };
     check(&|it| alone(it, NOW + 1), Step::Use);
     check(&|it| alone(it, NOW), Step::Reconnect);
-    // While somebody else renews it.
+    // While another task renews it.
     let renewed = |it: &mut VaultRecord, expires, until| {
         it.expires = Some(expires);
         it.lease = leased(until);
@@ -311,7 +309,7 @@ fn a_record_says_what_to_do() {
     check(&|it| renewed(it, NOW + 1, NOW + 1), Step::Use);
     check(&|it| renewed(it, NOW, NOW + 1), Step::Wait);
     check(&|it| renewed(it, NOW, NOW), Step::Renew);
-    // After a renewal that failed.
+    // After a failed renewal.
     let failed = |it: &mut VaultRecord, expires, until| {
         it.expires = Some(expires);
         it.state = cooling(until);

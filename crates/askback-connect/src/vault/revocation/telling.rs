@@ -1,14 +1,14 @@
-//! The words to a provider about one revocation, in their order.
+//! The requests of one revocation, in order.
 //!
-//! | the provider takes | it is told |
+//! | the provider accepts | request |
 //! |---|---|
-//! | refresh tokens | the refresh token, which ends the grant, and then the access token |
-//! | access tokens alone | the access token, if it is known to be good; otherwise the one that the refresh token gives |
-//! | none | nothing |
+//! | refresh tokens | revoke the refresh token, which ends the grant, then the access token |
+//! | access tokens only | revoke the access token if it is known to be valid, otherwise one from a renewal |
+//! | no tokens | none |
 //!
-//! Many answer that they know no such token, or that all is well, to a token that has ended, too. So that is no success
-//! while there is a refresh token that gives others. These are written into the revocation before the provider is told, so
-//! that whoever goes on after a crash has them.
+//! Many providers report success, or an unknown token, for an expired token too. So that does not count as success
+//! while a refresh token can produce more tokens. Renewed tokens are written into the revocation before they are
+//! revoked, so that another process can continue after a crash.
 
 use askback_oauth::Secret;
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ use crate::vault::sql::{Change, Filter};
 use crate::vault::store::{IntentRow, Revocation, VaultRecord};
 
 enum Step {
-    /// There is no such token, or it is kept.
+    /// There is no such token, or it is in use.
     None,
     RevocationOutcome(RevocationOutcome),
     Ended(TellOutcome),
@@ -44,7 +44,7 @@ impl Inner {
             Step::RevocationOutcome(heard) => Some(heard),
             Step::None => None,
         };
-        // Others may come of a refresh token that the provider does not take.
+        // A refresh token that the provider does not revoke can produce more tokens.
         let mut may_renew = refresh == Some(RevocationOutcome::NotTaken);
         let is_refresh_revoked = refresh == Some(RevocationOutcome::Revoked);
         loop {
@@ -56,7 +56,7 @@ impl Inner {
                 Step::RevocationOutcome(heard) => Some(heard),
                 Step::None => None,
             };
-            // It may have been read again.
+            // The revocation may have been read again.
             let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
             let is_revoked = heard == Some(RevocationOutcome::Revoked) && !has_ended;
             let is_taken = heard.is_some_and(|heard| heard != RevocationOutcome::NotTaken);
@@ -89,7 +89,7 @@ impl Inner {
                 return Ok(Step::Ended(TellOutcome::Busy));
             }
         }
-        // Looked at for each token: the account may have been connected since.
+        // Checked for each token, because the account may have been connected meanwhile.
         let kept = self.kept_beside(revocation, revoker).await?;
         if kept.len() > BATCH || !kept.is_empty() && !is_single {
             return Ok(Step::Ended(TellOutcome::Spared));
@@ -100,13 +100,13 @@ impl Inner {
         };
         let token = match self.token(revocation, column).await {
             Ok(Some(token)) => token,
-            // There is none, or the tenant is gone and its keys with it.
+            // The record has no such token, or the tenant was deleted with its keys.
             Ok(None) => return Ok(Step::None),
-            // Nobody can revoke what nobody can read, and trying again does not help.
+            // A token that does not open cannot be revoked, and a retry does not help.
             Err(VaultError::NotAuthentic) => return Ok(Step::None),
             Err(error) => return Err(error),
         };
-        // Some give the same token again, and some renewals leave the refresh token as it was.
+        // Some providers return the same access token again, and some renewals keep the refresh token.
         if self.is_kept(&kept, column, &token).await? {
             return Ok(Step::None);
         }
@@ -118,7 +118,7 @@ impl Inner {
         })
     }
 
-    /// Opens a token of a revocation. Where it is sealed under another key by now, it is read again.
+    /// Opens a token of a revocation. If it was resealed, reads it again.
     async fn token(
         &self,
         revocation: &mut Revocation,
@@ -144,8 +144,7 @@ impl Inner {
         self.unsealed(account, sealed, column).await
     }
 
-    /// The records that the tokens of an account may be of, whoever has them: more than [`BATCH`] where they are too many to
-    /// be looked at.
+    /// The records that may use the account's tokens, of all users. More than [`BATCH`] if there are too many to check.
     async fn kept_beside(
         &self,
         revocation: &Revocation,
@@ -176,7 +175,7 @@ impl Inner {
         for record in kept.iter().filter(|record| !record.is_api_key) {
             match self.opened(record, column).await {
                 Ok(opened) if opened.as_ref() == Some(token) => return Ok(true),
-                // What does not open is no token that anybody uses.
+                // A record that does not open uses no token.
                 Ok(_) | Err(VaultError::NotAuthentic) => {}
                 Err(error) => return Err(error),
             }
@@ -184,8 +183,8 @@ impl Inner {
         Ok(false)
     }
 
-    /// Has the refresh token give others, and writes them into the revocation. Returns how all of it ends where there are
-    /// none.
+    /// Renews the tokens and writes the new ones into the revocation. If there are none, returns how the revocation
+    /// ends.
     async fn renewed_to_revoke(
         &self,
         revocation: &mut Revocation,
@@ -216,7 +215,7 @@ impl Inner {
                 .store
                 .write(Change::replace(revocation, attempts))
                 .await;
-            // If another process has taken it since, these tokens are known to nobody but this task.
+            // If another process has taken over, only this task knows these tokens.
             let known = self.unless_again(&mut tries, &account, written).await?;
             if known.is_some() {
                 return Ok(None);

@@ -1,5 +1,3 @@
-//! The changes of rows.
-
 use askback_core::ask::{Millis, keys::KeyId};
 use askback_sql::{Batch, Statement, Value};
 
@@ -12,7 +10,7 @@ use crate::vault::store::{
     VaultRecord,
 };
 
-/// A change of one row, with what has to be done in the same transaction. It is done wholly or not at all.
+/// A change of one row, with everything that belongs in the same transaction. It is atomic.
 #[must_use]
 pub struct Change {
     before: Vec<Statement>,
@@ -22,7 +20,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Adds a row, unless there is one with its key.
+    /// Inserts a row, unless its key exists.
     pub fn insert<R: Row>(row: &R) -> Self {
         let columns = R::COLUMNS;
         let marks = vec!["?"; columns.split(", ").count()].join(", ");
@@ -33,7 +31,7 @@ impl Change {
         Self::of(Statement::new(text, values(&[row])))
     }
 
-    /// Puts a row in place of the version `before`. A record is leased no more then.
+    /// Replaces the version `before` of a row. Releases the lease of a record.
     pub fn replace<R: VersionedRow>(row: &R, before: impl Into<Value>) -> Self {
         let condition = format!("{} = ?", R::VERSION);
         Self::update(row, R::CHANGES, |key| {
@@ -41,15 +39,15 @@ impl Change {
         })
     }
 
-    /// Only if the record still has this lease. One that has run out and that no other process has taken is still one.
+    /// Requires that the record still has this lease. An expired lease counts unless another process has taken over.
     pub fn leased(mut self, lease: [u8; 16]) -> Self {
         self.deciding.text += " AND lease = ?";
         self.deciding.values.push(Value::Bytes(lease.to_vec()));
         self
     }
 
-    /// Writes the secrets of a row as they are sealed in it, if they are sealed as in `from` still. No two seals are the
-    /// same, so it is enough to compare the access token's.
+    /// Writes the new seals of a row's secrets, if its seals are still those in `from`. No two seals are equal, so
+    /// comparing the access token's is enough.
     pub fn reseal<R: SealedRow>(row: &R, from: &SealedSecrets) -> Self {
         let condition = format!("{} = ?", R::VERSION);
         let version = column(row, R::VERSION);
@@ -59,7 +57,7 @@ impl Change {
         })
     }
 
-    /// Leases the record of an account that has this version, unless a lease of it lasts beyond `now`.
+    /// Leases the record of an account at this version, unless another lease lasts beyond `now`.
     pub fn lease(account: &AccountKey, version: u64, lease: Lease, now: Millis) -> Self {
         let free = Filter::account(account)
             .and("version = ?", &version)
@@ -72,12 +70,12 @@ impl Change {
         })
     }
 
-    /// Removes the record of an account.
+    /// Deletes the record of an account.
     pub fn remove(account: &AccountKey) -> Self {
         Self::of(Filter::account(account).delete::<VaultRecord>())
     }
 
-    /// Makes a revocation of this id, due at once, of the tokens that the record of an account has before this change.
+    /// Adds a revocation with this id, due at once, for the tokens in the account's current record.
     pub fn owing(self, account: &AccountKey, (id, due): ([u8; 16], Millis)) -> Self {
         let of =
             "tenant, issuer, subject, provider, account, name, key_id, access, refresh, expires";
@@ -90,7 +88,7 @@ impl Change {
         self.before(of.on(text, values(&[&id, &due])))
     }
 
-    /// Removes a revocation that is done, or puts it off.
+    /// Deletes a finished revocation, or postpones it.
     pub fn settle(id: [u8; 16], settled: Settlement) -> Self {
         let put_off = |due: Millis, is_spared: bool| {
             let new = values(&[&due, &is_spared]);
@@ -110,7 +108,7 @@ impl Change {
     /// Adds a key to a tenant whose newest key is `newest`.
     pub fn add_key(key: &TenantKey, newest: Option<KeyId>) -> Self {
         let (keys, columns) = (TenantKey::TABLE, TenantKey::COLUMNS);
-        // Two that are added at a time have the same number, of which one is refused.
+        // Two concurrent inserts get the same number, so one fails.
         let text = format!(
             "INSERT INTO {keys} (number, {columns})
              SELECT COALESCE((SELECT max(number) FROM {keys} WHERE tenant = ?), 0) + 1, ?, ?, ?, ?, ?
@@ -124,8 +122,7 @@ impl Change {
         Self::of(Statement::new(text, all))
     }
 
-    /// Drops a tenant's key, unless it is the newest. A key that something is sealed under stays as well, by its foreign
-    /// key.
+    /// Deletes a tenant's key, unless it is the newest. A foreign key protects a key that is still in use.
     pub fn drop_key(tenant: Option<&str>, key: KeyId) -> Self {
         let newest = "number < (SELECT max(number) FROM askback_vault_keys WHERE tenant = ?)";
         let older = Filter::tenant(tenant)
@@ -134,8 +131,8 @@ impl Change {
         Self::of(older.delete::<TenantKey>())
     }
 
-    /// Adds an intent, if the person has fewer than `room.open` that are open and end after `now`. One that was busy and
-    /// is not done is not counted: its process is gone. Then it removes what [`IntentRoom`] has no room for.
+    /// Adds an intent if the user has fewer than `room.open` open ones that expire after `now`. Does not count an
+    /// intent whose exchange was interrupted. Then deletes the intents that [`IntentRoom`] has no room for.
     pub fn add_intent(intent: &IntentRow, room: IntentRoom, now: Millis) -> Self {
         let (intents, columns) = (IntentRow::TABLE, IntentRow::COLUMNS);
         let text = format!(
@@ -159,20 +156,20 @@ impl Change {
             .then(Statement::new(text_of_surplus, surplus))
     }
 
-    /// Notes a visit of the pages that ended before its time, and forgets those that would have ended by `now`.
+    /// Records a visit that ended early, and deletes those that would have expired by `now`.
     pub fn end_visit(visit: &EndedVisit, now: Millis) -> Self {
         let over = Filter::default().and("expires <= ?", &now);
         Self::insert(visit).then(over.delete::<EndedVisit>())
     }
 
-    /// Adds a line to the audit, if something was changed.
+    /// Adds an audit record, if something was changed.
     pub fn audited(mut self, line: &AuditRecord) -> Self {
         self.audit = Some(line.clone());
         self
     }
 
-    /// Adds a line to the audit, whatever else was changed. `turn` comes first, so that each later statement sees the
-    /// lines of those whose turn came before. Of the lines about the same person, it keeps the newest `most` of each event.
+    /// Adds an audit record unconditionally. `turn` comes first, so that each later statement sees the records of
+    /// earlier turns. Keeps the newest `most` records of each user and event.
     pub(super) fn append(line: &AuditRecord, most: usize, turn: Option<&'static str>) -> Batch {
         let mut then = Vec::new();
         if let Some(holder) = line.holder() {
@@ -241,7 +238,7 @@ impl Change {
     }
 }
 
-/// Has the lines of a tenant's audit come one after the other, if the database needs to be told.
+/// Orders concurrent audit writes of a tenant, if the database needs a statement for that.
 fn take_turn(turn: Option<&'static str>, line: &AuditRecord) -> Option<Statement> {
     turn.map(|text| Statement::new(text, values(&[&line.tenant])))
 }

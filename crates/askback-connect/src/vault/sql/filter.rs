@@ -1,5 +1,3 @@
-//! Which rows are meant.
-
 use std::borrow::Cow;
 
 use askback_core::ask::{Millis, keys::KeyId};
@@ -9,7 +7,7 @@ use super::rows::{Row, ToColumns, values};
 use crate::vault::account::{AccountKey, Holder};
 use crate::vault::audit::AuditEvent;
 
-/// The rows that a store lists: those for which all conditions hold.
+/// The rows that a store lists: those that meet all conditions.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Filter {
@@ -20,7 +18,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The rows of a person.
+    /// The rows of a user.
     pub fn of(holder: &Holder) -> Self {
         Self::default().and("tenant = ? AND issuer = ? AND subject = ?", holder)
     }
@@ -31,7 +29,7 @@ impl Filter {
         Self::default().and(same, account)
     }
 
-    /// The rows of an account at a provider, from all users and tenants. Names do not count, because users choose them.
+    /// The rows of a provider's account, from all users and tenants. Ignores display names, because users choose them.
     pub fn anyones(provider: &str, account: &str) -> Self {
         Self::default().at(provider).and("account = ?", account)
     }
@@ -46,12 +44,12 @@ impl Filter {
         Self::default().and("id = ?", &id)
     }
 
-    /// The keys that another key-encryption key than this one wraps.
+    /// The keys that are not wrapped by this key-encryption key.
     pub fn wrapped_otherwise(kek_id: &str) -> Self {
         Self::default().and("kek_id <> ?", kek_id)
     }
 
-    /// A key that is wrapped by the next key-encryption key after this one, in the order of their names.
+    /// A key wrapped by the next key-encryption key after this one, sorted by name.
     pub fn next_wrapped(kek_id: &str) -> Self {
         let next = Self::default().and("kek_id > ?", kek_id);
         Self {
@@ -60,32 +58,32 @@ impl Filter {
         }
     }
 
-    /// Those at this provider.
+    /// Only rows of this provider.
     pub fn at(self, provider: &str) -> Self {
         self.and("provider = ?", provider)
     }
 
-    /// Those that are sealed under another key.
+    /// Only rows that are sealed under another key.
     pub fn sealed_otherwise(self, key: KeyId) -> Self {
         self.and("key_id <> ?", &key)
     }
 
-    /// The intents whose provider is being asked for tokens at this time.
+    /// Only intents whose provider is issuing tokens at this time.
     pub fn busy(self, now: Millis) -> Self {
         self.and("busy_until > ?", &now)
     }
 
-    /// The lines of the audit after this number.
+    /// Only audit records after this number.
     pub fn after(self, number: u64) -> Self {
         self.and("number > ?", &number)
     }
 
-    /// The lines of the audit about this event.
+    /// Only audit records of this event.
     pub fn event(self, event: AuditEvent) -> Self {
         self.and("event = ?", &event)
     }
 
-    /// At most so many.
+    /// Limits the number of rows.
     pub fn most(mut self, most: usize) -> Self {
         self.most = Some(most);
         self
@@ -133,7 +131,7 @@ impl Filter {
         }
     }
 
-    /// A statement, with the values that it has before its conditions.
+    /// A statement. `values` are the parameters before the conditions.
     pub(super) fn on(self, text: String, mut values: Vec<Value>) -> Statement {
         values.extend(self.values);
         Statement::new(

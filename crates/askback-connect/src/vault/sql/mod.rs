@@ -1,6 +1,6 @@
-//! The vault's rows in a database that speaks SQL: the statements, the same for all databases.
+//! The vault's rows in an SQL database. All databases use the same statements.
 //!
-//! A foreign key keeps each key in the database for as long as something is sealed under it.
+//! A foreign key keeps each key in the database while something is sealed under it.
 
 mod change;
 mod filter;

@@ -1,5 +1,3 @@
-//! A vault's records in PostgreSQL.
-
 use askback_sql::{Database, Postgres, PostgresSettings};
 
 use super::schema::SCHEMA;
@@ -7,7 +5,7 @@ use crate::vault::error::VaultError;
 use crate::vault::store::VaultStore;
 use askback_core::debug_only;
 
-/// Keeps the vault's records in PostgreSQL (15 or newer), which the processes of many machines share.
+/// Stores the vault's records in PostgreSQL (15 or newer), shared by processes on several machines.
 ///
 /// ```no_run
 /// use std::{env, sync::Arc};
@@ -27,37 +25,37 @@ use askback_core::debug_only;
 ///
 /// # Connections
 ///
-/// A pool opens connections as they are needed, at most [`PostgresSettings::connections`]. A connection to another
-/// machine is by TLS, and the certificate of the database must be for its host. `sslmode=prefer` in the connection string
-/// counts as `require`; `sslmode=disable` is for networks that are trusted. A Unix socket has no TLS.
+/// A pool opens connections as needed, up to [`PostgresSettings::connections`]. Connections to other machines use TLS,
+/// and the database's certificate must match its host. `sslmode=prefer` in the connection string counts as `require`;
+/// `sslmode=disable` is for trusted networks. A Unix socket has no TLS.
 ///
-/// A call whose connection is lost ends with an error, and the next call connects again. Nothing was changed then,
-/// unless the connection was lost while PostgreSQL confirmed the change.
+/// If a call loses its connection, it fails, and the next call connects again. The change was not made, unless the
+/// connection was lost while PostgreSQL confirmed it.
 ///
 /// # Tables
 ///
-/// [`connect`](Self::connect) makes the tables, in the first schema of the search path; their names begin with
-/// `askback_vault_`. The user needs the right to create tables there for the first start alone, so that a
-/// deployment may connect once as their owner and serve as a user who has no more than `SELECT`, `INSERT`, `UPDATE` and
-/// `DELETE`. All dumps and backups hold the records as they are kept: sealed. A deleted row stays in
-/// PostgreSQL's files until it is vacuumed, and in backups.
+/// [`connect`](Self::connect) creates the tables in the first schema of the search path. Their names start with
+/// `askback_vault_`. The database user needs the right to create tables only at the first start. So a deployment can
+/// connect once as the owner of the tables, and then run as a user with only `SELECT`, `INSERT`, `UPDATE` and `DELETE`.
+/// Dumps and backups contain the records in sealed form. A deleted row stays in PostgreSQL's files until it is
+/// vacuumed, and in backups.
 ///
-/// The lines of one tenant's audit are written one after the other, so that a reader who goes on after a number misses
+/// The audit records of a tenant are written one after the other, so that a reader that continues after a number misses
 /// none.
 ///
-/// There is no row-level security. The vault signs in as one user and also serves all tenants at once, for revocations
-/// that are due and keys to be wrapped again: that user could switch the policy off as easily as on, and its owner could
-/// no longer dump the tables. Behind the statements, which all name the tenant, stands the seal instead: a record that is
-/// read for another tenant or person does not open.
+/// There is no row-level security. The vault uses one database user for all tenants, for example to send pending
+/// revocations and to rewrap keys. This user could switch off the policy, and the owner could no longer dump the
+/// tables. Instead, each statement names the tenant, and the seal protects the rest: a record that is read for another
+/// tenant or user does not open.
 pub struct PostgresVault(Postgres);
 
 impl PostgresVault {
-    /// Connects to a database, and makes the tables if they are missing.
+    /// Connects to a database, and creates the tables if they are missing.
     ///
     /// # Errors
     ///
-    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables
-    /// are of another version. None of them shows the connection string.
+    /// If the connection string is invalid, if the database is unreachable or refuses the user, or if its tables have
+    /// another version. No error shows the connection string.
     pub async fn connect(settings: PostgresSettings) -> Result<Self, VaultError> {
         Ok(Self(Postgres::connect(settings, &[SCHEMA]).await?))
     }

@@ -1,5 +1,3 @@
-//! The rows of the tables as types, and back.
-
 use std::vec::IntoIter;
 
 use askback_core::{ask::keys::KeyId, auth::Scopes};
@@ -12,37 +10,37 @@ use crate::vault::store::{
     EndedVisit, IntentRow, Lease, Revocation, SealedSecrets, TenantKey, VaultRecord, WrappedKey,
 };
 
-/// What is written into one or more columns.
+/// A value written to one or more columns.
 pub trait ToColumns: Sync {
     fn write(&self, to: &mut Vec<Value>);
 }
 
-/// What is read from one or more columns.
+/// A value read from one or more columns.
 pub trait FromColumns: Sized {
     /// Takes the value of each column from the left.
     ///
     /// # Errors
     ///
-    /// If a column holds something else.
+    /// If a column has an invalid value.
     fn read(from: &mut IntoIter<Value>) -> Result<Self, VaultError>;
 }
 
 /// A row of one of the vault's tables.
 pub trait Row: ToColumns + FromColumns {
     const TABLE: &'static str;
-    /// The columns, in the order in which they are written and read.
+    /// The columns, in the order of writing and reading.
     const COLUMNS: &'static str;
-    /// How many of the columns, from the first on, are its key.
+    /// The number of leading columns that form the key.
     const KEY: usize = 1;
-    /// The order in which rows are listed.
+    /// The order of a listing.
     const ORDER: &'static str = "id";
-    /// Whether what was in a row must not stay in the files of the database.
+    /// Whether a deleted row must be erased from the database's files.
     const ERASES: bool = true;
 }
 
-/// A row that is replaced only if it is the version that was read.
+/// A row that is replaced only if its version is the one that was read.
 pub trait VersionedRow: Row {
-    /// The column that is another one after each change.
+    /// The column that changes with each write.
     const VERSION: &'static str = "version";
     /// The columns that a change writes.
     const CHANGES: &'static str;
@@ -50,7 +48,7 @@ pub trait VersionedRow: Row {
 
 /// A row with secrets.
 pub trait SealedRow: VersionedRow {
-    /// The columns that are written if the same secrets are sealed under another key.
+    /// The columns that are written when the secrets are sealed under another key.
     const SEALED: &'static str;
 }
 
@@ -82,12 +80,12 @@ columns! {
     Vec<u8> = Bytes, |it| it.clone(), |found| Some(found);
     [u8; 16] = Bytes, |it| it.to_vec(), |found| found.try_into().ok();
     KeyId = Bytes, |it| it.0.to_vec(), |found| found.try_into().ok().map(KeyId);
-    // The integers of databases are signed; a moment beyond them is as good as never.
+    // SQL integers are signed. A larger time means never.
     u64 = Number, |it| i64::try_from(*it).unwrap_or(i64::MAX), |found| u64::try_from(found).ok();
     usize = Number, |it| i64::try_from(*it).unwrap_or(i64::MAX), |found| usize::try_from(found).ok();
     u32 = Number, |it| i64::from(*it), |found| u32::try_from(found).ok();
     bool = Number, |it| i64::from(*it), |found| Some(found != 0);
-    // A name that may be missing: a column of a primary key is never null.
+    // An optional name. Columns of a primary key are never null.
     Option<String> = Text, |it| optional_name(it.as_deref()), |found| Some(found.strip_prefix('=').map(str::to_owned));
 }
 
@@ -115,7 +113,7 @@ macro_rules! nullable {
 
 nullable!(u64, Vec<u8>, [u8; 16]);
 
-/// A type whose fields stand in columns one after the other.
+/// A struct whose fields are consecutive columns.
 macro_rules! fields {
     ($($type:ident { $($field:ident),* })*) => {$(
         impl ToColumns for $type {
@@ -159,7 +157,7 @@ impl VersionedRow for VaultRecord {
 }
 
 impl SealedRow for VaultRecord {
-    // The lease stays: a renewal at the same time goes on.
+    // Keeps the lease, so that a concurrent renewal continues.
     const SEALED: &'static str = "key_id, access, refresh, proof";
 }
 
@@ -198,7 +196,7 @@ impl Row for IntentRow {
 }
 
 impl VersionedRow for IntentRow {
-    // The person, the provider and the end stay.
+    // The user, the provider and the expiry never change.
     const CHANGES: &'static str = "busy_until, version, is_open, body";
 }
 
@@ -233,7 +231,7 @@ impl ToColumns for Option<&str> {
     }
 }
 
-/// A row that is written is leased to nobody. Leases are given by [`Change::lease`](super::Change::lease) alone.
+/// Writing a row releases its lease. Only [`Change::lease`](super::Change::lease) adds one.
 impl ToColumns for Option<Lease> {
     fn write(&self, to: &mut Vec<Value>) {
         to.extend([Value::Null, Value::Null]);

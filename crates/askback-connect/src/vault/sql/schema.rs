@@ -1,8 +1,5 @@
-//! The tables.
-
 use askback_sql::Schema;
 
-/// The tables of the vault.
 pub(super) const SCHEMA: Schema = Schema {
     name: "vault",
     version: 10,

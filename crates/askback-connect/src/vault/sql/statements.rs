@@ -1,5 +1,3 @@
-//! What the vault does with the rows.
-
 use askback_core::ask::Millis;
 use askback_sql::{Batch, BatchOutcome, Statement, Value};
 
@@ -11,16 +9,16 @@ use crate::vault::store::{
     IntentRow, Revocation, TenantKey, VaultRecord, VaultStore, WriteOutcome,
 };
 
-/// How often a tenant is deleted while others put records into it.
+/// How many times a tenant is deleted while other tasks add records to it.
 const TRIES: usize = 8;
 
 impl dyn VaultStore + '_ {
-    /// Returns rows: records in the order of the bytes of providers and accounts, keys with the newest first.
+    /// Returns rows: records sorted by the bytes of provider and account, keys with the newest first.
     pub async fn list<R: Row>(&self, filter: Filter) -> Result<Vec<R>, VaultError> {
         self.read(filter.select::<R>()).await
     }
 
-    /// Makes a change, with its line of the audit.
+    /// Makes a change and adds its audit record.
     pub async fn write(&self, change: Change) -> Result<WriteOutcome, VaultError> {
         Ok(
             match self.change(change.batch(self.database().lock())).await? {
@@ -31,8 +29,8 @@ impl dyn VaultStore + '_ {
         )
     }
 
-    /// Takes the revocation that has been due for the longest: it is due again at `until`, and counts one attempt more.
-    /// Of many who take at the same time, no two are given the same one.
+    /// Takes the revocation that has been due for the longest, postpones it to `until`, and counts an attempt.
+    /// Concurrent callers never get the same one.
     pub async fn take_due(
         &self,
         now: Millis,
@@ -49,8 +47,8 @@ impl dyn VaultStore + '_ {
         Ok(taken.into_iter().next())
     }
 
-    /// Returns at most so many revocations, of anybody, that are too many if the secrets of all others take at most so
-    /// many bytes: those that were tried most often first, and of these those that have been due for the longest.
+    /// Returns at most `most` surplus revocations of all users, so that the secrets of the rest take at most `bytes`
+    /// bytes. Revocations with the most attempts come first, and then the ones that have been due for the longest.
     pub async fn surplus(&self, bytes: u64, most: usize) -> Result<Vec<Revocation>, VaultError> {
         let (owed, columns) = (Revocation::TABLE, Revocation::COLUMNS);
         let text = format!(
@@ -62,14 +60,13 @@ impl dyn VaultStore + '_ {
             .await
     }
 
-    /// Deletes the keys, the records, the intents and the revocations of a tenant. Its audit stays. Returns whether there
-    /// was a key.
+    /// Deletes a tenant's keys, records, intents and revocations. Its audit stays. Returns whether there was a key.
     pub async fn delete_tenant(
         &self,
         tenant: Option<&str>,
         audit: &AuditRecord,
     ) -> Result<bool, VaultError> {
-        // A record that is put in between keeps its key: it goes at the next try.
+        // A record added in between protects its key. Both are deleted at the next attempt.
         for _ in 0..TRIES {
             let all = || Filter::tenant(tenant);
             let deletion = Change::of(all().delete::<TenantKey>())
@@ -88,13 +85,13 @@ impl dyn VaultStore + '_ {
         Err(VaultError::Conflict)
     }
 
-    /// Adds a line to the audit. Of the lines about the same person, it keeps the newest `most` of each event.
+    /// Adds an audit record. Keeps the newest `most` records of each user and event.
     pub async fn append(&self, audit: &AuditRecord, most: usize) -> Result<(), VaultError> {
         let appended = Change::append(audit, most, self.database().lock());
         self.change(appended).await.map(drop)
     }
 
-    /// Removes the lines of all audits before a moment, and returns how many there were.
+    /// Deletes all audit records before a time, and returns their number.
     pub async fn purge_audit(&self, before: Millis) -> Result<u64, VaultError> {
         let old = Filter::default().and("at < ?", &before);
         let deletion = Change::of(old.delete::<AuditEntry>());
@@ -105,7 +102,7 @@ impl dyn VaultStore + '_ {
     }
 
     pub(crate) async fn change(&self, batch: Batch) -> Result<BatchOutcome, VaultError> {
-        // Tests let other tasks run in between.
+        // Tests run other tasks here.
         #[cfg(test)]
         crate::vault::pause::pause_once().await;
         Ok(self.database().change(batch).await?)

@@ -1,5 +1,3 @@
-//! Rules on intents.
-
 use super::*;
 
 fn intent(id: u8, subject: &str, expires: Millis) -> IntentRow {
@@ -25,7 +23,7 @@ async fn found_intent(
         .map(|mut found| found.pop())
 }
 
-/// Room for so many open intents of a person and two others.
+/// Room for this many open intents of a user and two closed ones.
 fn room(open: usize, before: Millis) -> IntentRoom {
     IntentRoom {
         open,
@@ -45,7 +43,7 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
         let added = Change::add_intent(&intent(id, subject, end), room, NOW + 20);
         store.write(added).await.map(WriteOutcome::is_kept)
     };
-    // Of another person, closed; ended long ago; at work on its page; still open.
+    // Another user's; closed; expired long ago; processing a payment; still open.
     for (id, subject, end) in [(1, "bob", NOW), (2, "ada", NOW + 4), (3, "ada", NOW + 5)] {
         expect("added", add(one, id, subject, end).await?, true)?;
     }
@@ -64,7 +62,7 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
             other
                 .write(Change::replace(&row, 1).audited(&granted()))
                 .await?;
-            // Room is made by the next one that is added, which is not there for long.
+            // The next insert makes room. It expires soon.
             expect("added", add(other, 99, "ada", NOW + 1).await?, true)?;
         }
         let mut there = Vec::new();

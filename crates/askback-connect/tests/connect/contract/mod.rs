@@ -1,4 +1,4 @@
-//! The rules of [`VaultStore`], over each of our stores.
+//! The rules of [`VaultStore`], checked on each store.
 
 mod intents;
 mod outbox;
@@ -18,8 +18,8 @@ use askback_core::{
 };
 use tokio::task::JoinSet;
 
-/// Checks that a store keeps to the rules. `create` makes an empty store, and its result opens that store: once in this
-/// process, and once as another process would.
+/// Checks the rules on a store. `create` makes an empty store and returns a function that opens it. It is opened twice,
+/// as if by two processes.
 async fn check<C, O>(create: C)
 where
     C: AsyncFn() -> O,
@@ -83,10 +83,10 @@ struct Stores {
     other: Arc<dyn VaultStore>,
 }
 
-/// Whether a rule is kept.
+/// Whether a rule holds.
 type Kept = Result<(), Instead>;
 
-/// Why a rule is not kept: the thing that happened instead.
+/// How a rule was broken.
 struct Instead(String);
 
 impl From<VaultError> for Instead {
@@ -270,7 +270,7 @@ fn lease(id: u8, until: Millis) -> Lease {
     }
 }
 
-/// Puts a record in place of the version `before`, or of none.
+/// Replaces the version `before` of a record, or adds it.
 fn put(record: &VaultRecord, before: Option<u64>) -> Change {
     match before {
         None => Change::insert(record),
@@ -278,7 +278,7 @@ fn put(record: &VaultRecord, before: Option<u64>) -> Change {
     }
 }
 
-/// Puts a record in place of this version, under this lease.
+/// Replaces this version of a record, under this lease.
 fn renewal(record: &VaultRecord, version: u64, lease: u8) -> Change {
     let change = Change::replace(record, version).leased([lease; 16]);
     change.audited(&renewed())
@@ -300,7 +300,7 @@ fn disconnected() -> AuditRecord {
     audit(AuditEvent::Disconnected)
 }
 
-/// Compares what a store did with what it must do.
+/// Compares a store's result with the expected one.
 fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
     match got == want {
         true => Ok(()),
@@ -317,7 +317,7 @@ async fn with_key(stores: &Stores) -> Result<(), VaultError> {
         .map(drop)
 }
 
-/// A store with one key and one record of version 7.
+/// A store with one key and one record at version 7.
 async fn with_record(stores: &Stores) -> Result<(), VaultError> {
     with_key(stores).await?;
     stores
@@ -335,7 +335,7 @@ async fn found(store: &Arc<dyn VaultStore>) -> Result<Option<VaultRecord>, Vault
     Ok(records.into_iter().find(|record| record.account == account))
 }
 
-/// Does something at the same time, half of it in either store, and returns what came of each.
+/// Runs operations concurrently, half of them on each store, and returns the results.
 async fn at_a_time<F, T>(
     stores: &Stores,
     work: impl Fn(Arc<dyn VaultStore>, u8) -> F,

@@ -1,5 +1,3 @@
-//! Rules on revocations and on the audit.
-
 use super::*;
 
 pub(super) async fn removed(stores: Stores) -> Kept {
@@ -297,7 +295,7 @@ pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
     expect("the tokens", theirs.first(), Some(&wanted))
 }
 
-/// Seals the tokens of a revocation anew, if they are sealed as in `from`.
+/// Reseals the tokens of a revocation, if their seals are still those in `from`.
 fn reseal(owed: &Revocation, from: &SealedSecrets, anew: &SealedSecrets) -> Change {
     let anew = Revocation {
         sealed: anew.clone(),
@@ -500,7 +498,7 @@ pub(super) async fn followed(stores: Stores) -> Kept {
     });
     let (mut seen, mut last) = (0, 0);
     loop {
-        // What is written before this look is in it.
+        // Checked before the read, so that the last read sees every write.
         let is_last = writers.is_finished();
         let lines = reader
             .list::<AuditEntry>(Filter::tenant(Some("t")).after(last).most(usize::MAX))
@@ -523,7 +521,7 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
         AuditRecord::of(&of, event, NOW + at)
     };
     use AuditEvent::{Burned, Used, WrongPerson};
-    // What others do, and what is done often, takes no place of what is rare.
+    // Other users' records and frequent events do not displace rare ones.
     for (subject, event, at) in [
         ("ada", WrongPerson, 1),
         ("bob", Used, 2),
@@ -541,7 +539,7 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
         .await?;
     let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
     expect("the lines left", left, vec![1, 2, 4, 6, 7, 8])?;
-    // The others are too many as soon as fewer are kept.
+    // The others are surplus as soon as fewer are kept.
     one.append(&line("ada", Used, 9), 1).await?;
     let left = other
         .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(99))

@@ -1,5 +1,3 @@
-//! Rules on records and their leases.
-
 use super::*;
 
 pub(super) async fn read_back(stores: Stores) -> Kept {
@@ -117,7 +115,7 @@ pub(super) async fn shared(stores: Stores) -> Kept {
         };
         one.write(Change::insert(&put).audited(&granted())).await?;
     }
-    // A person who calls themself what the id of another account is.
+    // A user whose display name is the id of another account.
     let same = VaultRecord {
         account: holder(None, None, "mallory").account("github", "m-1"),
         name: "ada-l".into(),

@@ -1,5 +1,3 @@
-//! Rules on the keys of tenants.
-
 use std::collections::BTreeSet;
 
 use super::*;
