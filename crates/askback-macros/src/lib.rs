@@ -106,6 +106,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// | `unchecked` | arguments and results are not checked by their schemas: `Tool::unchecked` |
 /// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler says so; `"required"` refuses it where the client takes no tasks |
 /// | `durable` | in a fleet, another process goes on with a task whose process dies |
+/// | `requires_witness` | a yes counts only with the receipt of a person (feature `witness`) |
 /// | `crate = "my_askback"` | where askback is, if it goes by another name |
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -120,6 +120,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
+#[cfg(feature = "witness")]
+pub mod witness;
 
 #[cfg(feature = "server")]
 #[doc(inline)]

@@ -77,13 +77,19 @@ impl LowerStep for MemberFilter {
     }
 
     /// Where questions travel inside a result and answers inside a request, neither is a message of
-    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words, and who turned the
-    /// question down, go along all the same, for servers that look for them.
+    /// its own, so neither has a `_meta` (2026-07-28). Only a person's own words, who turned the
+    /// question down, and challenges and receipts go along all the same, for servers that look for them.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
         if !self.0.facts().result_type {
             return;
         }
-        *meta = meta.take().and_then(|meta| meta.of_answer().boxed());
+        *meta = meta.take().and_then(|meta| {
+            let mut kept = meta.of_answer();
+            if let Some(challenge) = meta.challenge() {
+                kept.set_challenge(challenge);
+            }
+            kept.boxed()
+        });
     }
 
     /// Both must be said where they can be (2026-07-28, server/utilities/caching); an author who does

@@ -152,18 +152,40 @@ impl<T> Elicit<T> {
     }
 }
 
+impl<T> Elicit<T> {
+    /// Asks for a receipt with the answer: see [`witness`](crate::witness). A client that cannot give one answers without it.
+    #[cfg(feature = "witness")]
+    pub fn witnessed(mut self) -> crate::witness::WitnessedElicit<T> {
+        self.asking.challenge();
+        crate::witness::WitnessedElicit(self)
+    }
+
+    /// Waits for the answer, which fits the form.
+    pub(crate) fn poll_checked(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<CheckedAnswer, AskError>> {
+        match self.fault.take() {
+            Some(fault) => Poll::Ready(Err(fault)),
+            None => Pin::new(&mut self.asking).poll(cx),
+        }
+    }
+
+    /// Reads the answer that [`Elicit::poll_checked`] returned.
+    pub(crate) fn read(&mut self, checked: CheckedAnswer) -> Result<Answer<T>, AskError> {
+        match self.read.take() {
+            Some(read) => read_form(checked, read),
+            None => Err(wrong_kind()),
+        }
+    }
+}
+
 impl<T> Future for Elicit<T> {
     type Output = Result<Answer<T>, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(fault) = self.fault.take() {
-            return Poll::Ready(Err(fault));
-        }
-        let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
-        let Some(read) = self.read.take() else {
-            return Poll::Pending;
-        };
-        Poll::Ready(read_form(checked, read))
+        let checked = ready!(self.poll_checked(cx))?;
+        Poll::Ready(self.read(checked))
     }
 }
 
