@@ -14,7 +14,9 @@ use clap::{
 };
 
 use crate::{
-    commands::{answer, call, check, demo, get, list, new, open, serve, servers, test, watch},
+    commands::{
+        answer, call, check, demo, get, list, new, open, receipts, serve, servers, test, watch,
+    },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
     models::ModelArgs,
@@ -47,6 +49,7 @@ enum Command {
     Get(get::GetArgs),
     Watch(watch::WatchArgs),
     Answer(answer::AnswerArgs),
+    Receipts(receipts::ReceiptsArgs),
     Check(check::CheckArgs),
     Test(test::TestArgs),
     New(new::NewArgs),
@@ -266,6 +269,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Get(args)) => get::run(args, outcome).await,
         Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Answer(args)) => answer::run(args, outcome).await,
+        Some(Command::Receipts(args)) => receipts::run(args, outcome),
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Doctor(mut args)) => {
             args.quick = true;

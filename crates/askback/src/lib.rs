@@ -74,6 +74,7 @@
 //! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks by the schemas of tools |
 //! | `sqlite`, `sqlite-bundled` | commits in SQLite: that of the system, or one that is compiled in |
 //! | `testing` | [`testing`], for dev-dependencies |
+//! | `witness` | [`witness`]: proof that a person said yes |
 
 #[cfg(feature = "server")]
 mod answer;

@@ -22,30 +22,25 @@
 //! # }
 //! ```
 
-use std::{
-    fmt,
-    pin::Pin,
-    str::FromStr,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
+use std::{fmt, io, str::FromStr, sync::Arc};
 
 use askback_core::{
-    ask::{AskError, CheckedAnswer, Millis, Principal},
+    ask::{AskError, Millis, Principal},
     protocol::{ElicitParams, ElicitResult, HasMeta},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
-    error::KeyRejected,
+    hmac,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
+use zeroize::Zeroizing;
 
-pub use askback_core::protocol::{
-    Receipt,
-    receipt::{RECEIPT_VERSION, answer_digest, question_digest},
+pub use askback_core::{
+    ask::receipt::{RECEIPT_VERSION, answer_digest, question_digest},
+    protocol::Receipt,
 };
 
-use crate::{answer::Answer, ctx::Elicit, flow::AnswerRule};
+use crate::{answer::Answer, entropy::entropy, flow::AnswerRule};
 
 /// The public key of a user's receipts, as text in base64url. A host has another one for each server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,17 +56,13 @@ pub struct Witness {
     key: WitnessKey,
 }
 
-/// An answer, with the proof that a person gave it.
+/// An answer, with the proof that a person gave it: see [`Elicit::witnessed`](crate::ctx::Elicit::witnessed).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessedAnswer<T> {
     /// The answer.
     pub answer: Answer<T>,
     witness: Option<Witness>,
 }
-
-/// A form whose answer should come with a receipt: see [`Elicit::witnessed`].
-#[must_use = "nothing is asked until it is awaited: add `.await?`"]
-pub struct WitnessedElicit<T>(pub(crate) Elicit<T>);
 
 /// A fault in a list of receipts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,7 +76,10 @@ pub struct ChainError {
 /// The secret key with which a host signs the receipts of its user for one server.
 pub struct ReceiptSigner(Ed25519KeyPair);
 
-/// What a host says in a receipt.
+/// The secret of a user. The keys of the receipts are derived from it. It cannot be printed.
+pub struct ReceiptSecret(Zeroizing<[u8; 32]>);
+
+/// The facts that a host puts into a receipt.
 #[derive(Debug, Clone, Copy)]
 pub struct ShownQuestion<'a> {
     /// The question, as it was received.
@@ -246,14 +240,48 @@ pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
     Ok(())
 }
 
-impl ReceiptSigner {
-    /// The key that is made of a secret of 32 random bytes.
+impl ReceiptSecret {
+    /// A new secret.
     ///
     /// # Errors
     ///
-    /// Fails only if the library of signatures refuses the secret.
-    pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyRejected> {
-        Ed25519KeyPair::from_seed_unchecked(seed).map(Self)
+    /// Fails if the operating system has no random bytes to give.
+    pub fn random() -> io::Result<Self> {
+        Ok(Self(Zeroizing::new(entropy()?)))
+    }
+
+    /// The secret as text, to be kept in a file that only its user can read.
+    #[must_use]
+    pub fn to_text(&self) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(*self.0))
+    }
+
+    /// The secret of a text of [`ReceiptSecret::to_text`], or nothing if the text has another form.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        let read = URL_SAFE_NO_PAD.decode_slice(text, &mut *bytes).ok()?;
+        (read == bytes.len()).then_some(Self(bytes))
+    }
+}
+
+impl fmt::Debug for ReceiptSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReceiptSecret")
+    }
+}
+
+impl ReceiptSigner {
+    /// The key of a user for one server: a name, command or address that stays the same. Each server sees another key, so that
+    /// servers cannot recognize a user together.
+    #[must_use]
+    pub fn new(secret: &ReceiptSecret, server: &str) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &*secret.0);
+        let mut context = hmac::Context::with_key(&key);
+        context.update(b"askback receipt key v1");
+        context.update(server.as_bytes());
+        let pair = Ed25519KeyPair::from_seed_unchecked(context.sign().as_ref());
+        Self(pair.expect("any 32 bytes are a seed"))
     }
 
     /// The public key.
@@ -309,24 +337,14 @@ impl Renderer {
 }
 
 impl<T> WitnessedAnswer<T> {
+    pub(crate) fn new(answer: Answer<T>, witness: Option<Witness>) -> Self {
+        Self { answer, witness }
+    }
+
     /// The proof that the person saw the question and gave this answer, if the client sent one.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {
         self.witness.as_ref()
-    }
-}
-
-impl<T> Future for WitnessedElicit<T> {
-    type Output = Result<WitnessedAnswer<T>, AskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let checked = ready!(self.0.poll_checked(cx))?;
-        let witness = match &checked {
-            CheckedAnswer::Elicit(result) => Witness::of(result),
-            _ => None,
-        };
-        let answer = self.0.read(checked);
-        Poll::Ready(answer.map(|answer| WitnessedAnswer { answer, witness }))
     }
 }
 

@@ -31,7 +31,7 @@ mod paging;
 mod progress;
 mod prompt;
 mod raw;
-pub mod receipt;
+mod receipt;
 mod resource;
 mod roots;
 mod sampling;

@@ -17,6 +17,8 @@ use askback_core::{
 
 #[cfg(doc)]
 use super::Ctx;
+#[cfg(feature = "witness")]
+use crate::witness::{Witness, WitnessedAnswer};
 use crate::{
     answer::Answer,
     error::Error,
@@ -37,6 +39,11 @@ pub struct Elicit<T> {
 
 /// Reads an answer that was checked by its form.
 type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
+
+/// A form whose answer should come with a receipt: see [`Elicit::witnessed`].
+#[cfg(feature = "witness")]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
+pub struct WitnessedElicit<T>(Elicit<T>);
 
 /// A yes or no, on its way: see [`Ctx::confirm`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
@@ -155,16 +162,13 @@ impl<T> Elicit<T> {
 impl<T> Elicit<T> {
     /// Asks for a receipt with the answer: see [`witness`](crate::witness). A client that cannot give one answers without it.
     #[cfg(feature = "witness")]
-    pub fn witnessed(mut self) -> crate::witness::WitnessedElicit<T> {
+    pub fn witnessed(mut self) -> WitnessedElicit<T> {
         self.asking.challenge();
-        crate::witness::WitnessedElicit(self)
+        WitnessedElicit(self)
     }
 
     /// Waits for the answer, which fits the form.
-    pub(crate) fn poll_checked(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<CheckedAnswer, AskError>> {
+    fn poll_checked(&mut self, cx: &mut Context<'_>) -> Poll<Result<CheckedAnswer, AskError>> {
         match self.fault.take() {
             Some(fault) => Poll::Ready(Err(fault)),
             None => Pin::new(&mut self.asking).poll(cx),
@@ -172,7 +176,7 @@ impl<T> Elicit<T> {
     }
 
     /// Reads the answer that [`Elicit::poll_checked`] returned.
-    pub(crate) fn read(&mut self, checked: CheckedAnswer) -> Result<Answer<T>, AskError> {
+    fn read(&mut self, checked: CheckedAnswer) -> Result<Answer<T>, AskError> {
         match self.read.take() {
             Some(read) => read_form(checked, read),
             None => Err(wrong_kind()),
@@ -186,6 +190,21 @@ impl<T> Future for Elicit<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let checked = ready!(self.poll_checked(cx))?;
         Poll::Ready(self.read(checked))
+    }
+}
+
+#[cfg(feature = "witness")]
+impl<T> Future for WitnessedElicit<T> {
+    type Output = Result<WitnessedAnswer<T>, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let checked = ready!(self.0.poll_checked(cx))?;
+        let witness = match &checked {
+            CheckedAnswer::Elicit(result) => Witness::of(result),
+            _ => None,
+        };
+        let answer = self.0.read(checked);
+        Poll::Ready(answer.map(|answer| WitnessedAnswer::new(answer, witness)))
     }
 }
 

@@ -6,7 +6,7 @@ use askback::{
     Ctx, Form, Result, Revision, Server, Tool,
     protocol::{ElicitParams, ElicitResult},
     transport,
-    witness::{Receipt, ReceiptSigner, Renderer, ShownQuestion, verify_chain},
+    witness::{Receipt, ReceiptSecret, ReceiptSigner, Renderer, ShownQuestion, verify_chain},
 };
 use serde_json::{Value, json};
 
@@ -44,8 +44,9 @@ async fn look(ctx: Ctx) -> Result<String> {
     Ok(told.unwrap_or_else(|| "no witness".to_owned()))
 }
 
-fn signer(seed: u8) -> ReceiptSigner {
-    ReceiptSigner::from_seed(&[seed; 32]).unwrap()
+fn signer(server: &str) -> ReceiptSigner {
+    let secret = ReceiptSecret::from_text(&"A".repeat(43)).unwrap();
+    ReceiptSigner::new(&secret, server)
 }
 
 /// A host: what it answers, and the receipts that it has signed.
@@ -60,7 +61,7 @@ struct Host {
 impl Host {
     fn new(change: fn(&mut ElicitResult, &[Receipt])) -> Self {
         Self {
-            signer: signer(1),
+            signer: signer("bank"),
             renderer: Renderer::Terminal,
             receipts: Mutex::default(),
             change,
@@ -93,7 +94,7 @@ impl Host {
 
 /// The result of a call of the tool `name` by a client of a revision.
 async fn call(revision: Revision, name: &str, host: Host) -> (String, Vec<Receipt>) {
-    let trusted = signer(1).key();
+    let trusted = signer("bank").key();
     let server = Server::new("bank", "1")
         .tool(Tool::new("pay", pay).requires_witness())
         .tool(Tool::new("pay_twice", pay_twice).requires_witness())
@@ -152,7 +153,7 @@ async fn a_yes_counts_only_with_the_receipt_of_a_trusted_person() {
     check("look", none, "no witness").await;
     // Of a key that the server does not trust.
     let stranger = || Host {
-        signer: signer(2),
+        signer: signer("shop"),
         ..Host::new(|_, _| ())
     };
     check("pay", stranger, NO_WITNESS).await;

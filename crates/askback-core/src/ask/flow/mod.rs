@@ -23,11 +23,12 @@ use super::{
     AskError, Capability, Millis,
     journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement},
     question::{CheckedAnswer, CheckedRequest, Question},
+    receipt::challenge,
     state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
 };
 use crate::{
     limits::Limits,
-    protocol::{HasMeta, InputRequest, RawJson, receipt::challenge},
+    protocol::{HasMeta, InputRequest, RawJson},
 };
 
 /// One call of a handler, from its first round to its result.
