@@ -1,6 +1,12 @@
 //! The command line, and what runs behind it.
 
-use std::{collections::BTreeSet, env, io::Write, process::ExitCode};
+use std::{
+    collections::BTreeSet,
+    env,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use askback_host::{
     page::out,
@@ -12,6 +18,7 @@ use clap::{
     Arg, ArgAction, Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     error::{ContextKind, ContextValue},
 };
+use clap_complete::Shell;
 
 use crate::{
     commands::{
@@ -40,6 +47,12 @@ struct App {
     command: Option<Command>,
     #[command(flatten)]
     open: open::OpenArgs,
+    /// Print what completes the words of a command line in this shell
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    completions: Option<Shell>,
+    /// Write manual pages into this folder
+    #[arg(long, value_name = "FOLDER", exclusive = true)]
+    man: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -259,7 +272,32 @@ fn escape(error: &mut clap::Error) {
     }
 }
 
+/// Prints a script that completes the words of a command line.
+fn print_completions(shell: Shell) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command_line(), "askback", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Ok(out::print_text(script.into())?)
+}
+
+/// Writes a manual page for each command.
+fn write_manual(folder: &Path) -> Result<(), Error> {
+    clap_mangen::generate_to(command_line(), folder).map_err(|error| {
+        let words = words!(
+            "the manual pages cannot be written into {}",
+            given(folder.display())
+        );
+        Error::usage(words).quoting(error.to_string())
+    })
+}
+
 async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(shell) = app.completions {
+        return print_completions(shell);
+    }
+    if let Some(folder) = &app.man {
+        return write_manual(folder);
+    }
     match app.command {
         None if env::args_os().len() <= 1 => demo::run(outcome).await,
         None => open::run(app.open, outcome).await,
