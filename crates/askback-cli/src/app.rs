@@ -48,10 +48,10 @@ struct App {
     #[command(flatten)]
     open: open::OpenArgs,
     /// Print what completes the words of a command line in this shell
-    #[arg(long, value_name = "SHELL", exclusive = true)]
+    #[arg(long, value_name = "SHELL", exclusive = true, hide = true)]
     completions: Option<Shell>,
     /// Write manual pages into this folder
-    #[arg(long, value_name = "FOLDER", exclusive = true)]
+    #[arg(long, value_name = "FOLDER", exclusive = true, hide = true)]
     man: Option<PathBuf>,
 }
 
