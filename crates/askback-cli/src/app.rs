@@ -1,6 +1,12 @@
 //! The command line, and what runs behind it.
 
-use std::{collections::BTreeSet, env, io::Write, process::ExitCode};
+use std::{
+    collections::BTreeSet,
+    env,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use askback_host::{
     page::out,
@@ -12,9 +18,12 @@ use clap::{
     Arg, ArgAction, Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     error::{ContextKind, ContextValue},
 };
+use clap_complete::Shell;
 
 use crate::{
-    commands::{answer, call, check, demo, get, list, new, open, serve, servers, test, watch},
+    commands::{
+        answer, call, check, demo, get, list, new, open, receipts, serve, servers, test, watch,
+    },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
     models::ModelArgs,
@@ -38,6 +47,12 @@ struct App {
     command: Option<Command>,
     #[command(flatten)]
     open: open::OpenArgs,
+    /// Print what completes the words of a command line in this shell
+    #[arg(long, value_name = "SHELL", exclusive = true, hide = true)]
+    completions: Option<Shell>,
+    /// Write manual pages into this folder
+    #[arg(long, value_name = "FOLDER", exclusive = true, hide = true)]
+    man: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,6 +62,7 @@ enum Command {
     Get(get::GetArgs),
     Watch(watch::WatchArgs),
     Answer(answer::AnswerArgs),
+    Receipts(receipts::ReceiptsArgs),
     Check(check::CheckArgs),
     Test(test::TestArgs),
     New(new::NewArgs),
@@ -256,7 +272,32 @@ fn escape(error: &mut clap::Error) {
     }
 }
 
+/// Prints a script that completes the words of a command line.
+fn print_completions(shell: Shell) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command_line(), "askback", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Ok(out::print_text(script.into())?)
+}
+
+/// Writes a manual page for each command.
+fn write_manual(folder: &Path) -> Result<(), Error> {
+    clap_mangen::generate_to(command_line(), folder).map_err(|error| {
+        let words = words!(
+            "the manual pages cannot be written into {}",
+            given(folder.display())
+        );
+        Error::usage(words).quoting(error.to_string())
+    })
+}
+
 async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(shell) = app.completions {
+        return print_completions(shell);
+    }
+    if let Some(folder) = &app.man {
+        return write_manual(folder);
+    }
     match app.command {
         None if env::args_os().len() <= 1 => demo::run(outcome).await,
         None => open::run(app.open, outcome).await,
@@ -266,6 +307,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Get(args)) => get::run(args, outcome).await,
         Some(Command::Watch(args)) => watch::run(args).await,
         Some(Command::Answer(args)) => answer::run(args, outcome).await,
+        Some(Command::Receipts(args)) => receipts::run(args, outcome),
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Doctor(mut args)) => {
             args.quick = true;

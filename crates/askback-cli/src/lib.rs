@@ -33,6 +33,7 @@ mod parked;
 mod permissions;
 mod private_file;
 mod probe_args;
+mod receipts;
 mod repl;
 mod role;
 mod seconds;

@@ -124,7 +124,7 @@ fn whole(file: &Path) -> PathBuf {
 
 impl Reach {
     /// The URL without what may say who asks.
-    fn endpoint(&self) -> Option<Url> {
+    pub fn endpoint(&self) -> Option<Url> {
         let Self::Address(address) = self else {
             return None;
         };

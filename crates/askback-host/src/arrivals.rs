@@ -17,7 +17,8 @@ use tokio::sync::{
 };
 
 use crate::{
-    model::{Claims, Question, Reply},
+    model::{Claims, Question},
+    receipts::ShownReply,
     server_id::ServerId,
     text::Words,
     wire::Row,
@@ -35,7 +36,7 @@ pub enum Arrival {
         /// The question.
         question: Box<Question>,
         /// Where the reply goes.
-        reply: oneshot::Sender<Reply>,
+        reply: oneshot::Sender<ShownReply>,
     },
     /// The question of that number is not waited for any more.
     Withdrawn(u64),

@@ -13,7 +13,7 @@ use std::{
     mem,
     path::Path,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use askback::{internal::future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
@@ -33,6 +33,7 @@ use crate::{
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
+    receipts::{Showing, ShownReply},
     relay::{Arrivals, ServerId},
     remarks::Remarks,
     server_id::PerServer,
@@ -52,7 +53,11 @@ pub struct Host {
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     /// Where the replies to open questions go.
-    replies: HashMap<u64, oneshot::Sender<Reply>>,
+    replies: HashMap<u64, oneshot::Sender<ShownReply>>,
+    /// The question in front, since when it is shown, and whether the person answers it.
+    front: Option<(u64, SystemTime)>,
+    /// Whether what happens is the doing of a file or rule.
+    is_scripted: bool,
     /// Those questions, for who takes note of them.
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
@@ -92,6 +97,8 @@ impl Host {
             leaf,
             arrivals,
             replies: HashMap::new(),
+            front: None,
+            is_scripted: false,
             asked: HashMap::new(),
             witness: None,
             limits: limits.clone(),
@@ -414,6 +421,17 @@ impl Host {
     fn show(&mut self, prompt: Option<&Words>) {
         self.talk.pass(self.began.elapsed());
         self.leaf.show(&self.talk, prompt);
+        let front = self.talk.seen().front().map(|front| front.id);
+        if front != self.front.map(|(id, _)| id) {
+            self.front = front.map(|id| (id, SystemTime::now()));
+        }
+    }
+
+    /// How the person saw a question that is answered now; nothing if it is answered by a file or rule.
+    fn showing(&self, id: u64) -> Option<Showing> {
+        let (_, since) = self.front.filter(|(front, _)| *front == id)?;
+        let renderer = self.leaf.renderer();
+        (!self.is_scripted).then_some(Showing { since, renderer })
     }
 
     /// Tells what is left to tell at the end.
@@ -431,7 +449,11 @@ impl Host {
                     self.happen(server, Event::Action(said));
                 }
             }
-            Did::Answered(reply) => self.happen(server, Event::Answered(reply)),
+            Did::Answered(reply) => {
+                self.is_scripted = true;
+                self.happen(server, Event::Answered(reply));
+                self.is_scripted = false;
+            }
             Did::Wire(shown) => {
                 let page = self.leaf.page();
                 if self.talk.servers().nth(1).is_some() {
@@ -490,7 +512,8 @@ impl Host {
                     }
                     if let Some(waiting) = self.replies.remove(&id) {
                         // Withdrawn at the same moment: nobody waits for it.
-                        let _ = waiting.send(reply);
+                        let showing = self.showing(id);
+                        let _ = waiting.send(ShownReply { reply, showing });
                     }
                 }
                 Effect::Run(request) => {

@@ -2,6 +2,8 @@
 
 use std::task::{Context, Poll};
 
+use askback::witness::Renderer;
+
 use crate::{
     model::{Action, Conversation, Desk, EventOutcome, Reply, WorstEnd},
     page::{Page, Rows, out, out::Unwritten},
@@ -59,6 +61,11 @@ pub trait Leaf {
     /// Whether it shows by itself how long something has been waited for, and how far a call is.
     fn shows_waiting(&self) -> bool {
         false
+    }
+
+    /// The kind of front end, which a receipt names.
+    fn renderer(&self) -> Renderer {
+        Renderer::Lines
     }
 
     /// Whether a person is there who can try again, and not a file.

@@ -26,6 +26,7 @@ pub mod models;
 pub mod page;
 pub mod plain;
 pub mod question;
+pub mod receipts;
 pub mod relay;
 pub mod remarks;
 pub mod script;

@@ -14,8 +14,8 @@ use askback::{
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-        Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
+        ElicitUrlParams, HasMeta, Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -25,9 +25,11 @@ use crate::{
     arrivals::{self, Sender},
     folder,
     model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Wants, Why},
+    receipts::{Receipts, ShownReply, add_receipt},
     tasks::Tasks,
-    text::Words,
+    text::{Words, given},
     wire::Row,
+    words,
 };
 
 pub use crate::{
@@ -43,6 +45,7 @@ pub struct Relay {
     last: Arc<AtomicU64>,
     visited: Arc<Mutex<VecDeque<Visit>>>,
     tasks: Tasks,
+    receipts: Option<Arc<dyn Receipts>>,
 }
 
 /// A link that the person has been to, in a call that is sent again.
@@ -80,6 +83,7 @@ impl Relay {
             last: Arc::default(),
             visited: Arc::default(),
             tasks: Tasks::default(),
+            receipts: None,
         };
         (relay, received)
     }
@@ -96,8 +100,16 @@ impl Relay {
         Self {
             server,
             arrivals: self.arrivals.another(),
+            receipts: None,
             ..self.clone()
         }
+    }
+
+    /// Has receipts signed for the questions of the server that ask for one.
+    #[must_use]
+    pub fn with_receipts(mut self, receipts: Arc<dyn Receipts>) -> Self {
+        self.receipts = Some(receipts);
+        self
     }
 
     /// Passes something on.
@@ -114,7 +126,7 @@ impl Relay {
     ) -> Reply {
         let (waiting, replied) = self.put(None, question);
         let reply = tokio::select! {
-            reply = replied => reply.unwrap_or(Reply::Cancelled(Why::Nobody)),
+            reply = replied => reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply),
             address = returned => {
                 self.send(Arrival::Settled(waiting.id));
                 Reply::Returned(address)
@@ -127,9 +139,9 @@ impl Relay {
     /// Asks the person something of ours, on behalf of no call.
     pub async fn confirm(&self, question: Question) -> Reply {
         let (waiting, replied) = self.put(None, question);
-        let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
+        let reply = replied.await;
         std::mem::forget(waiting);
-        reply
+        reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply)
     }
 
     /// Shows a line about a message that travelled.
@@ -175,7 +187,27 @@ impl Relay {
             message: form.request.message.clone(),
             schema: FormSchema::clone(&form.request.requested_schema),
         };
-        elicited(self.ask(form, ask).await)
+        let question = ElicitParams::Form(form.request.clone());
+        let shown = self.ask(form, ask).await;
+        self.elicited(&question, shown)
+    }
+
+    /// The answer to a question, with a receipt if the question asks for one.
+    fn elicited(&self, question: &ElicitParams, shown: ShownReply) -> Result<ElicitResult> {
+        let mut answer = elicited(shown.reply)?;
+        let has_challenge = question
+            .meta()
+            .is_some_and(|meta| meta.challenge().is_some());
+        if let (Some(receipts), true) = (&self.receipts, has_challenge) {
+            let added = add_receipt(&**receipts, question, &mut answer, shown.showing);
+            if let Err(error) = added {
+                self.tell(words!(
+                    "The answer is sent without a receipt: {}",
+                    given(error)
+                ));
+            }
+        }
+        Ok(answer)
     }
 
     /// Has a link opened.
@@ -197,11 +229,12 @@ impl Relay {
             retried: link.retried,
             again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
         };
-        let reply = self.ask(link, ask).await;
-        if let (Reply::Link, Some(visit)) = (&reply, visit) {
+        let question = ElicitParams::Url(link.request.clone());
+        let shown = self.ask(link, ask).await;
+        if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
             self.visits(visit);
         }
-        elicited(reply)
+        self.elicited(&question, shown)
     }
 
     /// Forgets that the person has been to a link, and returns whether they have.
@@ -230,7 +263,7 @@ impl Relay {
         request: HostQuestion<CreateMessageParams>,
     ) -> Result<CreateMessageResult> {
         let ask = Ask::Sample(Box::new(request.request.clone()));
-        sampled(self.ask(request, ask).await)
+        sampled(self.ask(request, ask).await.reply)
     }
 
     /// Has folders chosen.
@@ -239,7 +272,7 @@ impl Relay {
     ///
     /// Where the person chooses none.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
-        listed(self.ask(request, Ask::Roots).await)
+        listed(self.ask(request, Ask::Roots).await.reply)
     }
 
     /// Tells the front end of something it may show.
@@ -249,7 +282,7 @@ impl Relay {
         }
     }
 
-    async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> Reply {
+    async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> ShownReply {
         let question = Question {
             call: asked.target.map(|target| {
                 let call = call(target);
@@ -260,7 +293,10 @@ impl Relay {
         };
         let (waiting, replied) = self.put(asked.server.map(claims), question);
         // A front end that is gone replies nothing.
-        let reply = replied.await.unwrap_or(Reply::Cancelled(Why::Nobody));
+        let reply = replied.await.unwrap_or(ShownReply {
+            reply: Reply::Cancelled(Why::Nobody),
+            showing: None,
+        });
         std::mem::forget(waiting);
         reply
     }
@@ -270,7 +306,7 @@ impl Relay {
         &self,
         claims: Option<Claims>,
         question: Question,
-    ) -> (WaitingQuestion<'_>, oneshot::Receiver<Reply>) {
+    ) -> (WaitingQuestion<'_>, oneshot::Receiver<ShownReply>) {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
         let waiting = WaitingQuestion { id, relay: self };

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use askback::limits::Limits;
+use askback::{limits::Limits, witness::Renderer};
 use tokio::time::{Sleep, sleep};
 
 use crate::{
@@ -303,6 +303,10 @@ impl Leaf for UnattendedRun {
 
     fn page(&mut self) -> &mut Page {
         &mut self.page
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Script
     }
 
     fn is_person(&self) -> bool {

@@ -105,6 +105,7 @@ pub fn derive_form(input: TokenStream) -> TokenStream {
 /// | `unchecked` | does not check arguments and results against their schemas: `Tool::unchecked` |
 /// | `task = "optional"`, `may_become_task = "optional"` | a call becomes a task, at once or when the handler decides; `"required"` refuses clients without tasks |
 /// | `durable` | in a fleet, another process continues a task if its process dies |
+/// | `requires_witness` | a yes counts only with the receipt of a person (feature `witness`) |
 /// | `crate = "my_askback"` | the path of askback, if it is renamed |
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -74,6 +74,7 @@
 //! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks against the schemas of tools |
 //! | `sqlite`, `sqlite-bundled` | commits in SQLite: the system's, or one that is compiled in |
 //! | `testing` | [`testing`], for dev-dependencies |
+//! | `witness` | [`witness`]: proof that a person said yes |
 
 #[cfg(feature = "server")]
 mod answer;
@@ -120,6 +121,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;
+#[cfg(feature = "witness")]
+pub mod witness;
 
 #[cfg(feature = "server")]
 #[doc(inline)]

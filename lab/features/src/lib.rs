@@ -50,4 +50,5 @@ gated! {
     stdio: stdio in askback::transport, with feature = "stdio";
     child: Child in askback::transport, with all(feature = "stdio", feature = "client");
     testing: testing in askback, with feature = "testing";
+    witness: witness in askback, with feature = "witness";
 }

@@ -12,6 +12,7 @@ mod limits;
 mod lists;
 mod modules;
 mod packages;
+mod packaging;
 mod reference;
 mod requirements;
 mod sources;

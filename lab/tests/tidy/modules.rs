@@ -80,10 +80,11 @@ const OF_ASKBACK: Map = &[
     ("error", &["keys", "store"]),
     ("answer", &["error"]),
     ("flow", &["clock", "entropy", "error"]),
+    ("witness", &["answer", "entropy", "flow"]),
     (
         "ctx",
         &[
-            "answer", "clock", "entropy", "error", "flow", "roots", "store",
+            "answer", "clock", "entropy", "error", "flow", "roots", "store", "witness",
         ],
     ),
     ("handler", &["answer", "ctx", "error", "flow", "schema"]),
@@ -110,6 +111,7 @@ const OF_ASKBACK: Map = &[
             "span",
             "store",
             "transport",
+            "witness",
         ],
     ),
     (

@@ -10,6 +10,7 @@ pub mod new;
 pub mod open;
 mod park;
 mod protect;
+pub mod receipts;
 mod retry;
 pub mod serve;
 pub mod servers;

@@ -26,6 +26,7 @@ use crate::{
     opener::{Opener, Take},
     parked::now,
     permissions::Permissions,
+    receipts::ReceiptFolder,
     stderr::StderrTo,
     target::{Reach, Target},
     wire::{WireLog, as_written},
@@ -158,6 +159,10 @@ impl<'a> Room<'a> {
             None => StderrMode::default(),
         });
         let stderr = args.stderr.as_ref().map(StderrTo::file).transpose()?;
+        let relay = match ReceiptFolder::of_user() {
+            Some(folder) => relay.with_receipts(Arc::new(folder.signing_for(&target))),
+            None => relay,
+        };
         let opener = Opener {
             waiting: waiting(&target),
             reach: target.reach,

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use askback::Limits;
+use askback::{Limits, witness::Renderer};
 use askback_host::{
     leaf::{Did, Leaf},
     model::{Conversation, Desk, EventOutcome},
@@ -127,6 +127,10 @@ impl Leaf for Player {
 
     fn page(&mut self) -> &mut Page {
         &mut self.page
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Script
     }
 
     fn is_person(&self) -> bool {

@@ -43,6 +43,8 @@ mod protected;
 #[cfg(unix)]
 mod pty;
 #[cfg(unix)]
+mod receipts;
+#[cfg(unix)]
 mod refused;
 mod restart;
 mod role;

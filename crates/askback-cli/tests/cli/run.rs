@@ -18,7 +18,7 @@ pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 pub(crate) struct Run {
     pub(crate) scratch: Scratch,
     words: Vec<String>,
-    variables: Vec<(&'static str, &'static str)>,
+    variables: Vec<(&'static str, String)>,
     input: String,
 }
 
@@ -52,8 +52,8 @@ impl Run {
     }
 
     /// Sets a variable of its environment.
-    pub(crate) fn set(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
+    pub(crate) fn set(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
         self
     }
 

@@ -61,6 +61,12 @@ pub enum AskError {
          probably shows no fields of this form"
     )]
     NoFields,
+    /// The answer came without the receipt of a person that the author requires, or with one that is not valid.
+    #[error(
+        "the client sent no valid receipt of a person with its answer, which this tool requires: use a client \
+         that signs receipts, such as `askback`, with a key that the server trusts"
+    )]
+    NoWitness,
     /// The client answered the question with an error.
     #[error("the client could not process the question: {message} ({code})")]
     Client {

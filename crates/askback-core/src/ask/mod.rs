@@ -22,6 +22,7 @@ pub mod keys;
 mod principal;
 mod question;
 mod reading;
+pub mod receipt;
 pub(crate) mod sampling;
 pub mod seal;
 mod state;

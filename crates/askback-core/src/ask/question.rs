@@ -17,7 +17,7 @@ use crate::{
     forms::{Issue, Issues, SharedForm},
     limits::Limits,
     protocol::{
-        CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult,
+        CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, HasMeta,
         InputRequest, ListRootsResult, RawJson, Root,
     },
 };
@@ -73,6 +73,16 @@ impl Question {
             request,
             digest: QuestionDigest(half),
         })
+    }
+
+    /// Whether its answer should come with a receipt.
+    pub(super) fn has_challenge(&self) -> bool {
+        match &self.request {
+            InputRequest::Elicit(asked) => {
+                asked.meta().is_some_and(|meta| meta.challenge().is_some())
+            }
+            _ => false,
+        }
     }
 
     /// Returns the request to send. If an earlier answer was unusable, the reason is added to the
@@ -254,6 +264,7 @@ fn check_elicit(
 ) -> Result<CheckedAnswer, UnusableAnswer> {
     let mut result: ElicitResult = read(value)?;
     result.meta = only_of_answer(result.meta, &limits.asking);
+    drop_foreign_receipt(asked, &mut result);
     match asked {
         ElicitParams::Form(form) if result.action == ElicitAction::Accept => {
             let schema = &form.requested_schema;
@@ -274,6 +285,18 @@ fn check_elicit(
         _ => result.content = None,
     }
     Ok(CheckedAnswer::Elicit(result))
+}
+
+/// Removes a receipt that is about another question or answer, or that the question did not ask for.
+fn drop_foreign_receipt(asked: &ElicitParams, result: &mut ElicitResult) {
+    let receipt = result.meta.as_ref().and_then(|meta| meta.receipt());
+    if let Some(receipt) = receipt
+        && !receipt.fits(asked, result)
+        && let Some(mut meta) = result.meta.take()
+    {
+        meta.set_receipt(None);
+        result.meta = meta.boxed();
+    }
 }
 
 fn check_roots(result: ListRootsResult) -> Result<CheckedAnswer, String> {

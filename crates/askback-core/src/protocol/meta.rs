@@ -16,7 +16,7 @@ use serde::{
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson, lenient,
+    ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson, Receipt, lenient,
     meta_key::{check_free, key},
 };
 use crate::jsonrpc::RequestId;
@@ -180,8 +180,34 @@ impl Meta {
             .insert(key::REASON.into(), Value::String(value.into()));
     }
 
-    /// Returns the part that belongs to an answer, not to a message: the user's reason, and who
-    /// refused the question.
+    /// The challenge of a question whose answer should come with a [`Receipt`].
+    pub fn challenge(&self) -> Option<&str> {
+        self.extra.get(key::CHALLENGE).and_then(Value::as_str)
+    }
+
+    /// Sets [`Meta::challenge`].
+    pub fn set_challenge(&mut self, value: impl Into<String>) {
+        self.extra
+            .insert(key::CHALLENGE.into(), Value::String(value.into()));
+    }
+
+    /// The receipt of an answer, if it has the form of one. Its signature is not checked.
+    pub fn receipt(&self) -> Option<Receipt> {
+        let receipt = Receipt::deserialize(self.extra.get(key::RECEIPT)?).ok()?;
+        receipt.is_short().then_some(receipt)
+    }
+
+    /// Sets [`Meta::receipt`], or takes it away.
+    pub fn set_receipt(&mut self, receipt: Option<&Receipt>) {
+        let value = receipt.and_then(|receipt| serde_json::to_value(receipt).ok());
+        match value {
+            Some(value) => self.extra.insert(key::RECEIPT.into(), value),
+            None => self.extra.remove(key::RECEIPT),
+        };
+    }
+
+    /// Returns the part that belongs to an answer, not to a message: the user's reason, who refused the question, and the
+    /// receipt.
     #[must_use]
     pub fn of_answer(&self) -> Self {
         let mut kept = Self::default();
@@ -191,6 +217,7 @@ impl Meta {
         if let Some(by) = self.answered_by() {
             kept.set_answered_by(by);
         }
+        kept.set_receipt(self.receipt().as_ref());
         kept
     }
 

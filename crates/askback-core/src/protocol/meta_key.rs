@@ -39,9 +39,11 @@ pub(super) mod key {
     pub(in crate::protocol) const REASON: &str = "dev.askback/reason";
     pub(in crate::protocol) const DECLINED: &str = "dev.askback/declined";
     pub(in crate::protocol) const ANSWERED_BY: &str = "dev.askback/answered-by";
+    pub(in crate::protocol) const CHALLENGE: &str = "dev.askback/challenge";
+    pub(in crate::protocol) const RECEIPT: &str = "dev.askback/receipt";
 
     /// The keys that have a field or belong to answers.
-    pub(in crate::protocol) const RESERVED: [&str; 12] = [
+    pub(in crate::protocol) const RESERVED: [&str; 14] = [
         PROGRESS_TOKEN,
         PROTOCOL_VERSION,
         CLIENT_INFO,
@@ -54,6 +56,8 @@ pub(super) mod key {
         REASON,
         DECLINED,
         ANSWERED_BY,
+        CHALLENGE,
+        RECEIPT,
     ];
 }
 

@@ -31,6 +31,7 @@ mod paging;
 mod progress;
 mod prompt;
 mod raw;
+mod receipt;
 mod resource;
 mod roots;
 mod sampling;
@@ -81,6 +82,7 @@ pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
 pub use raw::{RawJson, RawObject, Schema};
+pub use receipt::Receipt;
 pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
     Resource, ResourceTemplate,

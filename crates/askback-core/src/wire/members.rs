@@ -77,13 +77,19 @@ impl LowerStep for MemberFilter {
     }
 
     /// In 2026-07-28, questions are part of a result and answers part of a request, so they have no
-    /// `_meta` of their own. The user's reason and who refused the question are sent anyway, for
-    /// servers that read them.
+    /// `_meta` of their own. The user's reason, who refused the question, challenges and receipts are sent
+    /// anyway, for servers that read them.
     fn question_meta(&self, meta: &mut Option<Box<Meta>>) {
         if !self.0.facts().result_type {
             return;
         }
-        *meta = meta.take().and_then(|meta| meta.of_answer().boxed());
+        *meta = meta.take().and_then(|meta| {
+            let mut kept = meta.of_answer();
+            if let Some(challenge) = meta.challenge() {
+                kept.set_challenge(challenge);
+            }
+            kept.boxed()
+        });
     }
 
     /// Both members are required in cacheable results (2026-07-28, server/utilities/caching). An

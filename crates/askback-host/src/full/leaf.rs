@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use askback::witness::Renderer;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
     event::{
@@ -418,6 +419,10 @@ impl Leaf for Full {
 
     fn shows_waiting(&self) -> bool {
         true
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Terminal
     }
 
     fn is_person(&self) -> bool {

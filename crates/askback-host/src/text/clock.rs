@@ -1,6 +1,6 @@
 //! Dates and times as a person writes them: `tomorrow 9:00`, `2026-06-15 14:30`.
 
-use std::fmt;
+use std::{fmt, time::SystemTime};
 
 use askback::forms::TextFormat;
 use jiff::{
@@ -110,6 +110,14 @@ fn shown(time: &Zoned) -> String {
         false => time.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ"),
     };
     written.to_string()
+}
+
+/// Returns an instant in the zone of this machine.
+pub fn instant(time: SystemTime) -> String {
+    match Timestamp::try_from(time) {
+        Ok(time) => shown(&time.to_zoned(TimeZone::system())),
+        Err(_) => "a time that no calendar has".to_owned(),
+    }
 }
 
 /// A date and time without an offset: a time of today, or a day and a time.

@@ -22,7 +22,7 @@ use unicode_width::UnicodeWidthChar;
 pub use alike::told_apart;
 pub use blanks::unseen_blanks;
 pub use ci_commands::{is_ci_job, without_ci_commands};
-pub use clock::Clock;
+pub use clock::{Clock, instant};
 pub use field::{bounds, check, hint, plain, read};
 pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, quoted_json, wrapped};
 pub use peer::PeerText;

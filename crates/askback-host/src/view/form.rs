@@ -1,7 +1,7 @@
 //! Forms, as they are shown.
 
 use askback::{
-    forms::{Field, FieldKind, FormSchema, TextFormat},
+    forms::{Field, FieldKind, FormSchema, TextField, TextFormat},
     limits::Limits,
 };
 use serde::{Deserialize, Serialize};
@@ -387,16 +387,42 @@ pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
 pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
         Ask::Form { message, schema } => {
-            // An item of a list has no words of its own.
-            let is_item = |list: &&Field| field.name.strip_prefix(&list.name).is_some_and(is_index);
             let is_it = |secret: &Field| secret.name == field.name;
             field.looks_secret()
-                || schema.fields.iter().find(is_item).is_some_and(Field::looks_secret)
+                || schema.fields.iter().any(|outer| is_within_secret(field, outer))
                 // The message may name the secret if there is one field only.
                 || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
         }
-        Ask::Arguments { .. } => field.looks_secret(),
+        Ask::Arguments { schema, .. } => {
+            let fields = &schema.fields;
+            field.looks_secret() || fields.iter().any(|outer| is_within_secret(field, outer))
+        }
         _ => false,
+    }
+}
+
+/// Whether a field is a typed value within an object or list whose own words say that it is a secret.
+fn is_within_secret(field: &Field, outer: &Field) -> bool {
+    let Some(place) = field.name.strip_prefix(&outer.name) else {
+        return false;
+    };
+    let is_typed = matches!(
+        field.kind,
+        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Json(_)
+    );
+    match is_typed && place.starts_with(['.', '[']) {
+        // An item of a list has no words of its own.
+        true if is_index(place) => outer.looks_secret(),
+        // The names of other members say nothing about this one.
+        true => {
+            let kind = FieldKind::Text(TextField::default());
+            let words = Field {
+                kind,
+                ..outer.clone()
+            };
+            words.looks_secret()
+        }
+        false => false,
     }
 }
 
@@ -470,6 +496,46 @@ fn members(field: &Field, depth: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_of_a_secret_are_secret() {
+        /// Whether a field within a form is hidden.
+        #[track_caller]
+        fn check(outer: &str, schema: &str, name: &str, is_hidden: bool) {
+            let limits = Limits::default();
+            let form = format!(r#"{{"type": "object", "properties": {{"{outer}": {schema}}}}}"#);
+            let schema = FormSchema::parse_arguments(form.as_bytes(), &limits.forms);
+            let schema = schema.expect("it is a form");
+            let draft = Draft::new(schema.clone(), &Default::default(), limits.clone());
+            let mut fields = draft.fields().iter();
+            let field = fields.find(|field| field.name == name);
+            let field = field.unwrap_or_else(|| panic!("{name} has no row"));
+            let ask = Ask::Arguments {
+                about: None,
+                schema: schema.clone(),
+                preset: Default::default(),
+                suggests: false,
+            };
+            assert_eq!(is_secret(&ask, field), is_hidden, "{outer}: {name}");
+        }
+        let person = r#"{"type": "object", "properties":
+            {"user": {"type": "string"}, "age": {"type": "integer"}, "old": {"type": "boolean"}}}"#;
+        check("credentials", person, "credentials.user", true);
+        check("credentials", person, "credentials.age", true);
+        check("credentials", person, "credentials.old", false);
+        check("traveller", person, "traveller.user", false);
+        let texts = r#"{"type": "array", "items": {"type": "string"}, "minItems": 1}"#;
+        check("passwords", texts, "passwords[1]", true);
+        check("names", texts, "names[1]", false);
+        let people = format!(r#"{{"type": "array", "items": {person}, "minItems": 1}}"#);
+        check("credentials", &people, "credentials[1].user", true);
+        check("travellers", &people, "travellers[1].user", false);
+        // The other members do not make a secret of this one.
+        let account = r#"{"type": "object", "properties":
+            {"user": {"type": "string"}, "password": {"type": "string"}}}"#;
+        check("account", account, "account.user", false);
+        check("account", account, "account.password", true);
+    }
 
     #[test]
     fn members_of_objects_are_named() {

@@ -21,6 +21,7 @@ pub(crate) struct Tool {
     task: Option<TokenStream>,
     may_become_task: Option<TokenStream>,
     durable: Option<bool>,
+    requires_witness: Option<bool>,
 }
 
 pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
@@ -36,6 +37,8 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
     let unchecked = unchecked.map(|_| quote!(.unchecked()));
     let durable = arguments.durable.filter(|durable| *durable);
     let durable = durable.map(|_| quote!(.durable()));
+    let witness = arguments.requires_witness.filter(|required| *required);
+    let witness = witness.map(|_| quote!(.requires_witness()));
     let task = arguments.task.iter();
     let may_become_task = arguments.may_become_task.iter();
     function.expand(&krate, &quote!(Tool), |handler| {
@@ -49,6 +52,7 @@ pub(crate) fn tool(arguments: &Tool, item: ItemFn) -> Result<TokenStream> {
                 #(.task(#krate::protocol::TaskSupport::#task))*
                 #(.may_become_task(#krate::protocol::TaskSupport::#may_become_task))*
                 #durable
+                #witness
         }
     })
 }
@@ -71,11 +75,12 @@ impl Tool {
             "task" => once(&mut self.task, meta, support(meta)?),
             "may_become_task" => once(&mut self.may_become_task, meta, support(meta)?),
             "durable" => once(&mut self.durable, meta, flag(meta)?),
+            "requires_witness" => once(&mut self.requires_witness, meta, flag(meta)?),
             _ => Err(unknown(
                 meta,
                 "`name`, `title`, `description`, `read_only`, `destructive`, `idempotent`, \
                  `open_world`, `input_schema`, `output_schema`, `unchecked`, `task`, \
-                 `may_become_task`, `durable` and `crate`",
+                 `may_become_task`, `durable`, `requires_witness` and `crate`",
             )),
         }
     }

@@ -30,6 +30,8 @@ use sha2::{Digest, Sha256};
 
 #[cfg(feature = "bridge")]
 pub(crate) use self::incoming::missing_for;
+#[cfg(feature = "witness")]
+pub use self::question::WitnessedElicit;
 pub use self::question::{
     Ask, Confirm, Elicit, ElicitUrl, LinkCompletion, ListRoots, Questions, Sample,
 };

@@ -15,6 +15,8 @@ use askback_core::{
 
 #[cfg(doc)]
 use super::Ctx;
+#[cfg(feature = "witness")]
+use crate::witness::{Witness, WitnessedAnswer};
 use crate::{
     answer::Answer,
     error::Error,
@@ -34,6 +36,11 @@ pub struct Elicit<T> {
 }
 
 type Read<T> = Box<dyn FnOnce(&Content) -> Result<T, Issues> + Send>;
+
+/// A form whose answer should come with a receipt: see [`Elicit::witnessed`].
+#[cfg(feature = "witness")]
+#[must_use = "nothing is asked until it is awaited: add `.await?`"]
+pub struct WitnessedElicit<T>(Elicit<T>);
 
 /// A pending yes-or-no question: see [`Ctx::confirm`].
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
@@ -145,18 +152,52 @@ impl<T> Elicit<T> {
     }
 }
 
+impl<T> Elicit<T> {
+    /// Asks for a receipt with the answer: see [`witness`](crate::witness). A client that cannot give one answers without it.
+    #[cfg(feature = "witness")]
+    pub fn witnessed(mut self) -> WitnessedElicit<T> {
+        self.asking.challenge();
+        WitnessedElicit(self)
+    }
+
+    /// Waits for the answer, which fits the form.
+    fn poll_checked(&mut self, cx: &mut Context<'_>) -> Poll<Result<CheckedAnswer, AskError>> {
+        match self.fault.take() {
+            Some(fault) => Poll::Ready(Err(fault)),
+            None => Pin::new(&mut self.asking).poll(cx),
+        }
+    }
+
+    /// Reads the answer that [`Elicit::poll_checked`] returned.
+    fn read(&mut self, checked: CheckedAnswer) -> Result<Answer<T>, AskError> {
+        match self.read.take() {
+            Some(read) => read_form(checked, read),
+            None => Err(wrong_kind()),
+        }
+    }
+}
+
 impl<T> Future for Elicit<T> {
     type Output = Result<Answer<T>, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(fault) = self.fault.take() {
-            return Poll::Ready(Err(fault));
-        }
-        let checked = ready!(Pin::new(&mut self.asking).poll(cx))?;
-        let Some(read) = self.read.take() else {
-            return Poll::Pending;
+        let checked = ready!(self.poll_checked(cx))?;
+        Poll::Ready(self.read(checked))
+    }
+}
+
+#[cfg(feature = "witness")]
+impl<T> Future for WitnessedElicit<T> {
+    type Output = Result<WitnessedAnswer<T>, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let checked = ready!(self.0.poll_checked(cx))?;
+        let witness = match &checked {
+            CheckedAnswer::Elicit(result) => Witness::of(result),
+            _ => None,
         };
-        Poll::Ready(read_form(checked, read))
+        let answer = self.0.read(checked);
+        Poll::Ready(answer.map(|answer| WitnessedAnswer::new(answer, witness)))
     }
 }
 

@@ -26,8 +26,9 @@ use std::{
 };
 
 use askback_core::{
-    ask::{Flow, FlowId, Identity, SlotId},
+    ask::{AskError, Flow, FlowId, Identity, SlotId},
     limits::Limits,
+    protocol::ElicitResult,
 };
 
 pub(crate) use askback_core::future::BoxFuture;
@@ -60,6 +61,17 @@ pub(crate) struct Cell {
     suspending: AtomicBool,
     progress: Progress,
     rounds: RoundMode,
+    answer_rule: Option<Arc<dyn AnswerRule>>,
+}
+
+/// What the answers that accept must keep to, beyond their forms.
+pub(crate) trait AnswerRule: Send + Sync {
+    /// Checks an answer that accepts.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the answer does not count.
+    fn check(&self, result: &ElicitResult) -> Result<(), AskError>;
 }
 
 /// When a call's questions are its result, which the client answers with a retry.
@@ -97,6 +109,7 @@ impl Cell {
         seed: Option<[u8; 32]>,
         stage: TaskStage,
         rounds: RoundMode,
+        answer_rule: Option<Arc<dyn AnswerRule>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             held: Mutex::new(CellState {
@@ -111,6 +124,7 @@ impl Cell {
             suspending: AtomicBool::new(false),
             progress: Progress::new(),
             rounds,
+            answer_rule,
         })
     }
 
@@ -148,6 +162,10 @@ impl Cell {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub(crate) fn answer_rule(&self) -> Option<&Arc<dyn AnswerRule>> {
+        self.answer_rule.as_ref()
     }
 
     pub(crate) fn progress(&self) -> &Progress {

@@ -9,7 +9,7 @@ use std::{
 use askback_core::{
     ask::{AskError, Capability, CheckedAnswer, Release},
     forms::{ChoiceField, FieldKind},
-    protocol::{ElicitParams, InputRequest},
+    protocol::{ElicitAction, ElicitParams, InputRequest},
 };
 
 use super::{Cell, Scope, Slot};
@@ -32,6 +32,8 @@ struct NewQuestion {
     missing: Option<Capability>,
     /// Whether an accepting answer only counts once it is released.
     holds: bool,
+    /// The answer should come with a receipt.
+    has_challenge: bool,
 }
 
 impl QuestionFuture {
@@ -48,6 +50,7 @@ impl QuestionFuture {
             request,
             missing,
             holds: false,
+            has_challenge: false,
         };
         Self {
             cell: Arc::clone(cell),
@@ -105,6 +108,14 @@ impl QuestionFuture {
         }
     }
 
+    /// Asks for a receipt with the answer, before the first poll.
+    #[cfg(feature = "witness")]
+    pub(crate) fn challenge(&mut self) {
+        if let State::New(new) = &mut self.state {
+            new.has_challenge = true;
+        }
+    }
+
     pub(crate) fn is_held(&self) -> bool {
         match &self.state {
             State::Waiting(slot) => self.cell.flow().is_held(slot.id),
@@ -127,8 +138,15 @@ impl QuestionFuture {
         if !Scope::may_ask(&self.cell) {
             return Err(AskError::Misplaced);
         }
+        let has_challenge = new.has_challenge || self.cell.answer_rule().is_some();
+        if has_challenge && let Err(error) = self.cell.identity() {
+            return Err(AskError::BadRequest(error.to_string()));
+        }
         let mut flow = self.cell.flow();
-        let id = flow.ask(&new.key, new.request, new.missing)?;
+        let id = match has_challenge {
+            true => flow.ask_with_challenge(&new.key, new.request, new.missing)?,
+            false => flow.ask(&new.key, new.request, new.missing)?,
+        };
         if new.holds {
             flow.hold(id);
         }
@@ -158,9 +176,15 @@ impl Future for QuestionFuture {
             return Poll::Ready(Err(AskError::Misplaced));
         }
         let polled = self.cell.flow().poll_question(slot.id, cx.waker());
-        if polled.is_ready() {
-            self.state = State::Over;
+        let Poll::Ready(answer) = polled else {
+            return Poll::Pending;
+        };
+        self.state = State::Over;
+        if let (Some(rule), Ok(CheckedAnswer::Elicit(result))) = (self.cell.answer_rule(), &answer)
+            && result.action == ElicitAction::Accept
+        {
+            rule.check(result)?;
         }
-        polled
+        Poll::Ready(answer)
     }
 }

@@ -38,7 +38,7 @@ use super::{
 use crate::{
     ctx::{self, CallPeer, Ctx, FlowPause, Incoming, Peer},
     error::{Error, Result},
-    flow::{BoxFuture, Cell, Drive, RoundMode, Turn},
+    flow::{AnswerRule, BoxFuture, Cell, Drive, RoundMode, Turn},
     handler::ErasedHandler,
 };
 
@@ -57,6 +57,8 @@ pub(super) struct HandlerCall<T> {
     input: Option<Arc<InputCheck>>,
     /// The schema that its result must fit.
     output: Option<Arc<OutputCheck>>,
+    /// What its answers must keep to, beyond their forms.
+    answer_rule: Option<Arc<dyn AnswerRule>>,
     /// The room of its parameters, if they are large or stay for long.
     room: Option<Charge>,
     /// The state of the rounds before it.
@@ -83,6 +85,7 @@ impl<T: Answer> HandlerCall<T> {
             task: TaskRole::Undeclared,
             input: None,
             output: None,
+            answer_rule: None,
             room: None,
             rounds,
             pause: FlowPause::default(),
@@ -96,6 +99,13 @@ impl<T: Answer> HandlerCall<T> {
         output: Option<Arc<OutputCheck>>,
     ) -> Self {
         (self.input, self.output) = (Some(input), output);
+        self
+    }
+
+    /// Sets what its answers must keep to, beyond their forms.
+    #[cfg(feature = "witness")]
+    pub(super) fn answer_rule(mut self, rule: Option<Arc<dyn AnswerRule>>) -> Self {
+        self.answer_rule = rule;
         self
     }
 
@@ -257,6 +267,7 @@ impl<T: Answer> HandlerCall<T> {
             self.shared.seed,
             self.task.stage(),
             rounds,
+            self.answer_rule.clone(),
         );
         let ctx = Ctx::new(ctx::Call {
             cell: Arc::clone(&cell),

@@ -50,6 +50,8 @@ use crate::{
     error::{Error, Kind, Result},
     handler::ErasedHandler,
 };
+#[cfg(feature = "witness")]
+use crate::{flow::AnswerRule, witness::WitnessRule};
 
 pub(crate) struct CallResponse {
     /// It is written whole.
@@ -406,6 +408,10 @@ impl CallContext {
         let rounds = self.rounds(params.request_state, params.input_responses);
         let call = self.call(scope, &tool.handler, incoming, rounds);
         let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
+        #[cfg(feature = "witness")]
+        {
+            call = call.answer_rule(self.witness_rule(&tool));
+        }
         if let Some(at_once) = self.again.task {
             call = call.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
@@ -558,6 +564,14 @@ impl CallContext {
     }
 
     /// A request, as its handler and middleware look at it.
+    /// Returns the rule for the answers of a tool that requires receipts.
+    #[cfg(feature = "witness")]
+    fn witness_rule(&self, tool: &Tool) -> Option<Arc<dyn AnswerRule>> {
+        let trusted = self.shared.trusted_keys.clone();
+        let rule = WitnessRule::new(trusted?, self.origin.principal.clone());
+        tool.requires_witness.then(|| Arc::new(rule) as _)
+    }
+
     fn incoming(
         &self,
         scope: ScopeId,

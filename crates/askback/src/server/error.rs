@@ -142,6 +142,12 @@ pub enum BuildError {
     /// The server has all requests answered by another one, and offers something itself, or has middleware.
     #[error("a server that forwards its requests has no offers and no middleware of its own")]
     Forward,
+    /// A tool requires receipts of persons, and the server trusts nobody's.
+    #[error(
+        "`{0}` requires a witness, and the server trusts no key: say whose receipts count with \
+         `ServerBuilder::trust_witness`"
+    )]
+    Witness(String),
     /// The server would speak no revision.
     #[error("the server speaks no revision")]
     NoRevision,

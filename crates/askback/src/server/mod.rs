@@ -83,6 +83,8 @@ use self::{
     registry::ScopeId,
     shared::TraceParent,
 };
+#[cfg(feature = "witness")]
+use crate::witness::{TrustedKeys, WitnessKey};
 use crate::{
     clock::{Clock, SystemClock, millis},
     ctx::{Audience, Changes, RunningCommits},
@@ -147,6 +149,8 @@ pub struct ServerBuilder {
     fleet: Option<fleet::Fleet>,
     #[cfg(feature = "bridge")]
     forward: Option<Arc<dyn forward::Forward>>,
+    #[cfg(feature = "witness")]
+    trusted_keys: Option<TrustedKeys>,
     wrong: Option<BuildError>,
 }
 
@@ -188,6 +192,8 @@ impl Server {
             fleet: None,
             #[cfg(feature = "bridge")]
             forward: None,
+            #[cfg(feature = "witness")]
+            trusted_keys: None,
             wrong: None,
         }
     }
@@ -500,6 +506,18 @@ impl ServerBuilder {
         self
     }
 
+    /// Decides whose receipts count for the tools that [require a witness](Tool::requires_witness): the function gets the key of a
+    /// receipt, and the principal of the call, if the server's authentication identified one. Receipts of other keys prove
+    /// nothing, because any program can make a key.
+    #[cfg(feature = "witness")]
+    pub fn trust_witness(
+        mut self,
+        trust: impl Fn(&WitnessKey, Option<&Principal>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.trusted_keys = Some(TrustedKeys::new(trust));
+        self
+    }
+
     /// Runs each handler again from its record before its questions are asked, and fails loudly
     /// where it asks something else: for tests and staging, since the handler's effects outside
     /// of steps are repeated once more. [`testing`](crate::testing) always does.
@@ -540,6 +558,17 @@ impl ServerBuilder {
         let mounted = mounted.map(|parts| parts.inside(&layers));
         let parts: Vec<_> = [self.own].into_iter().chain(mounted).collect();
         self.catalog.check(self.cache, &parts)?;
+        #[cfg(feature = "witness")]
+        if self.trusted_keys.is_none()
+            && let Some(tool) = self
+                .catalog
+                .tools
+                .entries()
+                .iter()
+                .find(|it| it.item.requires_witness)
+        {
+            return Err(BuildError::Witness(tool.item.description.name.clone()));
+        }
         let capabilities = self
             .catalog
             .capabilities(self.changing, self.logs, self.declared);
@@ -629,6 +658,8 @@ impl ServerBuilder {
             fleet,
             #[cfg(feature = "bridge")]
             forward: self.forward,
+            #[cfg(feature = "witness")]
+            trusted_keys: self.trusted_keys,
         })))
     }
 

@@ -66,6 +66,9 @@ pub(crate) struct Shared {
     /// The server that answers in place of handlers.
     #[cfg(feature = "bridge")]
     pub(super) forward: Option<Arc<dyn super::forward::Forward>>,
+    /// Whose receipts count.
+    #[cfg(feature = "witness")]
+    pub(super) trusted_keys: Option<crate::witness::TrustedKeys>,
 }
 
 impl Shared {

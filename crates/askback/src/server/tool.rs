@@ -52,6 +52,8 @@ pub struct Tool {
     pub(super) tasks: Option<Tasks>,
     /// Whether its tasks go on if their process dies while it works.
     pub(super) durable: bool,
+    #[cfg(feature = "witness")]
+    pub(super) requires_witness: bool,
     pub(super) needs: Needs,
     pub(super) visibility: Visibility,
 }
@@ -93,6 +95,8 @@ impl Tool {
             mirrored: HeaderAnnotations::default(),
             tasks: None,
             durable: false,
+            #[cfg(feature = "witness")]
+            requires_witness: false,
             needs: Needs::default(),
             visibility: Visibility::default(),
         }
@@ -190,6 +194,17 @@ impl Tool {
     #[must_use]
     pub fn durable(mut self) -> Self {
         self.durable = true;
+        self
+    }
+
+    /// Accepts the answers of a person only if they come with a [receipt](crate::witness) that is signed with a key that
+    /// [`ServerBuilder::trust_witness`](crate::ServerBuilder::trust_witness) trusts. Every other yes ends the question with
+    /// [`AskError::NoWitness`](crate::AskError::NoWitness). A no needs no receipt. Revisions before 2025-11-25 change forms on
+    /// their way, so their clients cannot give receipts.
+    #[cfg(feature = "witness")]
+    #[must_use]
+    pub fn requires_witness(mut self) -> Self {
+        self.requires_witness = true;
         self
     }
 

@@ -54,5 +54,7 @@ mod testing;
 #[cfg(all(feature = "sqlite", unix))]
 mod transaction;
 mod transport;
+#[cfg(feature = "witness")]
+mod witness;
 #[cfg(feature = "http-server")]
 mod wrapped;

@@ -24,11 +24,12 @@ use super::{
     AskError, Capability, Millis,
     journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement},
     question::{CheckedAnswer, CheckedRequest, Question},
+    receipt::challenge,
     state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId},
 };
 use crate::{
     limits::Limits,
-    protocol::{InputRequest, RawJson},
+    protocol::{HasMeta, InputRequest, RawJson},
 };
 
 /// One call of a handler, from its first round to its result.
@@ -250,6 +251,37 @@ impl Flow {
         request: InputRequest,
         missing: Option<Capability>,
     ) -> Result<SlotId, AskError> {
+        self.ask_named(None, key, request, missing)
+    }
+
+    /// [`Flow::ask`] with a challenge in a form or link, so that the answer may come with a [`Receipt`](crate::protocol::Receipt). The
+    /// [identity](Flow::identity) must be drawn before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Flow::ask`].
+    pub fn ask_with_challenge(
+        &mut self,
+        key: &str,
+        mut request: InputRequest,
+        missing: Option<Capability>,
+    ) -> Result<SlotId, AskError> {
+        let named = self.name(Kind::Question, key);
+        if let (InputRequest::Elicit(asked), Some(identity)) = (&mut request, &self.identity) {
+            let challenge = challenge(&identity.flow.0, &named);
+            asked.meta_mut().set_challenge(challenge);
+        }
+        self.ask_named(Some(named), key, request, missing)
+    }
+
+    /// `named` is the unique key, if it was made before.
+    fn ask_named(
+        &mut self,
+        named: Option<String>,
+        key: &str,
+        request: InputRequest,
+        missing: Option<Capability>,
+    ) -> Result<SlotId, AskError> {
         let question = Question::new(request, &self.limits)?;
         let open = self
             .slots
@@ -260,7 +292,7 @@ impl Flow {
                 self.limits.asking.questions_per_round,
             ));
         }
-        let key = self.name(Kind::Question, key);
+        let key = named.unwrap_or_else(|| self.name(Kind::Question, key));
         let carried = self.carried.open.iter().find(|open| open.key == key);
         let fitting = carried.filter(|open| open.question == question.digest);
         let changed = |record: &Record| match &record.entry.outcome {

@@ -145,7 +145,8 @@ impl QuestionSlot {
             other => return other.clone().into_value().err().map(Err),
         };
         self.attempts += 1;
-        if self.attempts <= limits.asking.attempts {
+        // A receipt is about the question as it was first sent.
+        if self.attempts <= limits.asking.attempts && !self.question.has_challenge() {
             self.reason = Some(reason);
             self.sent = false;
             return None;

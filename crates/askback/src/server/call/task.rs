@@ -149,6 +149,7 @@ impl<T: Answer> HandlerCall<T> {
             task: TaskRole::Is { at_once },
             input: None,
             output: self.output.clone(),
+            answer_rule: self.answer_rule.clone(),
             room: self.room.take(),
             rounds: Rounds::default(),
             pause: FlowPause::default(),

@@ -1,0 +1,222 @@
+//! The receipts that this user's host has signed, and the keys with which it signs them.
+
+use std::{
+    collections::BTreeMap,
+    fs::OpenOptions,
+    io::{self, BufRead, BufReader, Write},
+    path::PathBuf,
+};
+
+use askback::{
+    keys::state_dir,
+    witness::{Receipt, ReceiptSecret, ReceiptSigner, ShownQuestion, WitnessKey, verify_chain},
+};
+use askback_host::receipts::Receipts;
+use serde::{Deserialize, Serialize};
+
+use crate::{own_files, private_file, target::Target};
+
+/// The longest line of the list that is read, in bytes. A receipt takes less than 1 KiB.
+const LINE_MAX_BYTES: u64 = 8 << 10;
+
+/// The folder in which a user's receipts are kept.
+#[derive(Debug, Clone)]
+pub struct ReceiptFolder(PathBuf);
+
+/// A receipt that was signed here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SignedReceipt {
+    /// The server, as the person named it.
+    pub server: String,
+    pub receipt: Receipt,
+}
+
+/// The receipts of one key, and whether they are whole.
+#[derive(Debug)]
+pub struct ReceiptChain {
+    pub server: String,
+    pub key: String,
+    pub receipts: Vec<Receipt>,
+    /// The first fault.
+    pub fault: Option<String>,
+}
+
+/// How many receipts each key has signed, kept apart from the list: a list that was cut at its end is recognized.
+type Counts = BTreeMap<String, u64>;
+
+/// Signs receipts for one server.
+#[derive(Debug)]
+struct ServerReceipts {
+    folder: ReceiptFolder,
+    /// The text from which its key is derived.
+    server: String,
+    name: String,
+}
+
+/// Returns the text by which the keys of servers differ: the address, or the digest of the command and its folder.
+fn identity(target: &Target) -> String {
+    let address = target.reach.endpoint();
+    address.map_or_else(|| target.digest(), |url| url.into())
+}
+
+impl ReceiptFolder {
+    /// The folder of this user; none if the user has no folder for state.
+    pub fn of_user() -> Option<Self> {
+        Some(Self(state_dir()?.join("askback").join("receipts")))
+    }
+
+    /// Signs receipts for a server.
+    pub fn signing_for(self, target: &Target) -> impl Receipts + use<> {
+        ServerReceipts {
+            folder: self,
+            server: identity(target),
+            name: target.name.clone(),
+        }
+    }
+
+    /// Returns the public key for a server. It is made when it is first needed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the secret cannot be read or written.
+    pub fn key(&self, target: &Target) -> io::Result<WitnessKey> {
+        let _turn = private_file::lock(&self.list())?;
+        Ok(self.signer(&identity(target))?.key())
+    }
+
+    /// Reads all receipts, by key in the order of their first receipt.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be read, or if a line is not a receipt.
+    pub fn chains(&self) -> io::Result<Vec<ReceiptChain>> {
+        let _turn = private_file::lock(&self.list())?;
+        let counts: Counts = private_file::load(&self.counts())?;
+        let mut chains: Vec<ReceiptChain> = Vec::new();
+        self.each(|signed| {
+            let SignedReceipt { server, receipt } = signed;
+            match chains.iter_mut().find(|chain| chain.key == receipt.key) {
+                Some(chain) => chain.receipts.push(receipt),
+                None => chains.push(ReceiptChain {
+                    server,
+                    key: receipt.key.clone(),
+                    receipts: vec![receipt],
+                    fault: None,
+                }),
+            }
+        })?;
+        for chain in &mut chains {
+            let signed = counts.get(&chain.key).copied().unwrap_or(0);
+            let kept = chain.receipts.len() as u64;
+            chain.fault = match verify_chain(&chain.receipts) {
+                Err(error) => Some(error.to_string()),
+                Ok(()) if kept != signed => {
+                    Some(format!("{signed} were signed, and {kept} are in the list"))
+                }
+                Ok(()) => None,
+            };
+        }
+        let missing = counts
+            .iter()
+            .filter(|(key, _)| chains.iter().all(|it| it.key != **key));
+        let missing: Vec<_> = missing
+            .map(|(key, signed)| ReceiptChain {
+                server: String::new(),
+                key: key.clone(),
+                receipts: Vec::new(),
+                fault: Some(format!("{signed} were signed, and none is in the list")),
+            })
+            .collect();
+        chains.extend(missing);
+        Ok(chains)
+    }
+
+    /// Where the list is kept.
+    pub fn list(&self) -> PathBuf {
+        self.0.join("receipts.jsonl")
+    }
+
+    fn counts(&self) -> PathBuf {
+        self.0.join("counts.json")
+    }
+
+    /// The signer for a server, under the lock of the list.
+    fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
+        let path = self.0.join("secret");
+        let secret = match private_file::read(&path)? {
+            Some(text) => ReceiptSecret::from_text(text.trim()).ok_or_else(|| {
+                let words = format!(
+                    "{} is no secret of receipts; remove it to begin with a new one",
+                    path.display()
+                );
+                io::Error::new(io::ErrorKind::InvalidData, words)
+            })?,
+            None => {
+                let secret = ReceiptSecret::random()?;
+                private_file::write(&path, &secret.to_text())?;
+                secret
+            }
+        };
+        Ok(ReceiptSigner::new(&secret, server))
+    }
+
+    fn each(&self, mut take: impl FnMut(SignedReceipt)) -> io::Result<()> {
+        let file = match own_files::open(OpenOptions::new().read(true), &self.list()) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let mut lines = BufReader::new(file);
+        for number in 1.. {
+            let mut line = Vec::new();
+            let read = io::Read::take(&mut lines, LINE_MAX_BYTES).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                break;
+            }
+            let signed = serde_json::from_slice(&line).map_err(|error| {
+                let words = format!("{}, line {number}: {error}", self.list().display());
+                io::Error::new(io::ErrorKind::InvalidData, words)
+            })?;
+            take(signed);
+        }
+        Ok(())
+    }
+
+    fn sign(
+        &self,
+        server: &str,
+        name: &str,
+        shown: ShownQuestion<'_>,
+    ) -> io::Result<Option<Receipt>> {
+        let _turn = private_file::lock(&self.list())?;
+        let signer = self.signer(server)?;
+        let key = signer.key().to_string();
+        let mut last = None;
+        self.each(|signed| {
+            if signed.receipt.key == key {
+                last = Some(signed.receipt);
+            }
+        })?;
+        let Some(receipt) = signer.sign(shown, last.as_ref()) else {
+            return Ok(None);
+        };
+        let signed = SignedReceipt {
+            server: name.to_owned(),
+            receipt,
+        };
+        let mut line = serde_json::to_vec(&signed)?;
+        line.push(b'\n');
+        own_files::append(&self.list())?.write_all(&line)?;
+        let sequence = signed.receipt.sequence;
+        private_file::change(&self.counts(), |counts: &mut Counts| {
+            counts.insert(key, sequence);
+        })?;
+        Ok(Some(signed.receipt))
+    }
+}
+
+impl Receipts for ServerReceipts {
+    fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>> {
+        self.folder.sign(&self.server, &self.name, shown)
+    }
+}

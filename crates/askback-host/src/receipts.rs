@@ -1,0 +1,74 @@
+//! Receipts for the questions that a person saw.
+
+use std::{fmt, io, time::SystemTime};
+
+use askback::{
+    protocol::{ElicitParams, ElicitResult, HasMeta},
+    witness::{Receipt, Renderer, ShownQuestion},
+};
+
+use crate::model::Reply;
+
+/// Signs receipts for one server.
+pub trait Receipts: fmt::Debug + Send + Sync {
+    /// Signs a receipt and keeps it. Returns nothing if the server did not ask for one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the receipt cannot be kept.
+    fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>>;
+}
+
+/// A reply to a question, and how the person saw the question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownReply {
+    /// The reply.
+    pub reply: Reply,
+    /// Absent if no person saw the question.
+    pub showing: Option<Showing>,
+}
+
+/// When and by what a question was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Showing {
+    /// Since when.
+    pub since: SystemTime,
+    /// The kind of front end.
+    pub renderer: Renderer,
+}
+
+/// Adds a receipt to an answer whose question asks for one.
+///
+/// # Errors
+///
+/// Fails if the receipt cannot be kept.
+pub(crate) fn add_receipt(
+    receipts: &dyn Receipts,
+    question: &ElicitParams,
+    answer: &mut ElicitResult,
+    showing: Option<Showing>,
+) -> io::Result<()> {
+    let now = SystemTime::now();
+    let showing = showing.unwrap_or(Showing {
+        since: now,
+        renderer: Renderer::Script,
+    });
+    let receipt = receipts.sign(ShownQuestion {
+        question,
+        answer,
+        shown_at: millis(showing.since),
+        answered_at: millis(now),
+        renderer: showing.renderer,
+    })?;
+    if receipt.is_some() {
+        answer.meta_mut().set_receipt(receipt.as_ref());
+    }
+    Ok(())
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

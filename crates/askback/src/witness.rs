@@ -1,0 +1,373 @@
+//! Proof that a person saw a question (feature `witness`).
+//!
+//! A host that supports it signs a [`Receipt`] for each question that it showed and whose server asked for one. Without it, a server
+//! cannot tell a person's yes from a program's. See `docs/extensions/receipts.md` for the format.
+//!
+//! ```
+//! use askback::{Ctx, Result, Server, tool, witness::WitnessKey};
+//!
+//! #[tool(description = "Wires money, if a person agrees.", requires_witness)]
+//! async fn wire_money(ctx: Ctx, amount: u32) -> Result<String> {
+//!     if !ctx.confirm(format!("Wire {amount} USD?")).await? {
+//!         return Ok("Nothing was wired.".into());
+//!     }
+//!     Ok(format!("{amount} USD are on their way."))
+//! }
+//!
+//! # fn build(known: WitnessKey) {
+//! let server = Server::new("bank", "1.0")
+//!     .tool(wire_money)
+//!     // `askback receipts --key bank` prints the key of a user.
+//!     .trust_witness(move |key, _| *key == known);
+//! # }
+//! ```
+
+use std::{fmt, io, str::FromStr, sync::Arc};
+
+use askback_core::{
+    ask::{AskError, Millis, Principal},
+    protocol::{ElicitParams, ElicitResult, HasMeta},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    hmac,
+    signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
+};
+use zeroize::Zeroizing;
+
+pub use askback_core::{
+    ask::receipt::{RECEIPT_VERSION, answer_digest, question_digest},
+    protocol::Receipt,
+};
+
+use crate::{answer::Answer, entropy::entropy, flow::AnswerRule};
+
+/// The public key of a user's receipts, as text in base64url. A host has another one for each server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WitnessKey([u8; 32]);
+
+/// A receipt whose signature is valid, for the question and the answer that it came with.
+///
+/// The signature proves that the holder of [`Witness::key`] made it. Whether that key belongs to a person is the server's
+/// decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Witness {
+    receipt: Receipt,
+    key: WitnessKey,
+}
+
+/// An answer, with the proof that a person gave it: see [`Elicit::witnessed`](crate::ctx::Elicit::witnessed).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WitnessedAnswer<T> {
+    /// The answer.
+    pub answer: Answer<T>,
+    witness: Option<Witness>,
+}
+
+/// A fault in a list of receipts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("receipt {position}: {reason}")]
+pub struct ChainError {
+    /// Which receipt of the list, from 1.
+    pub position: usize,
+    reason: &'static str,
+}
+
+/// The secret key with which a host signs the receipts of its user for one server.
+pub struct ReceiptSigner(Ed25519KeyPair);
+
+/// The secret of a user. The keys of the receipts are derived from it. It cannot be printed.
+pub struct ReceiptSecret(Zeroizing<[u8; 32]>);
+
+/// The facts that a host puts into a receipt.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownQuestion<'a> {
+    /// The question, as it was received.
+    pub question: &'a ElicitParams,
+    /// The answer, as it is sent.
+    pub answer: &'a ElicitResult,
+    /// When the question was drawn, in milliseconds since 1970.
+    pub shown_at: Millis,
+    /// When the person answered, in milliseconds since 1970.
+    pub answered_at: Millis,
+    /// What drew the question.
+    pub renderer: Renderer,
+}
+
+/// What drew a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Renderer {
+    /// The full screen of a terminal.
+    Terminal,
+    /// Lines of text.
+    Lines,
+    /// A page in a browser.
+    Page,
+    /// No person saw it: a file of rules answered.
+    Script,
+}
+
+type Trust = dyn Fn(&WitnessKey, Option<&Principal>) -> bool + Send + Sync;
+
+/// Decides which receipts count for the calls of a server.
+#[derive(Clone)]
+pub(crate) struct TrustedKeys(Arc<Trust>);
+
+/// The receipts that the questions of a call need.
+#[derive(Clone)]
+pub(crate) struct WitnessRule {
+    trusted: TrustedKeys,
+    principal: Option<Arc<Principal>>,
+}
+
+impl WitnessKey {
+    /// The key of these bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for WitnessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for WitnessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WitnessKey({self})")
+    }
+}
+
+/// The text is no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a key of 43 characters in base64url, as `askback receipts --key` prints it")]
+pub struct WitnessKeyError;
+
+impl FromStr for WitnessKey {
+    type Err = WitnessKeyError;
+
+    fn from_str(text: &str) -> Result<Self, WitnessKeyError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| WitnessKeyError)?;
+        let bytes = bytes.try_into().map_err(|_| WitnessKeyError)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl Witness {
+    /// Checks the signature of a receipt. It does not check which question the receipt is about.
+    #[must_use]
+    pub fn verify(receipt: Receipt) -> Option<Self> {
+        let key: WitnessKey = receipt.key.parse().ok()?;
+        let signature = URL_SAFE_NO_PAD.decode(&receipt.signature).ok()?;
+        let text = receipt.signed_text().ok()?;
+        let public = UnparsedPublicKey::new(&ED25519, key.0);
+        public.verify(text.as_bytes(), &signature).ok()?;
+        Some(Self { receipt, key })
+    }
+
+    /// The receipt of an answer. What arrives here is about its question: the flow drops every other receipt.
+    pub(crate) fn of(result: &ElicitResult) -> Option<Self> {
+        Self::verify(result.meta.as_ref()?.receipt()?)
+    }
+
+    /// The key of the user.
+    #[must_use]
+    pub fn key(&self) -> &WitnessKey {
+        &self.key
+    }
+
+    /// When the question was drawn, by the clock of the host, in milliseconds since 1970.
+    #[must_use]
+    pub fn shown_at(&self) -> Millis {
+        self.receipt.shown_at
+    }
+
+    /// When the person answered, by the clock of the host, in milliseconds since 1970.
+    #[must_use]
+    pub fn answered_at(&self) -> Millis {
+        self.receipt.answered_at
+    }
+
+    /// Whether a person answered it, and not a file of rules.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        self.receipt.renderer != Renderer::Script.as_str()
+    }
+
+    /// The receipt, to be kept as evidence.
+    #[must_use]
+    pub fn receipt(&self) -> &Receipt {
+        &self.receipt
+    }
+}
+
+/// Checks the receipts of one key, from the first: their signatures, that none is missing, and that their order was not changed.
+///
+/// # Errors
+///
+/// Fails with the first receipt that is wrong.
+pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
+    let mut previous: Option<&Receipt> = None;
+    for (at, receipt) in receipts.iter().enumerate() {
+        let wrong = |reason| ChainError {
+            position: at + 1,
+            reason,
+        };
+        if Witness::verify(receipt.clone()).is_none() {
+            return Err(wrong("the signature does not fit"));
+        }
+        if previous.is_some_and(|previous| previous.key != receipt.key) {
+            return Err(wrong("the key is not the key of the receipt before it"));
+        }
+        let expected = match previous {
+            Some(previous) => Some(
+                previous
+                    .digest()
+                    .map_err(|_| wrong("a number is too large"))?,
+            ),
+            None => None,
+        };
+        if receipt.previous != expected {
+            return Err(wrong("a receipt before it is missing or was changed"));
+        }
+        if receipt.sequence != at as u64 + 1 {
+            return Err(wrong("its number does not follow"));
+        }
+        previous = Some(receipt);
+    }
+    Ok(())
+}
+
+impl ReceiptSecret {
+    /// A new secret.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the operating system has no random bytes to give.
+    pub fn random() -> io::Result<Self> {
+        Ok(Self(Zeroizing::new(entropy()?)))
+    }
+
+    /// The secret as text, to be kept in a file that only its user can read.
+    #[must_use]
+    pub fn to_text(&self) -> Zeroizing<String> {
+        Zeroizing::new(URL_SAFE_NO_PAD.encode(*self.0))
+    }
+
+    /// The secret of a text of [`ReceiptSecret::to_text`], or nothing if the text has another form.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        let read = URL_SAFE_NO_PAD.decode_slice(text, &mut *bytes).ok()?;
+        (read == bytes.len()).then_some(Self(bytes))
+    }
+}
+
+impl fmt::Debug for ReceiptSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReceiptSecret")
+    }
+}
+
+impl ReceiptSigner {
+    /// The key of a user for one server: a name, command or address that stays the same. Each server sees another key, so that
+    /// servers cannot recognize a user together.
+    #[must_use]
+    pub fn new(secret: &ReceiptSecret, server: &str) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &*secret.0);
+        let mut context = hmac::Context::with_key(&key);
+        context.update(b"askback receipt key v1");
+        context.update(server.as_bytes());
+        let pair = Ed25519KeyPair::from_seed_unchecked(context.sign().as_ref());
+        Self(pair.expect("any 32 bytes are a seed"))
+    }
+
+    /// The public key.
+    #[must_use]
+    pub fn key(&self) -> WitnessKey {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(self.0.public_key().as_ref());
+        WitnessKey(bytes)
+    }
+
+    /// Signs a receipt that follows another of the same key. Returns nothing if the server did not ask for one.
+    #[must_use]
+    pub fn sign(&self, shown: ShownQuestion<'_>, previous: Option<&Receipt>) -> Option<Receipt> {
+        let challenge = shown.question.meta()?.challenge()?;
+        let previous_digest = match previous {
+            Some(previous) => Some(previous.digest().ok()?),
+            None => None,
+        };
+        let mut receipt = Receipt {
+            version: RECEIPT_VERSION,
+            challenge: challenge.to_owned(),
+            question: question_digest(shown.question).ok()?,
+            answer: answer_digest(shown.question, shown.answer).ok()?,
+            shown_at: shown.shown_at,
+            answered_at: shown.answered_at,
+            renderer: shown.renderer.as_str().to_owned(),
+            sequence: previous.map_or(1, |previous| previous.sequence.saturating_add(1)),
+            previous: previous_digest,
+            key: self.key().to_string(),
+            signature: String::new(),
+        };
+        let signature = self.0.sign(receipt.signed_text().ok()?.as_bytes());
+        receipt.signature = URL_SAFE_NO_PAD.encode(signature);
+        Some(receipt)
+    }
+}
+
+impl fmt::Debug for ReceiptSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReceiptSigner({})", self.key())
+    }
+}
+
+impl Renderer {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Lines => "lines",
+            Self::Page => "page",
+            Self::Script => "script",
+        }
+    }
+}
+
+impl<T> WitnessedAnswer<T> {
+    pub(crate) fn new(answer: Answer<T>, witness: Option<Witness>) -> Self {
+        Self { answer, witness }
+    }
+
+    /// The proof that the person saw the question and gave this answer, if the client sent one.
+    #[must_use]
+    pub fn witness(&self) -> Option<&Witness> {
+        self.witness.as_ref()
+    }
+}
+
+impl TrustedKeys {
+    pub(crate) fn new(
+        trust: impl Fn(&WitnessKey, Option<&Principal>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(trust))
+    }
+}
+
+impl WitnessRule {
+    pub(crate) fn new(trusted: TrustedKeys, principal: Option<Arc<Principal>>) -> Self {
+        Self { trusted, principal }
+    }
+}
+
+impl AnswerRule for WitnessRule {
+    fn check(&self, result: &ElicitResult) -> Result<(), AskError> {
+        let witness = Witness::of(result).filter(Witness::is_person);
+        match witness.filter(|it| (self.trusted.0)(it.key(), self.principal.as_deref())) {
+            Some(_) => Ok(()),
+            None => Err(AskError::NoWitness),
+        }
+    }
+}
