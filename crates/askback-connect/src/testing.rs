@@ -1,3 +1,5 @@
+//! Pages that a test answers without a browser.
+
 use std::{
     pin::pin,
     sync::Arc,

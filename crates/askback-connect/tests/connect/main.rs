@@ -1,3 +1,5 @@
+//! The tests of `askback-connect`, in one binary.
+
 mod accounts;
 mod asking;
 mod author;

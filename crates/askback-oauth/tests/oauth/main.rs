@@ -1,3 +1,5 @@
+//! The tests of `askback-oauth`, in one binary.
+
 mod answers;
 mod discovery;
 mod fetching;
