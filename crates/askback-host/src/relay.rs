@@ -14,8 +14,9 @@ use askback::{
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-        Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
+        ElicitUrlParams, Implementation, InputRequest, InputResponse, ListRootsResult, Meta,
+        RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -171,11 +172,15 @@ impl Relay {
     ///
     /// Where the front end replies something else than a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
+        elicited(self.reply_to_form(form).await)
+    }
+
+    async fn reply_to_form(&self, form: HostQuestion<ElicitFormParams>) -> Reply {
         let ask = Ask::Form {
             message: form.request.message.clone(),
             schema: FormSchema::clone(&form.request.requested_schema),
         };
-        elicited(self.ask(form, ask).await)
+        self.ask(form, ask).await
     }
 
     /// Has a link opened.
@@ -184,6 +189,10 @@ impl Relay {
     ///
     /// Where the front end replies something else than that.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        elicited(self.reply_to_link(link).await)
+    }
+
+    async fn reply_to_link(&self, link: HostQuestion<ElicitUrlParams>) -> Reply {
         let visit = link.call.filter(|_| link.retried).map(|call| Visit {
             server: self.server,
             call,
@@ -201,7 +210,7 @@ impl Relay {
         if let (Reply::Link, Some(visit)) = (&reply, visit) {
             self.visits(visit);
         }
-        elicited(reply)
+        reply
     }
 
     /// Forgets that the person has been to a link, and returns whether they have.
@@ -240,6 +249,20 @@ impl Relay {
     /// Where the person chooses none.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
         listed(self.ask(request, Ask::Roots).await)
+    }
+
+    /// Asks the person a question of any kind.
+    pub(crate) async fn reply_to(&self, question: HostQuestion) -> Reply {
+        match question.request.clone() {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                self.reply_to_form(question.with(form)).await
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => {
+                self.reply_to_link(question.with(link)).await
+            }
+            InputRequest::Sample(request) => self.ask(question, Ask::Sample(request)).await,
+            InputRequest::Roots(_) => self.ask(question, Ask::Roots).await,
+        }
     }
 
     /// Tells the front end of something it may show.
@@ -352,6 +375,18 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
         }
         Reply::Cancelled(_) => ElicitResult::cancel(),
         other => return Err(no(other)),
+    })
+}
+
+/// A reply to a question of any kind, as the protocol says it.
+pub(crate) fn response(request: &InputRequest, reply: Reply) -> Result<InputResponse> {
+    Ok(match request {
+        InputRequest::Elicit(_) => InputResponse::Elicit(elicited(reply)?),
+        InputRequest::Sample(_) => InputResponse::Sample(Box::new(sampled(reply)?)),
+        InputRequest::Roots(_) => InputResponse::Roots(ListRootsResult {
+            roots: listed(reply)?,
+            ..ListRootsResult::default()
+        }),
     })
 }
 
