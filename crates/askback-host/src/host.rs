@@ -72,6 +72,8 @@ pub struct Host {
     wanted: Option<SuggestionRequest>,
     model: Option<Box<dyn Model>>,
     at_work: AtWork,
+    /// Whether Ctrl-C leaves the questions to another front end.
+    leaves_questions: bool,
 }
 
 /// Takes note of a question of the server, and of the reply.
@@ -108,6 +110,7 @@ impl Host {
             wanted: None,
             model: None,
             at_work: AtWork::default(),
+            leaves_questions: false,
         }
     }
 
@@ -120,6 +123,11 @@ impl Host {
         }
         self.served.add(ServerWork::new(&self.limits));
         self.talk.add(Server::new(desk))
+    }
+
+    /// Has Ctrl-C end the work also when a question is in front: another front end can answer it.
+    pub fn leave_questions(&mut self) {
+        self.leaves_questions = true;
     }
 
     /// The servers, and all that is shown of them.
@@ -299,7 +307,11 @@ impl Host {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
-                        Did::Interrupt if self.talk.seen().front().is_none() => return Err(Interruption),
+                        Did::Interrupt
+                            if self.leaves_questions || self.talk.seen().front().is_none() =>
+                        {
+                            return Err(Interruption);
+                        }
                         Did::Interrupt
                             if has_cancelled && self.is_of_call() || self.is_signing_in() =>
                         {

@@ -11,6 +11,8 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod arrivals;
+#[cfg(unix)]
+pub mod attach;
 mod browser;
 pub mod changed;
 mod code;

@@ -15,7 +15,8 @@ use askback::{
     forms::FormSchema,
     protocol::{
         CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-        ElicitUrlParams, HasMeta, Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
+        ElicitUrlParams, HasMeta, Implementation, InputRequest, InputResponse, ListRootsResult,
+        Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -183,12 +184,8 @@ impl Relay {
     ///
     /// Where the front end replies something else than a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
-        let ask = Ask::Form {
-            message: form.request.message.clone(),
-            schema: FormSchema::clone(&form.request.requested_schema),
-        };
         let question = ElicitParams::Form(form.request.clone());
-        let shown = self.ask(form, ask).await;
+        let shown = self.reply_to_form(form).await;
         self.elicited(&question, shown)
     }
 
@@ -210,12 +207,26 @@ impl Relay {
         Ok(answer)
     }
 
+    async fn reply_to_form(&self, form: HostQuestion<ElicitFormParams>) -> ShownReply {
+        let ask = Ask::Form {
+            message: form.request.message.clone(),
+            schema: FormSchema::clone(&form.request.requested_schema),
+        };
+        self.ask(form, ask).await
+    }
+
     /// Has a link opened.
     ///
     /// # Errors
     ///
     /// Where the front end replies something else than that.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        let question = ElicitParams::Url(link.request.clone());
+        let shown = self.reply_to_link(link).await;
+        self.elicited(&question, shown)
+    }
+
+    async fn reply_to_link(&self, link: HostQuestion<ElicitUrlParams>) -> ShownReply {
         let visit = link.call.filter(|_| link.retried).map(|call| Visit {
             server: self.server,
             call,
@@ -229,12 +240,11 @@ impl Relay {
             retried: link.retried,
             again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
         };
-        let question = ElicitParams::Url(link.request.clone());
         let shown = self.ask(link, ask).await;
         if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
             self.visits(visit);
         }
-        self.elicited(&question, shown)
+        shown
     }
 
     /// Forgets that the person has been to a link, and returns whether they have.
@@ -273,6 +283,38 @@ impl Relay {
     /// Where the person chooses none.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
         listed(self.ask(request, Ask::Roots).await.reply)
+    }
+
+    /// Asks the person a question of any kind.
+    pub(crate) async fn reply_to(&self, question: HostQuestion) -> ShownReply {
+        match question.request.clone() {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                self.reply_to_form(question.with(form)).await
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => {
+                self.reply_to_link(question.with(link)).await
+            }
+            InputRequest::Sample(request) => self.ask(question, Ask::Sample(request)).await,
+            InputRequest::Roots(_) => self.ask(question, Ask::Roots).await,
+        }
+    }
+
+    /// A reply to a question of any kind, as the protocol has it.
+    pub(crate) fn response(
+        &self,
+        request: &InputRequest,
+        shown: ShownReply,
+    ) -> Result<InputResponse> {
+        Ok(match request {
+            InputRequest::Elicit(question) => {
+                InputResponse::Elicit(self.elicited(question, shown)?)
+            }
+            InputRequest::Sample(_) => InputResponse::Sample(Box::new(sampled(shown.reply)?)),
+            InputRequest::Roots(_) => InputResponse::Roots(ListRootsResult {
+                roots: listed(shown.reply)?,
+                ..ListRootsResult::default()
+            }),
+        })
     }
 
     /// Tells the front end of something it may show.

@@ -1,0 +1,408 @@
+//! The questions of a board, without sockets and clocks: `state, event, time -> effects`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use askback::protocol::RawJson;
+use serde::{Deserialize, Serialize};
+
+/// The kind of a front end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FrontEndKind {
+    /// A terminal.
+    Terminal,
+    /// A page in a browser.
+    Page,
+    /// An answers file.
+    Script,
+    /// One that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// Something that the owner of a board may want to act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A question waits, and no front end is there. Comes once until a front end has joined.
+    NoFrontEnd,
+    /// No person has seen the oldest question for this long. Comes at most twice for a question.
+    NotSeen(Duration),
+    /// A front end replied.
+    Settled {
+        /// The number of the question.
+        question: u64,
+        /// The front end.
+        by: FrontEndKind,
+    },
+    /// A question was withdrawn.
+    Withdrawn(u64),
+    /// A question was not answered in time.
+    Expired(u64),
+    /// More questions wait than a board keeps. The newest was answered without asking a person.
+    Flood,
+    /// A front end sent a line that cannot be read, or was too slow. It was dropped.
+    Dropped(String),
+}
+
+/// The stage of an open question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// No front end has it.
+    Waiting,
+    /// A front end has it.
+    Offered,
+    /// A person has it on a screen.
+    Seen,
+}
+
+/// How a question ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Replied,
+    Withdrawn,
+    Expired,
+}
+
+/// What is to be done after an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Send the question to the front end, with its draft.
+    Offer(u64, u64),
+    /// Tell the front end that another one replied.
+    Settled(u64, u64, FrontEndKind),
+    /// Tell the front end that nobody waits for the question any more.
+    Withdrawn(u64, u64),
+    /// The question has ended: pass its reply on, or answer that nobody was asked.
+    End(u64, End),
+    /// Tell the owner.
+    Notify(Notice),
+}
+
+#[derive(Debug)]
+struct OpenQuestion {
+    stage: Stage,
+    since: Duration,
+    notices: usize,
+    draft: Option<RawJson>,
+    /// The front ends that have it.
+    offered_to: BTreeSet<u64>,
+}
+
+/// The open questions and the front ends.
+#[derive(Debug)]
+pub(super) struct Questions {
+    next: u64,
+    open: BTreeMap<u64, OpenQuestion>,
+    front_ends: BTreeMap<u64, FrontEndKind>,
+    keep: Duration,
+    told_no_front_end: bool,
+}
+
+/// The most open questions.
+const MAX_QUESTIONS: usize = 256;
+
+/// The most questions that a front end has at once: as many as its desk takes.
+const MAX_OFFERED: usize = 16;
+
+/// The most front ends.
+pub(super) const MAX_FRONT_ENDS: usize = 16;
+
+/// After how long the owner is told that nobody has seen a question.
+const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
+
+impl Questions {
+    pub(super) fn new(keep: Duration) -> Self {
+        Self {
+            next: 0,
+            open: BTreeMap::new(),
+            front_ends: BTreeMap::new(),
+            keep,
+            told_no_front_end: false,
+        }
+    }
+
+    /// Adds a question. Returns none if too many are open.
+    pub(super) fn ask(&mut self, now: Duration) -> (Option<u64>, Vec<Effect>) {
+        if self.open.len() >= MAX_QUESTIONS {
+            return (None, vec![Effect::Notify(Notice::Flood)]);
+        }
+        let id = self.next;
+        self.next = self.next.saturating_add(1);
+        self.open.insert(
+            id,
+            OpenQuestion {
+                stage: Stage::Waiting,
+                since: now,
+                notices: 0,
+                draft: None,
+                offered_to: BTreeSet::new(),
+            },
+        );
+        let mut effects = self.offer();
+        effects.extend(self.notice_absence());
+        (Some(id), effects)
+    }
+
+    /// Takes in a front end. Returns none if there are too many.
+    pub(super) fn join(&mut self, front_end: u64, kind: FrontEndKind) -> Option<Vec<Effect>> {
+        if self.front_ends.len() >= MAX_FRONT_ENDS {
+            return None;
+        }
+        self.front_ends.insert(front_end, kind);
+        self.told_no_front_end = false;
+        Some(self.offer())
+    }
+
+    /// A front end has gone. Its questions wait for another one.
+    pub(super) fn leave(&mut self, front_end: u64) -> Vec<Effect> {
+        if self.front_ends.remove(&front_end).is_none() {
+            return Vec::new();
+        }
+        for question in self.open.values_mut() {
+            question.offered_to.remove(&front_end);
+            if question.offered_to.is_empty() {
+                question.stage = Stage::Waiting;
+            }
+        }
+        self.notice_absence()
+    }
+
+    fn notice_absence(&mut self) -> Vec<Effect> {
+        if !self.front_ends.is_empty() || self.open.is_empty() || self.told_no_front_end {
+            return Vec::new();
+        }
+        self.told_no_front_end = true;
+        vec![Effect::Notify(Notice::NoFrontEnd)]
+    }
+
+    /// Whether the front end has this question.
+    fn has(&mut self, front_end: u64, id: u64) -> Option<&mut OpenQuestion> {
+        let question = self.open.get_mut(&id);
+        question.filter(|question| question.offered_to.contains(&front_end))
+    }
+
+    /// The question is on a screen.
+    pub(super) fn seen(&mut self, front_end: u64, id: u64) {
+        if let Some(question) = self.has(front_end, id) {
+            question.stage = Stage::Seen;
+        }
+    }
+
+    /// The person has written this much of the answer.
+    pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
+        if let Some(question) = self.has(front_end, id) {
+            question.draft = Some(draft);
+        }
+    }
+
+    pub(super) fn draft(&self, id: u64) -> Option<&RawJson> {
+        self.open.get(&id)?.draft.as_ref()
+    }
+
+    #[cfg(test)]
+    fn stage(&self, id: u64) -> Option<Stage> {
+        self.open.get(&id).map(|question| question.stage)
+    }
+
+    /// Whether this front end's reply to the question counts.
+    pub(super) fn takes_reply(&mut self, front_end: u64, id: u64) -> bool {
+        self.has(front_end, id).is_some()
+    }
+
+    /// A front end replied. A reply to a question that it does not have changes nothing.
+    pub(super) fn reply(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
+        let (Some(by), true) = (
+            self.front_ends.get(&front_end).copied(),
+            self.takes_reply(front_end, id),
+        ) else {
+            return Vec::new();
+        };
+        let notice = Notice::Settled { question: id, by };
+        let mut effects = vec![Effect::End(id, End::Replied), Effect::Notify(notice)];
+        effects.extend(self.close(id, |other| {
+            (other != front_end).then_some(Effect::Settled(other, id, by))
+        }));
+        effects
+    }
+
+    /// The asker does not wait any more.
+    pub(super) fn withdraw(&mut self, id: u64) -> Vec<Effect> {
+        if !self.open.contains_key(&id) {
+            return Vec::new();
+        }
+        let notice = Effect::Notify(Notice::Withdrawn(id));
+        let mut effects = vec![Effect::End(id, End::Withdrawn), notice];
+        effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id))));
+        effects
+    }
+
+    /// Ends a question, tells the front ends that have it, and offers the next one.
+    fn close(&mut self, id: u64, tell: impl Fn(u64) -> Option<Effect>) -> Vec<Effect> {
+        let question = self.open.remove(&id);
+        let offered_to = question.map(|question| question.offered_to);
+        let told = offered_to.into_iter().flatten().filter_map(tell);
+        let mut effects: Vec<_> = told.collect();
+        effects.extend(self.offer());
+        effects
+    }
+
+    /// Offers the oldest questions to each front end.
+    fn offer(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for (id, question) in self.open.iter_mut().take(MAX_OFFERED) {
+            for front_end in self.front_ends.keys() {
+                if question.offered_to.insert(*front_end) {
+                    effects.push(Effect::Offer(*front_end, *id));
+                }
+            }
+            if question.stage == Stage::Waiting && !question.offered_to.is_empty() {
+                question.stage = Stage::Offered;
+            }
+        }
+        effects
+    }
+
+    /// Takes note of the time.
+    pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let keep = self.keep;
+        let is_over = |question: &OpenQuestion| now >= question.since.saturating_add(keep);
+        let open = self.open.iter();
+        let expired: Vec<_> = open
+            .filter(|(_, question)| is_over(question))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in expired {
+            effects.push(Effect::End(id, End::Expired));
+            effects.push(Effect::Notify(Notice::Expired(id)));
+            effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id))));
+        }
+        let oldest = self.open.values_mut().next();
+        if let Some(oldest) = oldest.filter(|question| question.stage != Stage::Seen)
+            && let Some(after) = UNSEEN.get(oldest.notices)
+            && now >= oldest.since.saturating_add(*after)
+        {
+            oldest.notices = oldest.notices.saturating_add(1);
+            effects.push(Effect::Notify(Notice::NotSeen(*after)));
+        }
+        effects
+    }
+
+    /// When [`Questions::pass`] has something to do.
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        let oldest = self.open.values().next()?;
+        let over = oldest.since.saturating_add(self.keep);
+        let unseen = UNSEEN.get(oldest.notices);
+        let unseen = unseen.filter(|_| oldest.stage != Stage::Seen);
+        Some(unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(100);
+
+    fn board() -> Questions {
+        Questions::new(Duration::from_secs(900))
+    }
+
+    #[test]
+    fn the_first_reply_wins_and_the_others_are_told() {
+        let mut board = board();
+        let (id, effects) = board.ask(NOW);
+        assert_eq!(effects, [Effect::Notify(Notice::NoFrontEnd)]);
+        assert_eq!((id, board.stage(0)), (Some(0), Some(Stage::Waiting)));
+        assert_eq!(
+            board.join(1, FrontEndKind::Terminal),
+            Some(vec![Effect::Offer(1, 0)])
+        );
+        assert_eq!(
+            board.join(2, FrontEndKind::Page),
+            Some(vec![Effect::Offer(2, 0)])
+        );
+        assert_eq!(board.stage(0), Some(Stage::Offered));
+        board.seen(2, 0);
+        assert_eq!(board.stage(0), Some(Stage::Seen));
+        let by = FrontEndKind::Page;
+        assert_eq!(
+            board.reply(2, 0),
+            [
+                Effect::End(0, End::Replied),
+                Effect::Notify(Notice::Settled { question: 0, by }),
+                Effect::Settled(1, 0, by),
+            ]
+        );
+        assert_eq!(board.reply(1, 0), []);
+        assert_eq!(board.withdraw(0), []);
+    }
+
+    #[test]
+    fn a_question_outlives_its_front_end_with_what_was_typed() {
+        let mut board = board();
+        board.ask(NOW);
+        board.join(1, FrontEndKind::Terminal);
+        board.seen(1, 0);
+        let draft = RawJson::from_text(r#"{"name":"Ad"}"#.to_owned()).expect("it is JSON");
+        board.keep_draft(1, 0, draft.clone());
+        assert_eq!(board.leave(1), [Effect::Notify(Notice::NoFrontEnd)]);
+        assert_eq!(board.leave(1), []);
+        assert_eq!(board.stage(0), Some(Stage::Waiting));
+        assert_eq!(board.reply(1, 0), [], "it has gone");
+        let joined = board.join(2, FrontEndKind::Terminal);
+        assert_eq!(joined, Some(vec![Effect::Offer(2, 0)]));
+        assert_eq!(board.draft(0), Some(&draft));
+        let told = Effect::Notify(Notice::Withdrawn(0));
+        let ended = Effect::End(0, End::Withdrawn);
+        assert_eq!(board.withdraw(0), [ended, told, Effect::Withdrawn(2, 0)]);
+    }
+
+    #[test]
+    fn time_tells_the_owner_and_ends_a_question() {
+        let mut board = board();
+        board.ask(NOW);
+        let at = |seconds| NOW.saturating_add(Duration::from_secs(seconds));
+        assert_eq!(board.next_deadline(), Some(at(10)));
+        assert_eq!(board.pass(at(9)), []);
+        let unseen = |of| Effect::Notify(Notice::NotSeen(Duration::from_secs(of)));
+        assert_eq!(board.pass(at(10)), [unseen(10)]);
+        assert_eq!(board.pass(at(11)), []);
+        assert_eq!(board.next_deadline(), Some(at(60)));
+        assert_eq!(board.pass(at(60)), [unseen(60)]);
+        assert_eq!(board.next_deadline(), Some(at(900)));
+        let expired = Effect::Notify(Notice::Expired(0));
+        assert_eq!(board.pass(at(900)), [Effect::End(0, End::Expired), expired]);
+        assert_eq!(board.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_flood_is_bounded_and_goes_on_in_order() {
+        let mut board = board();
+        board.join(1, FrontEndKind::Terminal);
+        let mut offered = 0;
+        let mut taken = 0;
+        for _ in 0..1000 {
+            let (id, effects) = board.ask(NOW);
+            taken += usize::from(id.is_some());
+            let offers = effects.iter();
+            offered += offers.filter(|it| matches!(it, Effect::Offer(..))).count();
+        }
+        assert_eq!((taken, offered), (MAX_QUESTIONS, MAX_OFFERED));
+        let next = board.reply(1, 3);
+        assert_eq!(next.last(), Some(&Effect::Offer(1, 16)));
+        assert_eq!(board.reply(1, 100), [], "it was not offered");
+    }
+
+    #[test]
+    fn front_ends_are_counted() {
+        let mut board = board();
+        for number in 0..16 {
+            assert!(board.join(number, FrontEndKind::Page).is_some());
+        }
+        assert_eq!(board.join(16, FrontEndKind::Page), None);
+    }
+}

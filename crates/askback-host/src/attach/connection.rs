@@ -1,0 +1,80 @@
+//! A connection between a board and a front end: bounded lines both ways.
+
+use std::io;
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::mpsc,
+};
+
+use super::line::{self, Line};
+
+/// The most lines that wait for a slow reader.
+const MAX_LINES_WAITING: usize = 64;
+
+/// The lines that the other side writes.
+pub(super) struct Reader {
+    lines: BufReader<OwnedReadHalf>,
+    limit: usize,
+}
+
+/// The lines to the other side.
+#[derive(Debug, Clone)]
+pub(super) struct Writer(mpsc::Sender<Vec<u8>>);
+
+/// Splits a connection. None if another user is at its other end.
+pub(super) fn split(stream: UnixStream, limit: usize) -> io::Result<Option<(Reader, Writer)>> {
+    if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
+        return Ok(None);
+    }
+    let (read, write) = stream.into_split();
+    let (sent, lines) = mpsc::channel(MAX_LINES_WAITING);
+    tokio::spawn(write_all(write, lines));
+    let lines = BufReader::new(read);
+    Ok(Some((Reader { lines, limit }, Writer(sent))))
+}
+
+async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        // The reader of this side notices that the other side has gone.
+        if write.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Writer {
+    /// Sends a line. Returns false if the other side is too slow or gone.
+    pub(super) fn send<L: Line>(&self, line: &L) -> bool {
+        line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
+    }
+}
+
+impl Reader {
+    /// Reads the next line of a known kind; none at the end. It must be awaited to its end.
+    pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
+        loop {
+            let mut bytes = Vec::new();
+            let most = u64::try_from(self.limit).unwrap_or(u64::MAX);
+            let mut bounded = (&mut self.lines).take(most.saturating_add(1));
+            bounded.read_until(b'\n', &mut bytes).await?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            if bytes.pop() != Some(b'\n') {
+                let error = match bytes.len() >= self.limit {
+                    true => format!("a line is longer than {} bytes", self.limit),
+                    false => "the connection ended in the middle of a line".to_owned(),
+                };
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+            if let Some(line) = line::read(&bytes)? {
+                return Ok(Some(line));
+            }
+        }
+    }
+}

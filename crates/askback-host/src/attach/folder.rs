@@ -1,0 +1,152 @@
+//! The folder of the sockets. Both sides find it by one rule, and check that it is their user's.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::{DirBuilderExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{Mode, OFlags, fstat, mkdirat, open, openat},
+    io::Errno,
+};
+
+/// Opens a folder, but follows no symlink.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// The folder of this user, which is made if need be. A client hands its servers almost no environment, so the rule reads
+/// none of it, except for `HOME` if the user has no entry in the list of users.
+pub(super) fn of_user() -> io::Result<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let runtime = PathBuf::from(format!("/run/user/{user}"));
+    if let Ok(folder) = open(&runtime, FOLDER, Mode::empty())
+        && check(&folder, &runtime, 0o077).is_ok()
+    {
+        return within(folder.as_fd(), &runtime);
+    }
+    let home = home(user).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::NotFound,
+            "there is no folder for questions: neither /run/user nor a home folder is there",
+        )
+    })?;
+    let state = home.join(".local").join("state");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&state)?;
+    let folder = open(&state, FOLDER, Mode::empty())?;
+    check(&folder, &state, 0o022)?;
+    within(folder.as_fd(), &state)
+}
+
+fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
+    let path = path.join("askback");
+    let folder = make(folder, &path, 0o022)?;
+    let path = path.join("asks");
+    make(folder, &path, 0o077)?;
+    Ok(path)
+}
+
+/// Opens a folder in another one, and makes it if need be.
+fn make(folder: impl AsFd, path: &Path, forbidden: u32) -> io::Result<OwnedFd> {
+    let name = path.file_name().unwrap_or_default();
+    match mkdirat(&folder, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(about(path, error.into())),
+    }
+    let made = openat(&folder, name, FOLDER, Mode::empty());
+    let made = made.map_err(|error| about(path, error.into()))?;
+    check(&made, path, forbidden)?;
+    Ok(made)
+}
+
+/// Checks that a folder is a folder of ours, and no symlink, and that nobody else can open it.
+pub(super) fn check_own(path: &Path) -> io::Result<()> {
+    let folder = open(path, FOLDER, Mode::empty()).map_err(|error| about(path, error.into()))?;
+    check(&folder, path, 0o077)
+}
+
+fn check(folder: &OwnedFd, path: &Path, forbidden: u32) -> io::Result<()> {
+    let stat = fstat(folder)?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(about(
+            path,
+            io::Error::other("the folder belongs to another user"),
+        ));
+    }
+    if u32::from(stat.st_mode) & forbidden != 0 {
+        let error = "other users have access to the folder: run chmod 700 on it";
+        return Err(about(path, io::Error::other(error)));
+    }
+    Ok(())
+}
+
+fn about(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// The home folder of a user, from the list of users.
+fn home(user: u32) -> Option<PathBuf> {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let listed = users.lines().find_map(|line| {
+        let fields: Vec<_> = line.split(':').collect();
+        let is_user = fields.get(2)?.parse() == Ok(user);
+        is_user.then(|| fields.get(5).map(PathBuf::from))?
+    });
+    listed.or_else(std::env::home_dir)
+}
+
+/// The file whose lock a board holds while it lives.
+pub(super) fn lock_of(socket: &Path) -> PathBuf {
+    socket.with_extension("lock")
+}
+
+/// Opens the lock of a socket.
+pub(super) fn open_lock(socket: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(lock_of(socket))
+}
+
+/// Removes a socket that nobody listens on. Its board may only be starting: then it holds the lock.
+pub(super) fn remove_stale(socket: &Path) {
+    let Ok(lock) = open_lock(socket) else {
+        return;
+    };
+    if lock.try_lock().is_ok() {
+        remove(socket);
+    }
+}
+
+/// Removes a socket and its lock, for the holder of the lock.
+pub(super) fn remove(socket: &Path) {
+    for path in [socket, &lock_of(socket)] {
+        // If it has gone already, or cannot be removed, the next front end tries again.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The sockets of a folder.
+pub(super) fn sockets(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut sockets = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "sock") {
+            sockets.push(path);
+        }
+    }
+    sockets.sort();
+    Ok(sockets)
+}

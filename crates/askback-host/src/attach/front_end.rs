@@ -1,0 +1,255 @@
+//! The side of a front end: each board of the user is a server of the host.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use askback::limits::Limits;
+use tokio::{
+    net::UnixStream,
+    sync::mpsc,
+    task::{JoinHandle, JoinSet},
+    time::{MissedTickBehavior, interval, timeout},
+};
+
+use super::{
+    board::FrontEndKind,
+    connection::{self, Reader, Writer},
+    folder,
+    line::{BoardHello, BoardLine, FrontEndLine, VERSION},
+    listener::line_limit,
+};
+use crate::{
+    Interruption,
+    host::Host,
+    model::{Asker, Desk, Presence, Reply, Why},
+    relay::{self, Relay, ServerId},
+    text::given,
+    words,
+};
+
+/// How often the folder is looked into.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a board may take for its first line.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// A connection to a board that has said what it is.
+struct FoundBoard {
+    hello: BoardHello,
+    reader: Reader,
+    writer: Writer,
+}
+
+/// Why the front end stops attending to a board.
+enum Left {
+    /// The board has gone.
+    Board(ServerId),
+    /// The person can say nothing more.
+    EndOfInput,
+}
+
+enum Found {
+    Board(Box<FoundBoard>),
+    /// The board of this socket speaks a later version.
+    Later(PathBuf, u32),
+}
+
+/// Puts the questions of all boards of this user before the person, until the person interrupts that. The questions that
+/// are open then stay with their boards. `relay` is a relay of the host; `folder` is the folder of the sockets in place of
+/// the user's.
+///
+/// # Errors
+///
+/// If the folder is not the user's own.
+pub async fn join(
+    host: &mut Host,
+    relay: &Relay,
+    kind: FrontEndKind,
+    folder: Option<PathBuf>,
+    limits: &Limits,
+) -> io::Result<Interruption> {
+    let folder = match folder {
+        Some(folder) => folder,
+        None => folder::of_user()?,
+    };
+    folder::check_own(&folder)?;
+    host.leave_questions();
+    let (found, mut boards) = mpsc::channel(16);
+    let (gone, mut ended) = mpsc::unbounded_channel();
+    let looking = tokio::spawn(look(folder, kind, line_limit(limits), found));
+    let _looking = AbortOnDrop(looking);
+    let mut attached = JoinSet::new();
+    loop {
+        let next = async {
+            tokio::select! {
+                Some(found) = boards.recv() => Ok(found),
+                Some(left) = ended.recv() => Err(left),
+            }
+        };
+        match host.attend_silently(next).await {
+            Ok(Ok(Found::Board(board))) => {
+                let asker = Asker {
+                    name: board.hello.name.as_str().to_owned(),
+                    reached: board.hello.reached.clone().into_origin(),
+                    claims: None,
+                };
+                let desk = Desk::new(asker, None, None, limits.clone());
+                let server = host.add(desk);
+                host.note_presence(server, Presence::There);
+                let relay = relay.of(server);
+                let gone = gone.clone();
+                attached.spawn(async move {
+                    attend(*board, relay, kind, &gone).await;
+                    // The front end may have ended at the same moment.
+                    let _ = gone.send(Left::Board(server));
+                });
+            }
+            Ok(Ok(Found::Later(path, version))) => {
+                let pid = path.file_name().unwrap_or_default().to_string_lossy();
+                relay.tell(words!(
+                    "{} speaks version {} of the questions, this askback only {}: update it.",
+                    given(pid),
+                    version,
+                    VERSION
+                ));
+            }
+            Ok(Err(Left::Board(server))) => host.note_presence(server, Presence::Gone),
+            Ok(Err(Left::EndOfInput)) => return Ok(Interruption),
+            Err(interruption) => return Ok(interruption),
+        }
+    }
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Looks for new boards once a second.
+async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut known = BTreeSet::new();
+    loop {
+        ticks.tick().await;
+        let sockets = folder::sockets(&folder).unwrap_or_default();
+        known.retain(|path| sockets.contains(path));
+        for path in sockets {
+            if known.contains(&path) {
+                continue;
+            }
+            match connect(&path, kind, limit).await {
+                Ok(Some(it)) => {
+                    known.insert(path);
+                    if found.send(it).await.is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => {
+                    known.insert(path);
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    folder::remove_stale(&path);
+                }
+                // It is looked at again.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Connects to a board. None if it is another user's.
+async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
+    let stream = UnixStream::connect(path).await?;
+    let Some((mut reader, writer)) = connection::split(stream, limit)? else {
+        return Ok(None);
+    };
+    let line = timeout(HELLO, reader.read::<BoardLine>()).await;
+    let line = line.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    let Some(BoardLine::Hello(hello)) = line else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    if hello.version > VERSION {
+        return Ok(Some(Found::Later(path.to_owned(), hello.version)));
+    }
+    let version = VERSION;
+    if !writer.send(&FrontEndLine::Hello { version, kind }) {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    Ok(Some(Found::Board(Box::new(FoundBoard {
+        hello,
+        reader,
+        writer,
+    }))))
+}
+
+/// Puts the questions of a board before the person until it goes.
+async fn attend(
+    board: FoundBoard,
+    relay: Relay,
+    kind: FrontEndKind,
+    left: &mpsc::UnboundedSender<Left>,
+) {
+    let FoundBoard {
+        mut reader, writer, ..
+    } = board;
+    // Dropping a question withdraws it from the desk.
+    let mut asking: BTreeMap<u64, AbortOnDrop> = BTreeMap::new();
+    loop {
+        match reader.read::<BoardLine>().await {
+            Ok(Some(BoardLine::Asked(asked))) => {
+                let id = asked.id;
+                let Some(question) = asked.into_question() else {
+                    relay.tell("A question cannot be read here. It waits for another front end.");
+                    continue;
+                };
+                if kind != FrontEndKind::Script {
+                    writer.send(&FrontEndLine::Seen { id });
+                }
+                let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let asked = tokio::spawn(async move {
+                    let request = question.request.clone();
+                    let shown = relay.reply_to(question).await;
+                    match shown.reply {
+                        Reply::Cancelled(Why::EndOfInput) => {
+                            // The front end may have ended at the same moment.
+                            let _ = left.send(Left::EndOfInput);
+                        }
+                        // Another front end can answer it.
+                        Reply::Cancelled(Why::Nobody | Why::Unmatched | Why::Flood) => {}
+                        _ => {
+                            let response = relay.response(&request, shown);
+                            writer.send(&FrontEndLine::reply(id, response));
+                        }
+                    }
+                });
+                asking.insert(id, AbortOnDrop(asked));
+            }
+            Ok(Some(BoardLine::Settled { id, .. })) => {
+                if asking.remove(&id).is_some() {
+                    relay.tell("The question was answered in another front end.");
+                }
+            }
+            Ok(Some(BoardLine::Withdrawn { id })) => {
+                asking.remove(&id);
+            }
+            Ok(Some(BoardLine::Hello(_))) => {}
+            Ok(Some(BoardLine::Bye {}) | None) => return,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                relay.tell(words!(
+                    "A line of this server cannot be read: {}",
+                    given(error)
+                ));
+                return;
+            }
+            Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The lines between a board and a front end: one JSON object each, whose only member names its kind.
+
+use askback::{
+    client::{CallId, CallTarget, HostQuestion},
+    protocol::{Implementation, InputRequest, InputResponse, RawJson},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::board::FrontEndKind;
+use crate::{
+    model::Origin,
+    text::{PeerText, Words, given},
+    words,
+};
+
+/// The version of the protocol.
+pub(super) const VERSION: u32 = 1;
+
+/// A line of a board.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum BoardLine {
+    Hello(BoardHello),
+    Asked(Box<AskedLine>),
+    Settled { id: u64, by: FrontEndKind },
+    Withdrawn { id: u64 },
+    Bye {},
+}
+
+/// A line of a front end.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum FrontEndLine {
+    Hello {
+        version: u32,
+        kind: FrontEndKind,
+    },
+    Seen {
+        id: u64,
+    },
+    Draft {
+        id: u64,
+        content: RawJson,
+    },
+    Reply {
+        id: u64,
+        response: RawJson,
+    },
+    /// A no to a question for which the protocol has no answer that says no.
+    Refused {
+        id: u64,
+        reason: String,
+    },
+}
+
+/// The first line of a board.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BoardHello {
+    pub(super) version: u32,
+    /// The name that the person gave the server.
+    pub(super) name: Words,
+    pub(super) reached: ReachedLine,
+    /// The client that the server is used by.
+    pub(super) client: Option<PeerText>,
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ReachedLine {
+    Typed(Words),
+    Listed(PeerText),
+}
+
+/// A question, as the protocol has it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct AskedLine {
+    pub(super) id: u64,
+    request: RequestLine,
+    call: Option<u64>,
+    target: Option<TargetLine>,
+    key: Option<String>,
+    claims: Option<Implementation>,
+    #[serde(default)]
+    retried: bool,
+    pub(super) draft: Option<RawJson>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RequestLine {
+    method: String,
+    params: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum TargetLine {
+    Tool(String),
+    Prompt(String),
+    Resource(String),
+}
+
+impl ReachedLine {
+    pub(super) fn of(origin: &Origin) -> Self {
+        match origin {
+            Origin::Typed(text) => Self::Typed(words!("{}", given(text))),
+            Origin::Listed(text) => Self::Listed(text.clone()),
+        }
+    }
+
+    pub(super) fn into_origin(self) -> Origin {
+        match self {
+            Self::Typed(words) => Origin::Typed(words.as_str().to_owned()),
+            Self::Listed(text) => Origin::Listed(text),
+        }
+    }
+}
+
+impl AskedLine {
+    pub(super) fn new(
+        id: u64,
+        question: &HostQuestion,
+        draft: Option<RawJson>,
+    ) -> Result<Self, serde_json::Error> {
+        let request = serde_json::to_string(&question.request)?;
+        Ok(Self {
+            id,
+            request: serde_json::from_str(&request)?,
+            call: question.call.map(|call| call.0),
+            target: question.target.clone().map(|target| match target {
+                CallTarget::Tool(name) => TargetLine::Tool(name),
+                CallTarget::Prompt(name) => TargetLine::Prompt(name),
+                CallTarget::Resource(uri) => TargetLine::Resource(uri),
+            }),
+            key: question.key.clone(),
+            claims: question.server.clone(),
+            retried: question.retried,
+            draft,
+        })
+    }
+
+    /// The question; none if the board sent one that this version cannot read.
+    pub(super) fn into_question(self) -> Option<HostQuestion> {
+        let params = self.request.params.as_deref();
+        let request = InputRequest::parse(&self.request.method, params).ok()?;
+        Some(HostQuestion {
+            server: self.claims,
+            call: self.call.map(CallId),
+            target: self.target.map(|target| match target {
+                TargetLine::Tool(name) => CallTarget::Tool(name),
+                TargetLine::Prompt(name) => CallTarget::Prompt(name),
+                TargetLine::Resource(uri) => CallTarget::Resource(uri),
+            }),
+            key: self.key,
+            request,
+            retried: self.retried,
+        })
+    }
+}
+
+impl FrontEndLine {
+    pub(super) fn reply(id: u64, response: askback::Result<InputResponse>) -> Self {
+        let written = response.map(|response| RawJson::new(&response));
+        let reason = match written {
+            Ok(Ok(response)) => return Self::Reply { id, response },
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.message().to_owned(),
+        };
+        Self::Refused { id, reason }
+    }
+}
+
+/// The lines of one side.
+pub(super) trait Line: Serialize + DeserializeOwned {
+    /// The kinds that this version knows.
+    const KINDS: &'static [&'static str];
+}
+
+impl Line for BoardLine {
+    const KINDS: &'static [&'static str] = &["hello", "asked", "settled", "withdrawn", "bye"];
+}
+
+impl Line for FrontEndLine {
+    const KINDS: &'static [&'static str] = &["hello", "seen", "draft", "reply", "refused"];
+}
+
+/// Reads a line; none if its kind is unknown, so that a later version can add kinds.
+pub(super) fn read<L: Line>(text: &[u8]) -> Result<Option<L>, serde_json::Error> {
+    let error = match serde_json::from_slice(text) {
+        Ok(line) => return Ok(Some(line)),
+        Err(error) => error,
+    };
+    let members = serde_json::from_slice::<std::collections::BTreeMap<String, &RawValue>>(text);
+    let is_known = |kind: &String| L::KINDS.contains(&kind.as_str());
+    match members {
+        Ok(members) if !members.keys().any(is_known) => Ok(None),
+        _ => Err(error),
+    }
+}
+
+/// Writes a line, with its end.
+pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec(line)?;
+    // Text of a peer may be broken into lines between its values, where a space means the same.
+    for byte in &mut bytes {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_lines_are_ignored_and_malformed_lines_are_not() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<bool>) {
+            let read = read::<FrontEndLine>(text.as_bytes());
+            assert_eq!(read.ok().map(|line| line.is_some()), expected, "{text}");
+        }
+        check(r#"{"seen":{"id":1}}"#, Some(true));
+        check(r#"{"seen":{"id":1,"later":[]}}"#, Some(true));
+        check(r#"{"hello":{"version":9,"kind":"watch"}}"#, Some(true));
+        check(r#"{"wave":{"id":1}}"#, Some(false));
+        check("{}", Some(false));
+        check(r#"{"seen":{"id":"one"}}"#, None);
+        check("seen", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,459 @@
+//! The side of the questions: a socket, and what the board decides about its connections.
+
+use std::{
+    collections::{BTreeMap, hash_map::RandomState},
+    fs::File,
+    hash::{BuildHasher, Hasher},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback::{
+    Error, Result,
+    bridge::Answers,
+    client::HostQuestion,
+    internal::future::BoxFuture,
+    limits::Limits,
+    protocol::{AnswerSource, ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    board::{Effect, End, Notice, Questions},
+    connection::{self, Reader, Writer},
+    folder,
+    line::{AskedLine, BoardHello, BoardLine, FrontEndLine, ReachedLine, VERSION},
+};
+use crate::{
+    model::Asker,
+    text::{PeerText, given},
+    words,
+};
+
+/// How a board is opened.
+#[derive(Debug, Clone)]
+pub struct BoardOptions {
+    /// The server whose questions these are, as the person knows it. Its own claims come with its questions.
+    pub server: Asker,
+    /// The client that uses the server, in its own words.
+    pub client: Option<PeerText>,
+    /// The kinds of questions that are answered.
+    pub lent: ClientCapabilities,
+    /// How long a question waits for a reply.
+    pub keep: Duration,
+    /// The bounds on lines.
+    pub limits: Limits,
+    /// The folder of the socket, in place of the user's.
+    pub folder: Option<PathBuf>,
+}
+
+impl BoardOptions {
+    /// A board for this server that answers every kind of question for 15 minutes.
+    pub fn new(server: Asker) -> Self {
+        Self {
+            server,
+            client: None,
+            lent: every_kind(),
+            keep: Duration::from_secs(15 * 60),
+            limits: Limits::default(),
+            folder: None,
+        }
+    }
+}
+
+/// Answers questions by the front ends of its user. Clones are the same board, which ends with the last of them.
+#[derive(Clone)]
+pub struct Board(Arc<OpenBoard>);
+
+struct OpenBoard {
+    shared: Arc<Shared>,
+    lent: ClientCapabilities,
+    socket: PathBuf,
+    listening: JoinHandle<()>,
+    /// Held as long as the board lives.
+    _lock: File,
+}
+
+/// What the connections of a board share.
+struct Shared {
+    state: Mutex<State>,
+    hello: BoardHello,
+    limit: usize,
+    began: Instant,
+    /// The next deadline may have changed.
+    changed: Notify,
+    notify: Box<dyn Fn(Notice) + Send + Sync>,
+}
+
+struct State {
+    questions: Questions,
+    waiting: BTreeMap<u64, WaitingQuestion>,
+    writers: BTreeMap<u64, Writer>,
+    next_front_end: u64,
+}
+
+/// The answer of a front end, or the reason for its no.
+type Response = Result<InputResponse, String>;
+
+struct WaitingQuestion {
+    question: HostQuestion,
+    /// The first reply, until it is passed on.
+    response: Option<Response>,
+    reply: oneshot::Sender<Response>,
+}
+
+/// Every kind of question.
+fn every_kind() -> ClientCapabilities {
+    let mut all = ClientCapabilities::default();
+    let elicitation = all.elicitation.get_or_insert_default();
+    elicitation.form.get_or_insert_default();
+    elicitation.url.get_or_insert_default();
+    all.sampling.get_or_insert_default();
+    all.roots.get_or_insert_default();
+    all
+}
+
+/// How long a front end may take for its first line.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// The bytes of a line beside its message.
+const ENVELOPE: usize = 64 << 10;
+
+impl Board {
+    /// Listens for front ends, from within the runtime. `notify` is told what the owner may want to act on; it must not
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// If the folder is not its user's own, or the socket cannot be made.
+    pub fn open(
+        options: BoardOptions,
+        notify: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let folder = match options.folder {
+            Some(folder) => folder,
+            None => folder::of_user()?,
+        };
+        folder::check_own(&folder)?;
+        let random = RandomState::new().build_hasher().finish();
+        let socket = folder.join(format!("{}-{random:016x}.sock", std::process::id()));
+        let lock = folder::open_lock(&socket)?;
+        lock.try_lock()?;
+        let listener = UnixListener::bind(&socket)?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                questions: Questions::new(options.keep),
+                waiting: BTreeMap::new(),
+                writers: BTreeMap::new(),
+                next_front_end: 0,
+            }),
+            hello: BoardHello {
+                version: VERSION,
+                name: words!("{}", given(options.server.name)),
+                reached: ReachedLine::of(&options.server.reached),
+                client: options.client,
+            },
+            limit: line_limit(&options.limits),
+            began: Instant::now(),
+            changed: Notify::new(),
+            notify: Box::new(notify),
+        });
+        let listening = tokio::spawn(listen(listener, Arc::clone(&shared)));
+        Ok(Self(Arc::new(OpenBoard {
+            shared,
+            lent: options.lent,
+            socket,
+            listening,
+            _lock: lock,
+        })))
+    }
+
+    /// The socket on which the board listens.
+    pub fn socket(&self) -> &Path {
+        &self.0.socket
+    }
+}
+
+impl Answers for Board {
+    fn capabilities(&self) -> ClientCapabilities {
+        self.0.lent.clone()
+    }
+
+    fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
+        let shared = &self.0.shared;
+        Box::pin(async move {
+            let request = question.request.clone();
+            let Some((id, reply)) = shared.ask(question) else {
+                return not_asked(&request);
+            };
+            let _withdrawing = Withdrawing { id, shared };
+            match reply.await {
+                Ok(response) => response.map_err(Error::not_done),
+                Err(_) => not_asked(&request),
+            }
+        })
+    }
+}
+
+/// The answer to a question that no person was asked.
+fn not_asked(request: &InputRequest) -> Result<InputResponse> {
+    match request {
+        InputRequest::Elicit(_) => {
+            let declined = ElicitResult::decline().answered_by(AnswerSource::Client);
+            Ok(InputResponse::Elicit(declined))
+        }
+        _ => Err(Error::not_done("nobody could be asked")),
+    }
+}
+
+/// Withdraws a question whose asker does not wait any more.
+struct Withdrawing<'a> {
+    id: u64,
+    shared: &'a Shared,
+}
+
+impl Drop for Withdrawing<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .update(|state| state.questions.withdraw(self.id));
+    }
+}
+
+impl Drop for OpenBoard {
+    fn drop(&mut self) {
+        self.listening.abort();
+        for writer in self.shared.lock().writers.values() {
+            // The end of the connection says the same.
+            let _ = writer.send(&BoardLine::Bye {});
+        }
+        self.shared.lock().writers.clear();
+        folder::remove(&self.socket);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn ask(&self, question: HostQuestion) -> Option<(u64, oneshot::Receiver<Response>)> {
+        let (reply, replied) = oneshot::channel();
+        let mut asked = None;
+        let now = self.now();
+        self.update(|state| {
+            let (id, effects) = state.questions.ask(now);
+            if let Some(id) = id {
+                let waiting = WaitingQuestion {
+                    question,
+                    response: None,
+                    reply,
+                };
+                state.waiting.insert(id, waiting);
+                asked = Some(id);
+            }
+            effects
+        });
+        Some((asked?, replied))
+    }
+
+    /// Changes the board, and carries out what follows.
+    fn update(&self, change: impl FnOnce(&mut State) -> Vec<Effect>) {
+        let mut notices = Vec::new();
+        let mut state = self.lock();
+        let mut effects = change(&mut state);
+        while !effects.is_empty() {
+            let mut slow = Vec::new();
+            for effect in effects {
+                state.carry_out(effect, &mut slow, &mut notices);
+            }
+            effects = Vec::new();
+            for front_end in slow {
+                if state.writers.remove(&front_end).is_some() {
+                    notices.push(Notice::Dropped("a front end is too slow".to_owned()));
+                }
+                effects.extend(state.questions.leave(front_end));
+            }
+        }
+        drop(state);
+        for notice in notices {
+            (self.notify)(notice);
+        }
+        self.changed.notify_one();
+    }
+}
+
+impl State {
+    fn carry_out(&mut self, effect: Effect, slow: &mut Vec<u64>, notices: &mut Vec<Notice>) {
+        let (front_end, line) = match effect {
+            Effect::Offer(front_end, id) => {
+                let draft = self.questions.draft(id).cloned();
+                let asked = self.waiting.get(&id);
+                let asked = asked.and_then(|it| AskedLine::new(id, &it.question, draft).ok());
+                let Some(asked) = asked else {
+                    return;
+                };
+                (front_end, BoardLine::Asked(Box::new(asked)))
+            }
+            Effect::Settled(front_end, id, by) => (front_end, BoardLine::Settled { id, by }),
+            Effect::Withdrawn(front_end, id) => (front_end, BoardLine::Withdrawn { id }),
+            Effect::End(id, end) => {
+                if let Some(waiting) = self.waiting.remove(&id)
+                    && let (End::Replied, Some(response)) = (end, waiting.response)
+                {
+                    // The asker may have gone at the same moment.
+                    let _ = waiting.reply.send(response);
+                }
+                return;
+            }
+            Effect::Notify(notice) => return notices.push(notice),
+        };
+        let writer = self.writers.get(&front_end);
+        if writer.is_some_and(|writer| !writer.send(&line)) {
+            slow.push(front_end);
+        }
+    }
+
+    /// Takes in a line of a front end. Fails if it is no answer to its question.
+    fn hear(&mut self, front_end: u64, line: FrontEndLine) -> Result<Vec<Effect>, String> {
+        match line {
+            FrontEndLine::Hello { .. } => {}
+            FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
+            FrontEndLine::Draft { id, content } => {
+                self.questions.keep_draft(front_end, id, content);
+            }
+            FrontEndLine::Reply { id, response } => {
+                if self.questions.takes_reply(front_end, id)
+                    && let Some(waiting) = self.waiting.get_mut(&id)
+                {
+                    let read = waiting.question.request.read_response(&response);
+                    let read = read.map_err(|_| "a reply does not fit its question".to_owned())?;
+                    waiting.response = Some(Ok(read));
+                }
+                return Ok(self.questions.reply(front_end, id));
+            }
+            FrontEndLine::Refused { id, reason } => {
+                if self.questions.takes_reply(front_end, id)
+                    && let Some(waiting) = self.waiting.get_mut(&id)
+                {
+                    waiting.response = Some(match &waiting.question.request {
+                        InputRequest::Elicit(_) => {
+                            return Err("a form or link was refused without an action".to_owned());
+                        }
+                        _ => Err(reason),
+                    });
+                }
+                return Ok(self.questions.reply(front_end, id));
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// The longest line.
+pub(super) fn line_limit(limits: &Limits) -> usize {
+    limits.wire.message_bytes.saturating_add(ENVELOPE)
+}
+
+async fn listen(listener: UnixListener, shared: Arc<Shared>) {
+    loop {
+        let deadline = shared.lock().questions.next_deadline();
+        let deadline = deadline.and_then(|after| shared.began.checked_add(after));
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    tokio::spawn(serve(stream, Arc::clone(&shared)));
+                }
+                // Too many files are open: the next front end tries again.
+                Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
+            },
+            () = shared.changed.notified() => {}
+            () = sleep_until(deadline.unwrap_or(shared.began)), if deadline.is_some() => {
+                let now = shared.now();
+                shared.update(|state| state.questions.pass(now));
+            }
+        }
+    }
+}
+
+/// Serves a front end until it goes.
+async fn serve(stream: UnixStream, shared: Arc<Shared>) {
+    let Ok(Some((mut reader, writer))) = connection::split(stream, shared.limit) else {
+        return;
+    };
+    if !writer.send(&BoardLine::Hello(shared.hello.clone())) {
+        return;
+    }
+    let hello = timeout(HELLO, reader.read::<FrontEndLine>()).await;
+    let Ok(Ok(Some(FrontEndLine::Hello { version, kind }))) = hello else {
+        return;
+    };
+    if version > VERSION {
+        let words = format!("a front end speaks version {version}, this askback only {VERSION}");
+        return (shared.notify)(Notice::Dropped(words));
+    }
+    let mut joined = None;
+    shared.update(|state| {
+        let front_end = state.next_front_end;
+        state.next_front_end = state.next_front_end.saturating_add(1);
+        state.writers.insert(front_end, writer);
+        match state.questions.join(front_end, kind) {
+            Some(effects) => {
+                joined = Some(front_end);
+                effects
+            }
+            None => {
+                state.writers.remove(&front_end);
+                Vec::new()
+            }
+        }
+    });
+    let Some(front_end) = joined else {
+        return (shared.notify)(Notice::Dropped("too many front ends".to_owned()));
+    };
+    let why = hear(&mut reader, front_end, &shared).await;
+    if let Err(why) = why {
+        (shared.notify)(Notice::Dropped(why));
+    }
+    shared.update(|state| {
+        state.writers.remove(&front_end);
+        state.questions.leave(front_end)
+    });
+}
+
+/// Takes in the lines of a front end. Fails if it has to be dropped.
+async fn hear(reader: &mut Reader, front_end: u64, shared: &Shared) -> Result<(), String> {
+    loop {
+        let line = match reader.read::<FrontEndLine>().await {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(format!("a line of a front end cannot be read: {error}"));
+            }
+            // It has gone.
+            Err(_) => return Ok(()),
+        };
+        let mut heard = Ok(());
+        shared.update(|state| match state.hear(front_end, line) {
+            Ok(effects) => effects,
+            Err(error) => {
+                heard = Err(error);
+                Vec::new()
+            }
+        });
+        heard?;
+        if !shared.lock().writers.contains_key(&front_end) {
+            return Ok(());
+        }
+    }
+}

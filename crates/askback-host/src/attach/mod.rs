@@ -1,0 +1,16 @@
+//! Questions over a socket: a program that has no person asks the front ends of the same user.
+//!
+//! A [`Board`] is the side of the questions. It listens on a socket that only its user can open, and
+//! [answers](askback::bridge::Answers) with the first reply of any front end. [`join`] is the side of a front end: each
+//! board is a server of its [`Host`](crate::host::Host). The reasons are in `docs/design/attach.md`.
+
+mod board;
+mod connection;
+mod folder;
+mod front_end;
+mod line;
+mod listener;
+
+pub use board::{FrontEndKind, Notice};
+pub use front_end::join;
+pub use listener::{Board, BoardOptions};
