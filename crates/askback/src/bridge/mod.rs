@@ -32,7 +32,9 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::{self, ErrorObject},
     limits::Limits,
-    protocol::{AnswerSource, ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+    protocol::{
+        AnswerSource, ClientCapabilities, ElicitResult, Implementation, InputRequest, InputResponse,
+    },
     revision::{Era, Revision},
 };
 
@@ -52,6 +54,12 @@ use crate::{
 pub trait Answers: Send + Sync + 'static {
     /// Returns the kinds of questions that are answered. Servers are told that each client takes them.
     fn capabilities(&self) -> ClientCapabilities;
+
+    /// Whether a question that this client takes is answered here all the same, such as a form that it cannot draw.
+    fn answers_for(&self, client: &Implementation, question: &InputRequest) -> bool {
+        let _ = (client, question);
+        false
+    }
 
     /// Answers a question. The future is dropped if the question is withdrawn.
     ///
@@ -96,6 +104,8 @@ pub struct Bridge {
     upstream: Arc<dyn Fn() -> Box<dyn Connect> + Send + Sync>,
     answers: Arc<dyn Answers>,
     event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
+    /// What is added to the titles of clients.
+    mark: String,
     limits: Limits,
 }
 
@@ -106,6 +116,7 @@ impl Bridge {
             upstream: Arc::new(move || Box::new(upstream())),
             answers: Arc::new(NoAnswers),
             event: None,
+            mark: String::new(),
             limits: Limits::default(),
         }
     }
@@ -122,6 +133,14 @@ impl Bridge {
     #[must_use]
     pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
         self.event = Some(Arc::new(hear));
+        self
+    }
+
+    /// Adds these words to the title that the server sees of each client, such as ` (through a proxy)`. Its name stays, since
+    /// servers treat some clients in their own way.
+    #[must_use]
+    pub fn mark_clients(mut self, words: impl Into<String>) -> Self {
+        self.mark = words.into();
         self
     }
 
@@ -161,7 +180,11 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = Session::new(Arc::clone(&self.answers), self.event.clone());
+        let session = Session::new(
+            Arc::clone(&self.answers),
+            self.event.clone(),
+            client.info.clone(),
+        );
         let session = Arc::new(session);
         let _ending = EndParks(Arc::clone(&session));
         let connected = tokio::select! {
@@ -200,7 +223,7 @@ impl Bridge {
             ..union(&client.capabilities, &lent)
         };
         let behind = ClientBehind {
-            info: client.info.clone(),
+            info: marked(client.info.clone(), &self.mark),
             capabilities,
             session: (client.revision.era() == Era::Legacy).then_some(wish),
         };
@@ -236,6 +259,7 @@ impl Bridge {
             self.answers.capabilities(),
             self.limits.asking.clone(),
             client.revision.era() == Era::Legacy,
+            self.mark.clone(),
         );
         let server = Server::new(info.name.clone(), info.version.clone())
             // A state opens on the connection that gave it, and at no other server.
@@ -269,6 +293,18 @@ async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject)
     let mut sender = ends.sender;
     sender.send(jsonrpc::write_error(Some(&client.id), error));
     sender.close().await
+}
+
+/// A client with words behind its title.
+fn marked(client: Implementation, mark: &str) -> Implementation {
+    if mark.is_empty() {
+        return client;
+    }
+    let title = client.title.as_ref().unwrap_or(&client.name);
+    Implementation {
+        title: Some(format!("{title}{mark}")),
+        ..client
+    }
 }
 
 /// What either of two takes.

@@ -10,7 +10,7 @@ use askback_core::{
     engine::client::CallId,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
-        ElicitAction, ElicitParams, ElicitResult, InputRequest, InputResponse,
+        ElicitAction, ElicitParams, ElicitResult, Implementation, InputRequest, InputResponse,
         LoggingMessageParams, ProgressParams, ServerNotification, SubscriptionFilter,
     },
 };
@@ -39,6 +39,8 @@ type Hear = Arc<dyn Fn(Event) + Send + Sync>;
 pub(super) struct Session {
     answers: Arc<dyn Answers>,
     event: Option<Hear>,
+    /// The client, as it described itself.
+    info: Implementation,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
     /// By the ids of the client's; none until it has begun.
@@ -70,10 +72,15 @@ impl Drop for CallGuard {
 }
 
 impl Session {
-    pub(super) fn new(answers: Arc<dyn Answers>, event: Option<Hear>) -> Self {
+    pub(super) fn new(
+        answers: Arc<dyn Answers>,
+        event: Option<Hear>,
+        info: Implementation,
+    ) -> Self {
         Self {
             answers,
             event,
+            info,
             calls: Mutex::default(),
             parks: Arc::default(),
             subscriptions: Mutex::default(),
@@ -162,6 +169,11 @@ impl Session {
         }
     }
 
+    /// Whether a question is answered in place of the client, whatever the client takes.
+    pub(super) fn answers_for(&self, question: &InputRequest) -> bool {
+        self.answers.answers_for(&self.info, question)
+    }
+
     pub(super) fn parks(&self) -> &Arc<Parks> {
         &self.parks
     }
@@ -196,6 +208,9 @@ impl Session {
     }
 
     async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
+        if self.answers_for(&question.request) {
+            return self.answers.answer(question).await;
+        }
         let (key, request) = (question.key.as_deref(), &question.request);
         let answer = loop {
             let call = match question.call {

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    Forward, ForwardClient, ForwardCtx, Forwarded,
+    Forward, ForwardClient, ForwardCtx, Forwarded, marked,
     park::{Park, RoundEnd},
     session::Session,
     union,
@@ -42,6 +42,8 @@ pub(super) struct Upstream {
     limits: AskingLimits,
     /// Whether the client has a session, on which it is told of all lists.
     has_session: bool,
+    /// What is added to the client's title.
+    mark: String,
 }
 
 /// A round in which the client is asked only a part of the server's questions.
@@ -62,6 +64,7 @@ impl Upstream {
         lent: ClientCapabilities,
         limits: AskingLimits,
         has_session: bool,
+        mark: String,
     ) -> Self {
         // How long a request may take is for the client to say.
         let client = client.with_timeout(Duration::MAX);
@@ -73,6 +76,7 @@ impl Upstream {
             lent,
             limits,
             has_session,
+            mark,
         }
     }
 
@@ -240,7 +244,7 @@ impl Upstream {
             ..Meta::default()
         };
         if self.revision.era() == Era::Modern {
-            meta.client_info = ctx.client_info().cloned();
+            meta.client_info = ctx.client_info().cloned().map(|it| marked(it, &self.mark));
             meta.client_capabilities = Some(union(ctx.capabilities(), &self.lent));
             meta.log_level = ctx.log_level();
         }
@@ -278,7 +282,7 @@ impl Upstream {
         let questions = asks.input_requests.unwrap_or_default();
         let (own, others): (Vec<_>, Vec<_>) = questions
             .into_iter()
-            .partition(|(_, question)| ctx.takes(question));
+            .partition(|(_, question)| ctx.takes(question) && !self.session.answers_for(question));
         if others.is_empty() || self.lent == ClientCapabilities::default() {
             return Ok(Round::Pass);
         }
