@@ -17,6 +17,8 @@
 //! ```
 
 mod greeting;
+mod held;
+mod hold;
 mod park;
 mod session;
 mod upstream;
@@ -38,9 +40,10 @@ use askback_core::{
     revision::{Era, Revision},
 };
 
+pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
 
-use self::{greeting::ClientGreeting, session::Session, upstream::Upstream};
+use self::{greeting::ClientGreeting, held::HoldingUpstream, session::Session, upstream::Upstream};
 use crate::{
     client::{Client, ClientBehind, ClientError, Event, HostQuestion},
     entropy::entropy,
@@ -93,6 +96,9 @@ impl Answers for NoAnswers {
     }
 }
 
+/// How calls of a client are held, by its description and whether it takes progress.
+type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
+
 /// Passes what a client says on to a server of its own, and back.
 ///
 /// Between equal revisions, requests and results pass as they are, also methods and members that no revision has. A client
@@ -106,6 +112,7 @@ pub struct Bridge {
     event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
     /// What is added to the titles of clients.
     mark: String,
+    hold: Option<HoldFor>,
     limits: Limits,
 }
 
@@ -117,6 +124,7 @@ impl Bridge {
             answers: Arc::new(NoAnswers),
             event: None,
             mark: String::new(),
+            hold: None,
             limits: Limits::default(),
         }
     }
@@ -141,6 +149,21 @@ impl Bridge {
     #[must_use]
     pub fn mark_clients(mut self, words: impl Into<String>) -> Self {
         self.mark = words.into();
+        self
+    }
+
+    /// Gives calls in which [`Answers`] is asked back to a client with a session before it gives up. The function gets the
+    /// client's description, and whether the call takes progress.
+    ///
+    /// The call goes on at the server. The client is told to make the same call again (method, target and arguments), which
+    /// then waits for the first one and gets its result. While a question is open, the client is told of progress every 15
+    /// seconds, if it asked for that.
+    #[must_use]
+    pub fn hold(
+        mut self,
+        hold: impl Fn(&Implementation, bool) -> Hold + Send + Sync + 'static,
+    ) -> Self {
+        self.hold = Some(Arc::new(hold));
         self
     }
 
@@ -186,7 +209,7 @@ impl Bridge {
             client.info.clone(),
         );
         let session = Arc::new(session);
-        let _ending = EndParks(Arc::clone(&session));
+        let _ending = EndCalls(Arc::clone(&session));
         let connected = tokio::select! {
             connected = self.connect(&client, &session) => connected,
             () = &mut signal => return Ok(()),
@@ -270,21 +293,29 @@ impl Bridge {
             .on_roots_changed(move |_| {
                 roots.roots_changed();
                 async {}
-            })
-            .forward(to)
-            .build();
-        let server = server.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            });
+        let server = match &self.hold {
+            Some(hold) if client.revision.era() == Era::Legacy => {
+                let calls = Arc::clone(session.live_calls());
+                server.forward(HoldingUpstream::new(to, Arc::clone(hold), calls))
+            }
+            _ => server.forward(to),
+        };
+        let server = server
+            .build()
+            .map_err(|error| ErrorObject::internal(error.to_string()))?;
         session.serves(&server);
         Ok(server)
     }
 }
 
-/// Ends the parked calls of a client with its connection, also if the future that serves it is dropped.
-struct EndParks(Arc<Session>);
+/// Ends the calls of a client that go on by themselves with its connection, also if the future that serves it is dropped.
+struct EndCalls(Arc<Session>);
 
-impl Drop for EndParks {
+impl Drop for EndCalls {
     fn drop(&mut self) {
         self.0.parks().end();
+        self.0.live_calls().end();
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::time::sleep;
 
 use super::{
     Answers, ForwardClient, ForwardCtx,
+    held::{LiveCall, LiveCalls},
     park::{Park, Parks},
 };
 use crate::{
@@ -43,6 +44,7 @@ pub(super) struct Session {
     info: Implementation,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
+    live_calls: Arc<LiveCalls>,
     /// By the ids of the client's; none until it has begun.
     subscriptions: Mutex<HashMap<RequestId, Option<Subscription>>>,
     /// The client, outside of its requests.
@@ -55,8 +57,20 @@ struct CallInProgress {
     ctx: ForwardCtx,
     /// The call of a client that is asked in results, at a server that asks on its session.
     park: Option<Arc<Park>>,
+    /// The call of a client to which it may be given back.
+    held: Option<Arc<LiveCall>>,
     /// The links that were opened, and how often each was asked again.
     links: HashMap<String, u32>,
+}
+
+impl CallInProgress {
+    /// The client's request that waits for it; `None` while it was given back.
+    fn ctx(&self) -> Option<ForwardCtx> {
+        match &self.held {
+            Some(held) => held.ctx(),
+            None => Some(self.ctx.clone()),
+        }
+    }
 }
 
 /// Forgets a call when it ends.
@@ -83,6 +97,7 @@ impl Session {
             info,
             calls: Mutex::default(),
             parks: Arc::default(),
+            live_calls: Arc::default(),
             subscriptions: Mutex::default(),
             client: OnceLock::new(),
             server: OnceLock::new(),
@@ -148,9 +163,14 @@ impl Session {
         id: CallId,
         ctx: ForwardCtx,
         park: Option<Arc<Park>>,
+        held: Option<Arc<LiveCall>>,
     ) -> CallGuard {
-        let links = HashMap::new();
-        let call = CallInProgress { ctx, park, links };
+        let call = CallInProgress {
+            ctx,
+            park,
+            held,
+            links: HashMap::new(),
+        };
         self.calls().insert(id, call);
         let session = Arc::clone(self);
         CallGuard { session, id }
@@ -176,6 +196,10 @@ impl Session {
 
     pub(super) fn parks(&self) -> &Arc<Parks> {
         &self.parks
+    }
+
+    pub(super) fn live_calls(&self) -> &Arc<LiveCalls> {
+        &self.live_calls
     }
 
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
@@ -209,7 +233,7 @@ impl Session {
 
     async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
         if self.answers_for(&question.request) {
-            return self.answers.answer(question).await;
+            return self.answer_here(question).await;
         }
         let (key, request) = (question.key.as_deref(), &question.request);
         let answer = loop {
@@ -235,7 +259,7 @@ impl Session {
                 (None, Some(client)) if client.takes(request) => {
                     client.ask(key, request.clone()).await?
                 }
-                _ => return self.answers.answer(question).await,
+                _ => return self.answer_here(question).await,
             };
         };
         let read = request.read_response(&answer);
@@ -243,6 +267,14 @@ impl Session {
             let why = format!("the client's answer cannot be read: {error}");
             Error::protocol(ErrorObject::internal(why))
         })
+    }
+
+    async fn answer_here(&self, question: HostQuestion) -> Result<InputResponse> {
+        let call = question
+            .call
+            .and_then(|call| self.calls().get(&call)?.held.clone());
+        let _asking = self.live_calls.asking(call.as_ref());
+        self.answers.answer(question).await
     }
 
     /// If a link was opened in this call already, for how long to wait before that is the answer again.
@@ -256,7 +288,7 @@ impl Session {
     fn call_of(&self, call: CallId) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
         let calls = self.calls();
         let call = calls.get(&call)?;
-        Some((call.ctx.clone(), call.park.clone()))
+        Some((call.ctx()?, call.park.clone()))
     }
 
     /// A parked call by which the client can be asked this, now or in its next round. With several calls on a session, the
@@ -279,8 +311,13 @@ impl Session {
             .cloned()
     }
 
-    fn ctx_of(&self, call: CallId) -> Option<ForwardCtx> {
-        self.calls().get(&call).map(|call| call.ctx.clone())
+    /// The client's request for a call, and the progress to tell it.
+    fn advance(&self, call: CallId, progress: f64) -> Option<(ForwardCtx, f64)> {
+        let calls = self.calls();
+        let call = calls.get(&call)?;
+        let held = call.held.as_ref();
+        let progress = held.map_or(progress, |held| held.advance(progress));
+        Some((call.ctx()?, progress))
     }
 
     /// Tells the client what the server said.
@@ -293,7 +330,9 @@ impl Session {
                 message,
                 ..
             } => {
-                let Some(ctx) = self.ctx_of(call) else { return };
+                let Some((ctx, progress)) = self.advance(call, progress) else {
+                    return;
+                };
                 let Some(progress_token) = ctx.progress_token().cloned() else {
                     return;
                 };

@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    Forward, ForwardClient, ForwardCtx, Forwarded, marked,
+    Forward, ForwardClient, ForwardCtx, Forwarded,
+    held::LiveCall,
+    marked,
     park::{Park, RoundEnd},
     session::Session,
     union,
@@ -80,23 +82,52 @@ impl Upstream {
         }
     }
 
+    /// Answers a request, whose call may be given back to the client.
+    pub(super) async fn answer(
+        &self,
+        request: ClientRequest,
+        ctx: ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
+        match request {
+            ClientRequest::Other(request) if ctx.revision() == self.revision => {
+                self.pass(*request, &ctx, held).await
+            }
+            ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
+                self.park(*request, &ctx).await
+            }
+            ClientRequest::Other(request) => {
+                let request = request.read().map_err(Error::protocol)?;
+                self.convert(request, &ctx, held).await
+            }
+            request => self.choose(request, &ctx).await,
+        }
+    }
+
     /// Sends a request, and waits for its result.
     async fn exchange(
         &self,
         request: ClientRequest,
         ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
     ) -> Result<Box<RawValue>, ClientError> {
         let call = self.client.exchange(request);
-        let _guard = self.session.begin(call.id(), ctx.clone(), None);
+        let held = held.cloned();
+        let _guard = self.session.begin(call.id(), ctx.clone(), None, held);
         call.outcome().await
     }
 
     /// Passes a request on as it is, to a server that speaks the client's revision.
-    async fn pass(&self, mut request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+    async fn pass(
+        &self,
+        mut request: OtherRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
         self.take_up(&mut request, ctx)?;
         request.meta = self.meta(ctx);
         for _ in 0..=self.limits.rounds {
-            let outcome = self.exchange(request.clone().into(), ctx).await;
+            let outcome = self.exchange(request.clone().into(), ctx, held).await;
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
                     None => return Ok(self.result(result)),
@@ -173,7 +204,7 @@ impl Upstream {
         self.session.parks().begin(self.limits.round_ttl, |park| {
             Box::pin(async move {
                 let call = client.exchange(request);
-                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)));
+                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)), None);
                 match call.outcome().await {
                     Err(error) => (Err(error_object(error)), None),
                     Ok(result) => match ctx.take_room(result.get().len()) {
@@ -202,11 +233,16 @@ impl Upstream {
     }
 
     /// Makes the request of a client in the words of a server that speaks another revision.
-    async fn convert(&self, mut request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+    async fn convert(
+        &self,
+        mut request: ClientRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
         if !ctx.meta().is_empty() {
             request.meta_mut().extra = ctx.meta().clone();
         }
-        match self.exchange(request, ctx).await {
+        match self.exchange(request, ctx, held).await {
             Ok(result) => Ok(self.result(result)),
             Err(error) => Err(Error::protocol(error_object(error))),
         }
@@ -221,7 +257,7 @@ impl Upstream {
             (ClientRequest::Unsubscribe(params), Era::Modern) => {
                 self.client.unsubscribe(&params.uri).await
             }
-            _ => return self.convert(request, ctx).await,
+            _ => return self.convert(request, ctx, None).await,
         };
         let chosen = chosen.map_err(|error| Error::protocol(error_object(error)));
         chosen.map(|()| Forwarded::Result {
@@ -230,7 +266,7 @@ impl Upstream {
         })
     }
 
-    fn result(&self, result: Box<RawValue>) -> Forwarded {
+    pub(super) fn result(&self, result: Box<RawValue>) -> Forwarded {
         Forwarded::Result {
             result: result.into(),
             revision: self.revision,
@@ -378,21 +414,7 @@ impl Forward for Upstream {
     }
 
     fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>> {
-        Box::pin(async move {
-            match request {
-                ClientRequest::Other(request) if ctx.revision() == self.revision => {
-                    self.pass(*request, &ctx).await
-                }
-                ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
-                    self.park(*request, &ctx).await
-                }
-                ClientRequest::Other(request) => {
-                    let request = request.read().map_err(Error::protocol)?;
-                    self.convert(request, &ctx).await
-                }
-                request => self.choose(request, &ctx).await,
-            }
-        })
+        Box::pin(self.answer(request, ctx, None))
     }
 
     fn connected(&self, client: ForwardClient) {
@@ -416,7 +438,7 @@ impl Forward for Upstream {
 }
 
 /// The target of a request in which a server may ask.
-fn target(request: &OtherRequest) -> Option<CallTarget> {
+pub(super) fn target(request: &OtherRequest) -> Option<CallTarget> {
     let kind = match request.method() {
         "tools/call" => CallTarget::Tool,
         "prompts/get" => CallTarget::Prompt,
