@@ -14,8 +14,9 @@ use askback::{
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-        Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
+        AnswerSource, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams,
+        ElicitResult, ElicitUrlParams, Implementation, InputRequest, InputResponse,
+        ListRootsResult, Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -171,11 +172,15 @@ impl Relay {
     ///
     /// Where the front end replies something else than a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
+        elicited(self.form_reply(form).await)
+    }
+
+    async fn form_reply(&self, form: HostQuestion<ElicitFormParams>) -> Reply {
         let ask = Ask::Form {
             message: form.request.message.clone(),
             schema: FormSchema::clone(&form.request.requested_schema),
         };
-        elicited(self.ask(form, ask).await)
+        self.ask(form, ask).await
     }
 
     /// Has a link opened.
@@ -184,6 +189,10 @@ impl Relay {
     ///
     /// Where the front end replies something else than that.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        elicited(self.link_reply(link).await)
+    }
+
+    async fn link_reply(&self, link: HostQuestion<ElicitUrlParams>) -> Reply {
         let visit = link.call.filter(|_| link.retried).map(|call| Visit {
             server: self.server,
             call,
@@ -201,7 +210,37 @@ impl Relay {
         if let (Reply::Link, Some(visit)) = (&reply, visit) {
             self.visits(visit);
         }
-        elicited(reply)
+        reply
+    }
+
+    /// Has any question answered. An answer that no person gave says so.
+    ///
+    /// # Errors
+    ///
+    /// As the methods for each kind of question.
+    pub async fn answer(self, question: HostQuestion) -> Result<InputResponse> {
+        let reply = match question.request.clone() {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                self.form_reply(question.with(form)).await
+            }
+            InputRequest::Elicit(ElicitParams::Url(link)) => {
+                self.link_reply(question.with(link)).await
+            }
+            InputRequest::Sample(request) => {
+                let message = self.sample(question.with(*request)).await?;
+                return Ok(InputResponse::Sample(Box::new(message)));
+            }
+            InputRequest::Roots(request) => {
+                let roots = self.roots(question.with(request)).await?;
+                return Ok(InputResponse::Roots(ListRootsResult { roots, meta: None }));
+            }
+        };
+        let is_unasked = matches!(reply, Reply::Cancelled(Why::Nobody | Why::Unmatched));
+        let answer = elicited(reply)?;
+        Ok(InputResponse::Elicit(match is_unasked {
+            true => answer.answered_by(AnswerSource::Client),
+            false => answer,
+        }))
     }
 
     /// Forgets that the person has been to a link, and returns whether they have.
