@@ -85,3 +85,4 @@ mod variables;
 #[cfg(unix)]
 mod waiting;
 mod wire;
+mod wrap;
