@@ -62,4 +62,6 @@ mod documents {
     mod tools {}
     #[doc = include_str!("../../docs/guide/tutorial.md")]
     mod tutorial {}
+    #[doc = include_str!("../../docs/guide/wrap.md")]
+    mod wrap {}
 }

@@ -23,6 +23,7 @@ use clap_complete::Shell;
 use crate::{
     commands::{
         answer, call, check, demo, get, list, new, open, receipts, serve, servers, test, watch,
+        wrap,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
@@ -68,6 +69,7 @@ enum Command {
     New(new::NewArgs),
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
+    Wrap(wrap::WrapArgs),
     #[command(hide = true)]
     Open(open::OpenArgs),
     /// Show the help of a command or topic: sign-in, models, answers, suite, exit-codes
@@ -317,6 +319,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
+        Some(Command::Wrap(args)) => wrap::run(args).await,
         Some(Command::Help { topic }) => print_help(&topic),
     }
 }

@@ -22,6 +22,32 @@ pub fn ours() -> impl Iterator<Item = OsString> {
         .filter(|name| is_ours(&name.to_string_lossy()))
 }
 
+/// Variables with which clients pay for their models. Some clients start servers with them (seen on 2026-11-26: Claude Code
+/// and Qwen Code).
+const MODEL_KEYS: [&str; 14] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "AZURE_OPENAI_API_KEY",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "COPILOT_PROVIDER_API_KEY",
+    "DASHSCOPE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "XAI_API_KEY",
+];
+
+/// The model keys that are set.
+pub fn model_keys() -> impl Iterator<Item = &'static str> {
+    MODEL_KEYS
+        .into_iter()
+        .filter(|name| env::var_os(name).is_some())
+}
+
 /// Whether a variable is ours. Some systems do not tell small letters from capitals.
 pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())

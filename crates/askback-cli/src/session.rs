@@ -153,6 +153,12 @@ impl SessionArgs {
     }
 
     #[must_use]
+    pub fn to(mut self, target: TargetArgs) -> Self {
+        self.target = target;
+        self
+    }
+
+    #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
         self.protocol = Speaks(Protocol::Only(revision));
         self
@@ -249,6 +255,18 @@ impl SessionArgs {
             Err(why) => Err(Error::usage(why)),
         }
     }
+}
+
+/// Makes all that it takes to connect to a server, and the host of its questions. Nothing is started yet.
+pub fn prepare(
+    target: Target,
+    args: &SessionArgs,
+    answers: Answers,
+) -> Result<(Opener, Host), Error> {
+    tell_of(&target);
+    let (room, mut host) = Room::new((&target, target.name.clone()), args, answers, Some)?;
+    let connection = room.connection(&mut host, target)?;
+    Ok((connection.opener, host))
 }
 
 impl Session {

@@ -14,9 +14,9 @@ use askback::{
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-        ElicitUrlParams, HasMeta, Implementation, InputRequest, InputResponse, ListRootsResult,
-        Meta, RequestParams, Root, codes::USER_REJECTED,
+        AnswerSource, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams,
+        ElicitResult, ElicitUrlParams, HasMeta, Implementation, InputRequest, InputResponse,
+        ListRootsResult, Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -245,6 +245,23 @@ impl Relay {
             self.visits(visit);
         }
         shown
+    }
+
+    /// Has a question of any kind answered. An answer that no person gave says so.
+    ///
+    /// # Errors
+    ///
+    /// As the methods for each kind of question.
+    pub async fn answer(self, question: HostQuestion) -> Result<InputResponse> {
+        let request = question.request.clone();
+        let shown = self.reply_to(question).await;
+        let is_unasked = matches!(shown.reply, Reply::Cancelled(Why::Nobody | Why::Unmatched));
+        Ok(match self.response(&request, shown)? {
+            InputResponse::Elicit(answer) if is_unasked => {
+                InputResponse::Elicit(answer.answered_by(AnswerSource::Client))
+            }
+            response => response,
+        })
     }
 
     /// Forgets that the person has been to a link, and returns whether they have.

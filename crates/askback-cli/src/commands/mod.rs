@@ -17,6 +17,7 @@ pub mod servers;
 mod sign_ins;
 pub mod test;
 pub mod watch;
+pub mod wrap;
 
 use askback_host::{page::out, text::given};
 use serde::Serialize;

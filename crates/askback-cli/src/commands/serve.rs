@@ -202,7 +202,7 @@ async fn interrupt() {
 }
 
 /// Waits for the signal by which a program is told to end.
-async fn termination() {
+pub(super) async fn termination() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

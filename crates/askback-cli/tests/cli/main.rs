@@ -87,3 +87,4 @@ mod variables;
 #[cfg(unix)]
 mod waiting;
 mod wire;
+mod wrap;

@@ -17,6 +17,8 @@
 //! ```
 
 mod greeting;
+mod held;
+mod hold;
 mod park;
 mod session;
 mod upstream;
@@ -32,13 +34,16 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::{self, ErrorObject},
     limits::Limits,
-    protocol::{AnswerSource, ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+    protocol::{
+        AnswerSource, ClientCapabilities, ElicitResult, Implementation, InputRequest, InputResponse,
+    },
     revision::{Era, Revision},
 };
 
+pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
 
-use self::{greeting::ClientGreeting, session::Session, upstream::Upstream};
+use self::{greeting::ClientGreeting, held::HoldingUpstream, session::Session, upstream::Upstream};
 use crate::{
     client::{Client, ClientBehind, ClientError, Event, HostQuestion},
     entropy::entropy,
@@ -52,6 +57,12 @@ use crate::{
 pub trait Answers: Send + Sync + 'static {
     /// Returns the kinds of questions that this answers. Servers see them as capabilities of every client.
     fn capabilities(&self) -> ClientCapabilities;
+
+    /// Whether a question that this client takes is answered here all the same, such as a form that it cannot draw.
+    fn answers_for(&self, client: &Implementation, question: &InputRequest) -> bool {
+        let _ = (client, question);
+        false
+    }
 
     /// Answers a question. The future is dropped if the question is withdrawn.
     ///
@@ -85,6 +96,9 @@ impl Answers for NoAnswers {
     }
 }
 
+/// How calls of a client are held, by its description and whether it takes progress.
+type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
+
 /// Connects each client to its own upstream server.
 ///
 /// If both sides speak the same revision, requests and results pass unchanged, even unknown methods and members.
@@ -96,6 +110,9 @@ pub struct Bridge {
     upstream: Arc<dyn Fn() -> Box<dyn Connect> + Send + Sync>,
     answers: Arc<dyn Answers>,
     event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
+    /// What is added to the titles of clients.
+    mark: String,
+    hold: Option<HoldFor>,
     limits: Limits,
 }
 
@@ -106,6 +123,8 @@ impl Bridge {
             upstream: Arc::new(move || Box::new(upstream())),
             answers: Arc::new(NoAnswers),
             event: None,
+            mark: String::new(),
+            hold: None,
             limits: Limits::default(),
         }
     }
@@ -122,6 +141,29 @@ impl Bridge {
     #[must_use]
     pub fn on_event(mut self, hear: impl Fn(Event) + Send + Sync + 'static) -> Self {
         self.event = Some(Arc::new(hear));
+        self
+    }
+
+    /// Adds these words to the title that the server sees of each client, such as ` (through a proxy)`. Its name stays, since
+    /// servers treat some clients in their own way.
+    #[must_use]
+    pub fn mark_clients(mut self, words: impl Into<String>) -> Self {
+        self.mark = words.into();
+        self
+    }
+
+    /// Gives calls in which [`Answers`] is asked back to a client with a session before it gives up. The function gets the
+    /// client's description, and whether the call takes progress.
+    ///
+    /// The call goes on at the server. The client is told to make the same call again (method, target and arguments), which
+    /// then waits for the first one and gets its result. While a question is open, the client is told of progress every 15
+    /// seconds, if it asked for that.
+    #[must_use]
+    pub fn hold(
+        mut self,
+        hold: impl Fn(&Implementation, bool) -> Hold + Send + Sync + 'static,
+    ) -> Self {
+        self.hold = Some(Arc::new(hold));
         self
     }
 
@@ -161,9 +203,13 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = Session::new(Arc::clone(&self.answers), self.event.clone());
+        let session = Session::new(
+            Arc::clone(&self.answers),
+            self.event.clone(),
+            client.info.clone(),
+        );
         let session = Arc::new(session);
-        let _ending = EndParks(Arc::clone(&session));
+        let _ending = EndCalls(Arc::clone(&session));
         let connected = tokio::select! {
             connected = self.connect(&client, &session) => connected,
             () = &mut signal => return Ok(()),
@@ -199,7 +245,7 @@ impl Bridge {
             ..union(&client.capabilities, &lent)
         };
         let behind = ClientBehind {
-            info: client.info.clone(),
+            info: marked(client.info.clone(), &self.mark),
             capabilities,
             session: (client.revision.era() == Era::Legacy).then_some(wish),
         };
@@ -234,6 +280,7 @@ impl Bridge {
             self.answers.capabilities(),
             self.limits.asking.clone(),
             client.revision.era() == Era::Legacy,
+            self.mark.clone(),
         );
         let server = Server::new(info.name.clone(), info.version.clone())
             // A state opens only on the connection that issued it.
@@ -244,21 +291,29 @@ impl Bridge {
             .on_roots_changed(move |_| {
                 roots.roots_changed();
                 async {}
-            })
-            .forward(to)
-            .build();
-        let server = server.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            });
+        let server = match &self.hold {
+            Some(hold) if client.revision.era() == Era::Legacy => {
+                let calls = Arc::clone(session.live_calls());
+                server.forward(HoldingUpstream::new(to, Arc::clone(hold), calls))
+            }
+            _ => server.forward(to),
+        };
+        let server = server
+            .build()
+            .map_err(|error| ErrorObject::internal(error.to_string()))?;
         session.serves(&server);
         Ok(server)
     }
 }
 
-/// Ends a client's parked calls with its connection, even if the future that serves it is dropped.
-struct EndParks(Arc<Session>);
+/// Ends the client's calls that continue by themselves with its connection, even if the future that serves it is dropped.
+struct EndCalls(Arc<Session>);
 
-impl Drop for EndParks {
+impl Drop for EndCalls {
     fn drop(&mut self) {
         self.0.parks().end();
+        self.0.live_calls().end();
     }
 }
 
@@ -267,6 +322,18 @@ async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject)
     let mut sender = ends.sender;
     sender.send(jsonrpc::write_error(Some(&client.id), error));
     sender.close().await
+}
+
+/// A client with words behind its title.
+fn marked(client: Implementation, mark: &str) -> Implementation {
+    if mark.is_empty() {
+        return client;
+    }
+    let title = client.title.as_ref().unwrap_or(&client.name);
+    Implementation {
+        title: Some(format!("{title}{mark}")),
+        ..client
+    }
 }
 
 fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabilities {

@@ -10,7 +10,7 @@ use askback_core::{
     engine::client::CallId,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
-        ElicitAction, ElicitParams, ElicitResult, InputRequest, InputResponse,
+        ElicitAction, ElicitParams, ElicitResult, Implementation, InputRequest, InputResponse,
         LoggingMessageParams, ProgressParams, ServerNotification, SubscriptionFilter,
     },
 };
@@ -18,6 +18,7 @@ use tokio::time::sleep;
 
 use super::{
     Answers, ForwardClient, ForwardCtx,
+    held::{LiveCall, LiveCalls},
     park::{Park, Parks},
 };
 use crate::{
@@ -38,8 +39,11 @@ type Hear = Arc<dyn Fn(Event) + Send + Sync>;
 pub(super) struct Session {
     answers: Arc<dyn Answers>,
     event: Option<Hear>,
+    /// The client, as it described itself.
+    info: Implementation,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
+    live_calls: Arc<LiveCalls>,
     /// By the client's request id; `None` until the subscription has started.
     subscriptions: Mutex<HashMap<RequestId, Option<Subscription>>>,
     /// The client, for messages outside its requests.
@@ -51,8 +55,20 @@ struct CallInProgress {
     ctx: ForwardCtx,
     /// The parked call, for a client that is asked in results while the server asks on its session.
     park: Option<Arc<Park>>,
+    /// The call of a client to which it may be given back.
+    held: Option<Arc<LiveCall>>,
     /// The opened links, and how often each was asked for again.
     links: HashMap<String, u32>,
+}
+
+impl CallInProgress {
+    /// The client's request that waits for it; `None` while it was given back.
+    fn ctx(&self) -> Option<ForwardCtx> {
+        match &self.held {
+            Some(held) => held.ctx(),
+            None => Some(self.ctx.clone()),
+        }
+    }
 }
 
 pub(super) struct CallGuard {
@@ -67,12 +83,18 @@ impl Drop for CallGuard {
 }
 
 impl Session {
-    pub(super) fn new(answers: Arc<dyn Answers>, event: Option<Hear>) -> Self {
+    pub(super) fn new(
+        answers: Arc<dyn Answers>,
+        event: Option<Hear>,
+        info: Implementation,
+    ) -> Self {
         Self {
             answers,
             event,
+            info,
             calls: Mutex::default(),
             parks: Arc::default(),
+            live_calls: Arc::default(),
             subscriptions: Mutex::default(),
             client: OnceLock::new(),
             server: OnceLock::new(),
@@ -136,9 +158,14 @@ impl Session {
         id: CallId,
         ctx: ForwardCtx,
         park: Option<Arc<Park>>,
+        held: Option<Arc<LiveCall>>,
     ) -> CallGuard {
-        let links = HashMap::new();
-        let call = CallInProgress { ctx, park, links };
+        let call = CallInProgress {
+            ctx,
+            park,
+            held,
+            links: HashMap::new(),
+        };
         self.calls().insert(id, call);
         let session = Arc::clone(self);
         CallGuard { session, id }
@@ -157,8 +184,17 @@ impl Session {
         }
     }
 
+    /// Whether a question is answered in place of the client, whatever the client takes.
+    pub(super) fn answers_for(&self, question: &InputRequest) -> bool {
+        self.answers.answers_for(&self.info, question)
+    }
+
     pub(super) fn parks(&self) -> &Arc<Parks> {
         &self.parks
+    }
+
+    pub(super) fn live_calls(&self) -> &Arc<LiveCalls> {
+        &self.live_calls
     }
 
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
@@ -191,6 +227,9 @@ impl Session {
     }
 
     async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
+        if self.answers_for(&question.request) {
+            return self.answer_here(question).await;
+        }
         let (key, request) = (question.key.as_deref(), &question.request);
         let answer = loop {
             let call = match question.call {
@@ -215,7 +254,7 @@ impl Session {
                 (None, Some(client)) if client.takes(request) => {
                     client.ask(key, request.clone()).await?
                 }
-                _ => return self.answers.answer(question).await,
+                _ => return self.answer_here(question).await,
             };
         };
         let read = request.read_response(&answer);
@@ -223,6 +262,14 @@ impl Session {
             let why = format!("the client's answer cannot be read: {error}");
             Error::protocol(ErrorObject::internal(why))
         })
+    }
+
+    async fn answer_here(&self, question: HostQuestion) -> Result<InputResponse> {
+        let call = question
+            .call
+            .and_then(|call| self.calls().get(&call)?.held.clone());
+        let _asking = self.live_calls.asking(call.as_ref());
+        self.answers.answer(question).await
     }
 
     /// If this call already opened the link, returns how long to wait before giving the same answer again.
@@ -236,7 +283,7 @@ impl Session {
     fn call_of(&self, call: CallId) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
         let calls = self.calls();
         let call = calls.get(&call)?;
-        Some((call.ctx.clone(), call.park.clone()))
+        Some((call.ctx()?, call.park.clone()))
     }
 
     /// Returns a parked call through which the client can be asked, now or in its next round. If a session has several
@@ -259,8 +306,13 @@ impl Session {
             .cloned()
     }
 
-    fn ctx_of(&self, call: CallId) -> Option<ForwardCtx> {
-        self.calls().get(&call).map(|call| call.ctx.clone())
+    /// The client's request for a call, and the progress to tell it.
+    fn advance(&self, call: CallId, progress: f64) -> Option<(ForwardCtx, f64)> {
+        let calls = self.calls();
+        let call = calls.get(&call)?;
+        let held = call.held.as_ref();
+        let progress = held.map_or(progress, |held| held.advance(progress));
+        Some((call.ctx()?, progress))
     }
 
     fn handle(&self, event: Event) {
@@ -272,7 +324,9 @@ impl Session {
                 message,
                 ..
             } => {
-                let Some(ctx) = self.ctx_of(call) else { return };
+                let Some((ctx, progress)) = self.advance(call, progress) else {
+                    return;
+                };
                 let Some(progress_token) = ctx.progress_token().cloned() else {
                     return;
                 };

@@ -20,6 +20,8 @@ use serde_json::value::RawValue;
 
 use super::{
     Forward, ForwardClient, ForwardCtx, Forwarded,
+    held::LiveCall,
+    marked,
     park::{Park, RoundEnd},
     session::Session,
     union,
@@ -41,6 +43,8 @@ pub(super) struct Upstream {
     limits: AskingLimits,
     /// Whether the client has a session, on which it receives all list changes.
     has_session: bool,
+    /// What is added to the client's title.
+    mark: String,
 }
 
 /// A round in which the client gets only some of the server's questions.
@@ -59,6 +63,7 @@ impl Upstream {
         lent: ClientCapabilities,
         limits: AskingLimits,
         has_session: bool,
+        mark: String,
     ) -> Self {
         // The client decides how long a request may take.
         let client = client.with_timeout(Duration::MAX);
@@ -70,6 +75,29 @@ impl Upstream {
             lent,
             limits,
             has_session,
+            mark,
+        }
+    }
+
+    /// Answers a request, whose call may be given back to the client.
+    pub(super) async fn answer(
+        &self,
+        request: ClientRequest,
+        ctx: ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
+        match request {
+            ClientRequest::Other(request) if ctx.revision() == self.revision => {
+                self.pass(*request, &ctx, held).await
+            }
+            ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
+                self.park(*request, &ctx).await
+            }
+            ClientRequest::Other(request) => {
+                let request = request.read().map_err(Error::protocol)?;
+                self.convert(request, &ctx, held).await
+            }
+            request => self.choose(request, &ctx).await,
         }
     }
 
@@ -77,18 +105,25 @@ impl Upstream {
         &self,
         request: ClientRequest,
         ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
     ) -> Result<Box<RawValue>, ClientError> {
         let call = self.client.exchange(request);
-        let _guard = self.session.begin(call.id(), ctx.clone(), None);
+        let held = held.cloned();
+        let _guard = self.session.begin(call.id(), ctx.clone(), None, held);
         call.outcome().await
     }
 
     /// Forwards a request unchanged to a server that speaks the client's revision.
-    async fn pass(&self, mut request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+    async fn pass(
+        &self,
+        mut request: OtherRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
         self.take_up(&mut request, ctx)?;
         request.meta = self.meta(ctx);
         for _ in 0..=self.limits.rounds {
-            let outcome = self.exchange(request.clone().into(), ctx).await;
+            let outcome = self.exchange(request.clone().into(), ctx, held).await;
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
                     None => return Ok(self.result(result)),
@@ -165,7 +200,7 @@ impl Upstream {
         self.session.parks().begin(self.limits.round_ttl, |park| {
             Box::pin(async move {
                 let call = client.exchange(request);
-                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)));
+                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)), None);
                 match call.outcome().await {
                     Err(error) => (Err(error_object(error)), None),
                     Ok(result) => match ctx.take_room(result.get().len()) {
@@ -194,11 +229,16 @@ impl Upstream {
     }
 
     /// Converts a client's request for a server that speaks another revision.
-    async fn convert(&self, mut request: ClientRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+    async fn convert(
+        &self,
+        mut request: ClientRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
         if !ctx.meta().is_empty() {
             request.meta_mut().extra = ctx.meta().clone();
         }
-        match self.exchange(request, ctx).await {
+        match self.exchange(request, ctx, held).await {
             Ok(result) => Ok(self.result(result)),
             Err(error) => Err(Error::protocol(error_object(error))),
         }
@@ -213,7 +253,7 @@ impl Upstream {
             (ClientRequest::Unsubscribe(params), Era::Modern) => {
                 self.client.unsubscribe(&params.uri).await
             }
-            _ => return self.convert(request, ctx).await,
+            _ => return self.convert(request, ctx, None).await,
         };
         let chosen = chosen.map_err(|error| Error::protocol(error_object(error)));
         chosen.map(|()| Forwarded::Result {
@@ -222,7 +262,7 @@ impl Upstream {
         })
     }
 
-    fn result(&self, result: Box<RawValue>) -> Forwarded {
+    pub(super) fn result(&self, result: Box<RawValue>) -> Forwarded {
         Forwarded::Result {
             result: result.into(),
             revision: self.revision,
@@ -236,7 +276,7 @@ impl Upstream {
             ..Meta::default()
         };
         if self.revision.era() == Era::Modern {
-            meta.client_info = ctx.client_info().cloned();
+            meta.client_info = ctx.client_info().cloned().map(|it| marked(it, &self.mark));
             meta.client_capabilities = Some(union(ctx.capabilities(), &self.lent));
             meta.log_level = ctx.log_level();
         }
@@ -274,7 +314,7 @@ impl Upstream {
         let questions = asks.input_requests.unwrap_or_default();
         let (own, others): (Vec<_>, Vec<_>) = questions
             .into_iter()
-            .partition(|(_, question)| ctx.takes(question));
+            .partition(|(_, question)| ctx.takes(question) && !self.session.answers_for(question));
         if others.is_empty() || self.lent == ClientCapabilities::default() {
             return Ok(Round::Pass);
         }
@@ -366,21 +406,7 @@ impl Forward for Upstream {
     }
 
     fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>> {
-        Box::pin(async move {
-            match request {
-                ClientRequest::Other(request) if ctx.revision() == self.revision => {
-                    self.pass(*request, &ctx).await
-                }
-                ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
-                    self.park(*request, &ctx).await
-                }
-                ClientRequest::Other(request) => {
-                    let request = request.read().map_err(Error::protocol)?;
-                    self.convert(request, &ctx).await
-                }
-                request => self.choose(request, &ctx).await,
-            }
-        })
+        Box::pin(self.answer(request, ctx, None))
     }
 
     fn connected(&self, client: ForwardClient) {
@@ -404,7 +430,7 @@ impl Forward for Upstream {
 }
 
 /// Returns the target of a request in which a server may ask.
-fn target(request: &OtherRequest) -> Option<CallTarget> {
+pub(super) fn target(request: &OtherRequest) -> Option<CallTarget> {
     let kind = match request.method() {
         "tools/call" => CallTarget::Tool,
         "prompts/get" => CallTarget::Prompt,

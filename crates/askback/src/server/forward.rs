@@ -232,7 +232,7 @@ struct SealedState<T> {
 }
 
 /// The digest of a request's parameters, without the answers and the state of its round.
-fn arguments_digest(request: &OtherRequest) -> Result<[u8; 32]> {
+pub(crate) fn arguments_digest(request: &OtherRequest) -> Result<[u8; 32]> {
     let mut request = request.clone();
     request.set_round(None, None)?;
     let params = request.params().cloned().unwrap_or_default();

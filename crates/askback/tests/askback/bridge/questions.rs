@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use askback::{
-    Ctx, Error, Revision, Tool,
-    bridge::Bridge,
+    BoxFuture, Ctx, Error, Revision, Tool,
+    bridge::{Answers, Bridge},
     client::{Client, ClientError, HostQuestion},
-    protocol::{ElicitParams, ElicitResult, ElicitUrlParams, InputRequest, InputResponse},
+    protocol::{
+        ClientCapabilities, ElicitParams, ElicitResult, ElicitUrlParams, Implementation,
+        InputRequest, InputResponse,
+    },
 };
 use serde_json::json;
 
@@ -362,5 +365,61 @@ struct OnDrop(Arc<Mutex<bool>>);
 impl Drop for OnDrop {
     fn drop(&mut self) {
         *self.0.lock().unwrap() = true;
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_a_client_takes_can_be_answered_in_its_place() {
+    /// Answers forms, and leaves the rest to clients.
+    struct Forms(Standby);
+
+    impl Answers for Forms {
+        fn capabilities(&self) -> ClientCapabilities {
+            self.0.capabilities()
+        }
+
+        fn answers_for(&self, client: &Implementation, question: &InputRequest) -> bool {
+            assert!(!client.name.is_empty());
+            matches!(question, InputRequest::Elicit(ElicitParams::Form(_)))
+        }
+
+        fn answer(&self, question: HostQuestion) -> BoxFuture<'_, askback::Result<InputResponse>> {
+            self.0.answer(question)
+        }
+    }
+
+    for [down, up] in cells() {
+        let standby = Standby::default();
+        let bridge = bridge(up).answers(Forms(standby.clone()));
+        let host = Scripted::new(|question| match &question.request {
+            InputRequest::Elicit(ElicitParams::Form(_)) => {
+                Err(askback::ErrorObject::new(-1, "the client was asked"))
+            }
+            request => agreed(request),
+        });
+        let client = connect(&bridge, down, host).await;
+        assert_eq!(text(&client, "twice").await, "true true", "{down} {up}");
+        assert_eq!(text(&client, "ask_model").await, "parrot", "{down} {up}");
+        assert_eq!(standby.asked().len(), 2, "{down} {up}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_server_sees_a_mark_behind_the_title_of_a_client() {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+        let (bridge, mut connections) = to_scripted();
+        let (near, _) = serve(&bridge.mark_clients(" (askback wrap)"));
+        let mut client = Wire::new(near);
+        let nothing = json!({});
+        let greeted = client.initialize(revision, &nothing);
+        let served = async {
+            let mut server = connections.recv().await.unwrap();
+            let params = server.greet(revision).await;
+            (server, params)
+        };
+        let (_, (_server, params)) = tokio::join!(greeted, served);
+        assert_eq!(params["clientInfo"]["name"], "guest");
+        assert_eq!(params["clientInfo"]["title"], "Guest (askback wrap)");
     }
 }

@@ -1,0 +1,256 @@
+//! `askback wrap`, as a client that cannot ask a person starts it.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{run::ASKBACK, scratch::Scratch};
+
+const REVISIONS: [&str; 5] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
+
+const ANSWERS: &str = "\
+answers:
+  - when: {key: wishes}
+    accept: {confirm_booking: true}
+  - when: {key: contact}
+    accept: {name: Ada Lovelace, email: ada@example.com}
+";
+
+/// A client without questions, which writes each message itself, and the command that it started.
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    revision: &'static str,
+    last: u64,
+}
+
+impl Client {
+    /// Starts the command with the environment that some clients give: nothing but a path.
+    fn start(scratch: &Scratch, revision: &'static str, words: &[&str], keys: &[&str]) -> Self {
+        let mut child = Command::new(ASKBACK)
+            .arg("wrap")
+            .args(words)
+            .current_dir(scratch.path("."))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(keys.iter().map(|key| (key, "a secret")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command was built");
+        let input = child.stdin.take().expect("it was asked for");
+        let output = child.stdout.take().expect("it was asked for");
+        Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            revision,
+            last: 0,
+        }
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").expect("the command reads its input");
+    }
+
+    /// The response to the last request; notes before it are skipped.
+    fn hear(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line).expect("it writes text");
+            assert!(read > 0, "the command ended");
+            let message: Value = serde_json::from_str(&line).expect("it writes JSON");
+            if message["id"] == self.last {
+                return message;
+            }
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.last += 1;
+        self.say(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        self.hear()
+    }
+
+    /// Opens a session, if the revision has sessions.
+    fn greet(&mut self, capabilities: &Value) {
+        if self.revision == "2026-07-28" {
+            return;
+        }
+        let params = json!({
+            "protocolVersion": self.revision,
+            "capabilities": capabilities,
+            "clientInfo": {"name": "old", "version": "1"},
+        });
+        let greeting = self.ask("initialize", &params);
+        assert_eq!(greeting["result"]["protocolVersion"], self.revision);
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    }
+
+    /// Books a holiday, and returns the text of the result.
+    fn book(&mut self) -> String {
+        let mut params = json!({
+            "name": "book_holiday",
+            "arguments": {"destination": "Barcelona", "depart": "2026-06-15"},
+        });
+        if self.revision == "2026-07-28" {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": self.revision,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {"name": "old", "version": "1"},
+            });
+        }
+        let response = self.ask("tools/call", &params);
+        let text = response["result"]["content"][0]["text"].as_str();
+        text.unwrap_or_else(|| panic!("no text: {response}"))
+            .to_owned()
+    }
+
+    /// Ends the input, and returns what was written to the standard error once the command has ended well.
+    fn end(mut self) -> String {
+        drop(self.input);
+        let mut said = String::new();
+        let mut stderr = self.child.stderr.take().expect("it was asked for");
+        stderr.read_to_string(&mut said).expect("it writes text");
+        let status = self.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "{said}");
+        said
+    }
+}
+
+#[test]
+fn a_client_of_any_revision_books_though_it_cannot_be_asked() {
+    for revision in REVISIONS {
+        let scratch = Scratch::new(&format!("wrap-{revision}"));
+        scratch.file("answers.yaml", ANSWERS);
+        let words = [
+            "--answers",
+            "answers.yaml",
+            "--",
+            ASKBACK,
+            "serve",
+            "travel",
+        ];
+        let words = [&words[..], &["--directory", "kept"]].concat();
+        let mut client = Client::start(&scratch, revision, &words, &[]);
+        client.greet(&json!({}));
+        let said = client.book();
+        assert!(said.starts_with("Booked: Barcelona"), "{revision}: {said}");
+        let told = client.end();
+        assert!(told.contains("a form: answered by rule 2"), "{told}");
+    }
+}
+
+#[test]
+fn an_answer_that_no_person_gave_says_so() {
+    let scratch = Scratch::new("wrap-nobody");
+    scratch.file("answers.yaml", "answers: []\n");
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let words = [
+            "--answers",
+            "answers.yaml",
+            "--",
+            ASKBACK,
+            "serve",
+            "travel",
+        ];
+        let words = [&words[..], &["--directory", "kept"]].concat();
+        let mut client = Client::start(&scratch, revision, &words, &[]);
+        client.greet(&json!({}));
+        let said = client.book();
+        assert!(said.contains("no person has read it"), "{revision}: {said}");
+        let told = client.end();
+        assert!(told.contains("no rule of the answers file fits"), "{told}");
+    }
+}
+
+#[test]
+fn a_client_that_takes_forms_is_asked_unless_the_command_line_says_otherwise() {
+    let scratch = Scratch::new("wrap-here");
+    scratch.file("answers.yaml", ANSWERS);
+    let words = ["--answers", "answers.yaml", "--ask", "here", "--", ASKBACK];
+    let words = [&words[..], &["serve", "travel", "--directory", "kept"]].concat();
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    client.greet(&json!({"elicitation": {}}));
+    assert!(client.book().starts_with("Booked: Barcelona"));
+    client.end();
+
+    let words = [
+        "--answers",
+        "answers.yaml",
+        "--",
+        ASKBACK,
+        "serve",
+        "travel",
+    ];
+    let words = [&words[..], &["--directory", "kept"]].concat();
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    client.greet(&json!({"elicitation": {}}));
+    let params = json!({
+        "name": "book_holiday",
+        "arguments": {"destination": "Barcelona", "depart": "2026-06-15"},
+    });
+    client.say(&json!({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": params}));
+    let mut line = String::new();
+    while !line.contains("elicitation/create") {
+        line.clear();
+        let read = client.output.read_line(&mut line).expect("it writes text");
+        assert!(read > 0, "the client was not asked");
+    }
+    client.end();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_is_given_no_key_of_a_model_unless_the_command_line_names_it() {
+    #[track_caller]
+    fn check(words: &[&str], seen: &str) {
+        let scratch = Scratch::new("wrap-keys");
+        let server = r#"echo "$OPENAI_API_KEY,$OTHER_KEY" > seen; exec "$0" serve travel"#;
+        let words = [words, &["--", "sh", "-c", server, ASKBACK]].concat();
+        let keys = ["OPENAI_API_KEY", "OTHER_KEY"];
+        let mut client = Client::start(&scratch, "2025-11-25", &words, &keys);
+        client.greet(&json!({}));
+        let told = client.end();
+        let written = fs::read_to_string(scratch.path("seen")).expect("the server wrote it");
+        assert_eq!(written.trim(), seen);
+        let is_told = told.contains("OPENAI_API_KEY is kept from the server");
+        assert_eq!(is_told, seen.starts_with(','), "{told}");
+    }
+    check(&[], ",a secret");
+    check(&["--env", "OPENAI_API_KEY"], "a secret,a secret");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_command_and_its_server() {
+    use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+    let scratch = Scratch::new("wrap-signals");
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = r#"echo $$ > pid; exec "$0" serve travel --directory kept"#;
+        let words = ["--", "sh", "-c", server, ASKBACK];
+        let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+        client.greet(&json!({}));
+        let written = fs::read_to_string(scratch.path("pid")).expect("the server wrote it");
+        let server = Pid::from_raw(written.trim().parse().expect("it is a number"));
+        let server = server.expect("it is not 0");
+        let command = Pid::from_raw(client.child.id().try_into().expect("it is small"));
+        kill_process(command.expect("it is not 0"), signal).expect("it runs");
+        let status = client.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0));
+        assert!(test_kill_process(server).is_err(), "the server goes on");
+    }
+}

@@ -1,0 +1,371 @@
+//! The work on calls that are held for a client.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    mem,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use askback_core::{
+    future::BoxFuture,
+    jsonrpc::{ErrorObject, RequestId},
+    protocol::{
+        CallToolResult, ClientRequest, OtherRequest, ProgressParams, RawJson, ServerCapabilities,
+        ServerNotification, SubscriptionFilter,
+    },
+};
+use tokio::{
+    sync::Notify,
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    Forward, ForwardClient, ForwardCtx, Forwarded, HoldFor,
+    hold::{Arrival, CallKey, HeldCalls, Hold, Step},
+    upstream::{self, Upstream},
+};
+use crate::{
+    error::{Error, Result},
+    server::forward::arguments_digest,
+};
+
+/// How far a note of ours is ahead of the last one.
+const PROGRESS_STEP: f64 = 0.001;
+
+/// A server whose calls are given back to a client that would give up.
+pub(super) struct HoldingUpstream {
+    upstream: Arc<Upstream>,
+    hold: HoldFor,
+    calls: Arc<LiveCalls>,
+}
+
+/// The held calls of one client.
+pub(super) struct LiveCalls {
+    began: Instant,
+    state: Mutex<LiveState>,
+}
+
+#[derive(Default)]
+struct LiveState {
+    held: HeldCalls,
+    live: HashMap<u64, Arc<LiveCall>>,
+}
+
+/// A call at the server.
+pub(super) struct LiveCall {
+    id: u64,
+    state: Mutex<CallState>,
+    /// Something is another now, here or in the list of calls.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct CallState {
+    /// The request that waits for it.
+    ctx: Option<ForwardCtx>,
+    /// The last progress that the client was told.
+    progress: f64,
+    outcome: Option<Result<Forwarded>>,
+    work: Option<AbortHandle>,
+}
+
+impl Default for LiveCalls {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            state: Mutex::default(),
+        }
+    }
+}
+
+impl LiveCalls {
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// A person is asked in a call, until the guard is dropped; in all calls if it is not known in which.
+    pub(super) fn asking(self: &Arc<Self>, call: Option<&Arc<LiveCall>>) -> AskingGuard {
+        let mut state = self.lock();
+        let calls: Vec<_> = match call {
+            Some(call) => vec![Arc::clone(call)],
+            None => state.live.values().cloned().collect(),
+        };
+        calls.iter().for_each(|call| state.held.asks(call.id));
+        drop(state);
+        calls.iter().for_each(|call| call.changed.notify_waiters());
+        AskingGuard {
+            all: Arc::clone(self),
+            calls,
+        }
+    }
+
+    /// Ends the work on all calls.
+    pub(super) fn end(&self) {
+        let live = mem::take(&mut self.lock().live);
+        live.into_values().for_each(|call| call.abort());
+    }
+
+    /// Forgets a call, and ends the work on it.
+    fn forget(&self, call: &LiveCall) {
+        let mut state = self.lock();
+        state.held.forget(call.id);
+        state.live.remove(&call.id);
+        drop(state);
+        call.abort();
+    }
+
+    /// Waits until a call was not made again for too long after it was given back.
+    async fn expiry(&self, call: &LiveCall, keep: Duration) {
+        loop {
+            let mut changed = pin!(call.changed.notified());
+            changed.as_mut().enable();
+            let until = {
+                let mut state = self.lock();
+                let until = state.held.until(call.id, keep);
+                if until.is_some_and(|until| until <= self.now()) {
+                    state.held.forget(call.id);
+                    state.live.remove(&call.id);
+                    return;
+                }
+                until
+            };
+            self.wait(changed, until).await;
+        }
+    }
+
+    /// Waits for a change or, if there is one, for this time.
+    async fn wait(&self, changed: impl Future<Output = ()>, until: Option<Duration>) {
+        match until.and_then(|until| self.began.checked_add(until)) {
+            None => changed.await,
+            Some(until) => tokio::select! {
+                () = changed => {}
+                () = sleep_until(until) => {}
+            },
+        }
+    }
+
+    /// A panic while the lock was held cannot have left the lists half-changed.
+    fn lock(&self) -> MutexGuard<'_, LiveState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes when the question of a person has ended.
+pub(super) struct AskingGuard {
+    all: Arc<LiveCalls>,
+    calls: Vec<Arc<LiveCall>>,
+}
+
+impl Drop for AskingGuard {
+    fn drop(&mut self) {
+        let mut state = self.all.lock();
+        for call in &self.calls {
+            state.held.answers(call.id);
+        }
+        drop(state);
+        for call in &self.calls {
+            call.changed.notify_waiters();
+        }
+    }
+}
+
+impl LiveCall {
+    /// The request that waits for it; `None` after it was given back.
+    pub(super) fn ctx(&self) -> Option<ForwardCtx> {
+        self.lock().ctx.clone()
+    }
+
+    /// Makes progress of the server more than what the client was told already.
+    pub(super) fn advance(&self, progress: f64) -> f64 {
+        let mut state = self.lock();
+        state.progress = progress.max(state.progress + PROGRESS_STEP);
+        state.progress
+    }
+
+    /// Tells the client that a person is asked.
+    fn tell(&self, place: &str) {
+        let Some(ctx) = self.ctx() else { return };
+        let Some(progress_token) = ctx.progress_token().cloned() else {
+            return;
+        };
+        ctx.notify(ServerNotification::Progress(ProgressParams {
+            progress_token,
+            progress: self.advance(0.0),
+            total: None,
+            message: Some(format!("Waiting for a person to answer. {place}")),
+            meta: None,
+        }));
+    }
+
+    fn abort(&self) {
+        let work = self.lock().work.take();
+        if let Some(work) = work {
+            work.abort();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CallState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits for a call. One that is dropped before its end was cancelled by the client, and the call with it.
+struct WaitingRequest<'a> {
+    calls: &'a LiveCalls,
+    call: Arc<LiveCall>,
+    has_ended: bool,
+}
+
+impl Drop for WaitingRequest<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.calls.forget(&self.call);
+        }
+    }
+}
+
+impl HoldingUpstream {
+    pub(super) fn new(upstream: Upstream, hold: HoldFor, calls: Arc<LiveCalls>) -> Self {
+        Self {
+            upstream: Arc::new(upstream),
+            hold,
+            calls,
+        }
+    }
+
+    /// Answers a request, or gives it back.
+    async fn answer(&self, request: OtherRequest, ctx: ForwardCtx) -> Result<Forwarded> {
+        let client = ctx.client_info().cloned().unwrap_or_default();
+        let hold = (self.hold)(&client, ctx.progress_token().is_some());
+        let key = CallKey {
+            method: request.method().to_owned(),
+            target: request.target().map(ToOwned::to_owned),
+            arguments: arguments_digest(&request)?,
+        };
+        let Some(call) = self.call(&request, &ctx, key, &hold) else {
+            return self.upstream.answer(request.into(), ctx, None).await;
+        };
+        let mut waiting = WaitingRequest {
+            calls: &self.calls,
+            call: Arc::clone(&call),
+            has_ended: false,
+        };
+        loop {
+            let mut changed = pin!(call.changed.notified());
+            changed.as_mut().enable();
+            let step = {
+                let mut state = self.calls.lock();
+                state.held.step(call.id, self.calls.now())
+            };
+            match step {
+                Step::Deliver => {
+                    // What is dropped now forgets the call.
+                    let outcome = call.lock().outcome.take();
+                    return outcome.unwrap_or_else(|| {
+                        Err(Error::protocol(ErrorObject::internal(
+                            "the call was given up",
+                        )))
+                    });
+                }
+                Step::GiveBack => {
+                    waiting.has_ended = true;
+                    call.lock().ctx = None;
+                    call.changed.notify_waiters();
+                    return self.given_back(&request, &hold);
+                }
+                Step::Progress => call.tell(&hold.place),
+                Step::Wait(until) => self.calls.wait(changed, until).await,
+            }
+        }
+    }
+
+    /// The call of a request: one that was given back, or else a new one; `None` if there are too many.
+    fn call(
+        &self,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+        key: CallKey,
+        hold: &Hold,
+    ) -> Option<Arc<LiveCall>> {
+        let mut state = self.calls.lock();
+        let (id, is_first) = match state.held.arrive(key, hold.after, self.calls.now()) {
+            Arrival::First(id) => (id, true),
+            Arrival::Again(id) => (id, false),
+            Arrival::Surplus => return None,
+        };
+        let call = state.live.entry(id).or_insert_with(|| {
+            Arc::new(LiveCall {
+                id,
+                state: Mutex::default(),
+                changed: Notify::new(),
+            })
+        });
+        let call = Arc::clone(call);
+        drop(state);
+        call.lock().ctx = Some(ctx.clone());
+        match is_first {
+            true => self.begin(&call, request.clone(), ctx.clone(), hold.keep),
+            false => call.changed.notify_waiters(),
+        }
+        Some(call)
+    }
+
+    /// Begins to work on a call.
+    fn begin(&self, call: &Arc<LiveCall>, request: OtherRequest, ctx: ForwardCtx, keep: Duration) {
+        let (upstream, calls) = (Arc::clone(&self.upstream), Arc::clone(&self.calls));
+        let of_work = Arc::clone(call);
+        let work = tokio::spawn(async move {
+            let answering = upstream.answer(request.into(), ctx, Some(&of_work));
+            let outcome = tokio::select! {
+                outcome = answering => outcome,
+                () = calls.expiry(&of_work, keep) => return,
+            };
+            of_work.lock().outcome = Some(outcome);
+            calls.lock().held.ends(of_work.id);
+            of_work.changed.notify_waiters();
+            calls.expiry(&of_work, keep).await;
+        });
+        call.lock().work = Some(work.abort_handle());
+    }
+
+    fn given_back(&self, request: &OtherRequest, hold: &Hold) -> Result<Forwarded> {
+        let name = request.target().unwrap_or_default();
+        let words = format!(
+            "A person is being asked, and the call goes on. {} Call `{name}` again with exactly the same arguments to get its \
+             result. Do not ask the user yourself.",
+            hold.place
+        );
+        if request.method() != "tools/call" {
+            return Err(Error::protocol(ErrorObject::internal(words)));
+        }
+        let result = RawJson::new(&CallToolResult::error(words)).map_err(Error::internal)?;
+        Ok(self.upstream.result(result.into()))
+    }
+}
+
+impl Forward for HoldingUpstream {
+    fn capabilities(&self) -> ServerCapabilities {
+        self.upstream.capabilities()
+    }
+
+    fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>> {
+        match request {
+            ClientRequest::Other(request) if upstream::target(&request).is_some() => {
+                Box::pin(self.answer(*request, ctx))
+            }
+            request => self.upstream.request(request, ctx),
+        }
+    }
+
+    fn connected(&self, client: ForwardClient) {
+        self.upstream.connected(client);
+    }
+
+    fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
+        self.upstream.watches(subscription, filter);
+    }
+}

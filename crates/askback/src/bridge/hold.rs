@@ -1,0 +1,278 @@
+//! Calls that are given back to a client before it gives up. They go on at the server, and the client gets the result when
+//! it makes the same call again. Nothing here reads a clock.
+
+use std::{collections::BTreeMap, time::Duration};
+
+/// How long after the last progress a client is told again that a person is asked.
+const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
+
+/// The most calls of one client that are held.
+const HELD_CALLS: usize = 256;
+
+/// How calls that wait for a person are held: see [`Bridge::hold`](super::Bridge::hold).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// How long after it came a call is given back: less than the client waits.
+    pub after: Duration,
+    /// How long a call goes on that was given back, if it is not made again.
+    pub keep: Duration,
+    /// A sentence that says where the person answers.
+    pub place: String,
+}
+
+/// What makes two calls the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallKey {
+    pub(super) method: String,
+    pub(super) target: Option<String>,
+    pub(super) arguments: [u8; 32],
+}
+
+/// The held calls of a client, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct HeldCalls {
+    last: u64,
+    calls: BTreeMap<u64, HeldCall>,
+}
+
+/// Times are those since the connection began.
+#[derive(Debug)]
+struct HeldCall {
+    key: CallKey,
+    /// The times of the request that waits for the call.
+    after: Duration,
+    since: Duration,
+    last_progress: Duration,
+    /// Since when no request waits for it.
+    given_back: Option<Duration>,
+    /// The questions that a person has.
+    questions: usize,
+    /// Whether a person was asked at all.
+    was_asked: bool,
+    is_done: bool,
+}
+
+/// What a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// The first of a call.
+    First(u64),
+    /// The same again as one that was given back.
+    Again(u64),
+    /// One that is not held, since too many are.
+    Surplus,
+}
+
+/// What to do for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Deliver the result. The call is forgotten.
+    Deliver,
+    GiveBack,
+    /// Tell the client that a person is asked.
+    Progress,
+    /// Wait until something happens or, if there is one, until this time.
+    Wait(Option<Duration>),
+}
+
+impl HeldCalls {
+    /// A request came, which is to be given back so long after it.
+    pub(super) fn arrive(&mut self, key: CallKey, after: Duration, now: Duration) -> Arrival {
+        let is_same = |call: &&mut HeldCall| call.given_back.is_some() && call.key == key;
+        let mut calls = self.calls.iter_mut();
+        if let Some((id, call)) = calls.find(|(_, call)| is_same(call)) {
+            call.given_back = None;
+            (call.after, call.since, call.last_progress) = (after, now, now);
+            return Arrival::Again(*id);
+        }
+        if self.calls.len() >= HELD_CALLS {
+            return Arrival::Surplus;
+        }
+        self.last += 1;
+        let call = HeldCall {
+            key,
+            after,
+            since: now,
+            last_progress: now,
+            given_back: None,
+            questions: 0,
+            was_asked: false,
+            is_done: false,
+        };
+        self.calls.insert(self.last, call);
+        Arrival::First(self.last)
+    }
+
+    /// A person is asked in a call.
+    pub(super) fn asks(&mut self, id: u64) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.questions += 1;
+            call.was_asked = true;
+        }
+    }
+
+    /// A question of a call has an answer, or was withdrawn.
+    pub(super) fn answers(&mut self, id: u64) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.questions = call.questions.saturating_sub(1);
+        }
+    }
+
+    /// The server has answered a call.
+    pub(super) fn ends(&mut self, id: u64) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.is_done = true;
+        }
+    }
+
+    /// Forgets a call.
+    pub(super) fn forget(&mut self, id: u64) {
+        self.calls.remove(&id);
+    }
+
+    /// Says what to do for the request that waits for a call.
+    pub(super) fn step(&mut self, id: u64, now: Duration) -> Step {
+        let Some(call) = self.calls.get_mut(&id) else {
+            return Step::Deliver;
+        };
+        if call.is_done {
+            self.calls.remove(&id);
+            return Step::Deliver;
+        }
+        let end = call
+            .was_asked
+            .then(|| call.since.saturating_add(call.after));
+        if end.is_some_and(|end| end <= now) {
+            call.given_back = Some(now);
+            return Step::GiveBack;
+        }
+        let progress = call.last_progress.saturating_add(PROGRESS_PAUSE);
+        let progress = (call.questions > 0).then_some(progress);
+        if progress.is_some_and(|due| due <= now) {
+            call.last_progress = now;
+            return Step::Progress;
+        }
+        Step::Wait(end.into_iter().chain(progress).min())
+    }
+
+    /// When a call that was given back is given up; `None` if a request waits for it.
+    pub(super) fn until(&self, id: u64, keep: Duration) -> Option<Duration> {
+        let given_back = self.calls.get(&id)?.given_back?;
+        Some(given_back.saturating_add(keep))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AFTER: Duration = Duration::from_secs(45);
+
+    fn key(target: &str, argument: u8) -> CallKey {
+        CallKey {
+            method: "tools/call".to_owned(),
+            target: Some(target.to_owned()),
+            arguments: [argument; 32],
+        }
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_call_without_a_person_is_never_given_back() {
+        let mut calls = HeldCalls::default();
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(0)), Arrival::First(1));
+        assert_eq!(calls.step(1, at(1000)), Step::Wait(None));
+        calls.ends(1);
+        assert_eq!(calls.step(1, at(1001)), Step::Deliver);
+        assert_eq!(
+            calls.arrive(key("a", 0), AFTER, at(1002)),
+            Arrival::First(2)
+        );
+    }
+
+    #[test]
+    fn a_call_with_a_person_tells_of_it_and_is_given_back_in_time() {
+        let mut calls = HeldCalls::default();
+        calls.arrive(key("a", 0), AFTER, at(100));
+        calls.asks(1);
+        for (now, step) in [
+            (110, Step::Wait(Some(at(115)))),
+            (115, Step::Progress),
+            (115, Step::Wait(Some(at(130)))),
+            (131, Step::Progress),
+            (132, Step::Wait(Some(at(145)))),
+            (145, Step::GiveBack),
+        ] {
+            assert_eq!(calls.step(1, at(now)), step, "{now}");
+        }
+        assert_eq!(calls.until(1, at(900)), Some(at(1045)));
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(150)), Arrival::Again(1));
+        assert_eq!(calls.until(1, at(900)), None);
+        // The person has answered, and the server works on.
+        calls.answers(1);
+        assert_eq!(calls.step(1, at(170)), Step::Wait(Some(at(195))));
+        assert_eq!(calls.step(1, at(195)), Step::GiveBack);
+        calls.ends(1);
+        // The result is delivered at once, and once.
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(200)), Arrival::Again(1));
+        assert_eq!(calls.step(1, at(200)), Step::Deliver);
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(201)), Arrival::First(2));
+    }
+
+    #[test]
+    fn a_question_that_comes_late_gives_the_call_back_at_once() {
+        let mut calls = HeldCalls::default();
+        calls.arrive(key("a", 0), AFTER, at(0));
+        assert_eq!(calls.step(1, at(60)), Step::Wait(None));
+        calls.asks(1);
+        assert_eq!(calls.step(1, at(60)), Step::GiveBack);
+    }
+
+    #[test]
+    fn only_the_same_call_is_attached_and_the_oldest_first() {
+        #[track_caller]
+        fn check(again: CallKey, arrival: Arrival) {
+            let mut calls = HeldCalls::default();
+            for (target, argument) in [("a", 0), ("a", 0), ("b", 0)] {
+                let Arrival::First(id) = calls.arrive(key(target, argument), AFTER, at(0)) else {
+                    panic!("each is another call");
+                };
+                calls.asks(id);
+            }
+            // A request waits for the first: the call is made a second time, and is another one.
+            for id in [2, 3] {
+                assert_eq!(calls.step(id, at(45)), Step::GiveBack);
+            }
+            assert_eq!(calls.arrive(again, AFTER, at(46)), arrival);
+        }
+        check(key("a", 0), Arrival::Again(2));
+        check(key("b", 0), Arrival::Again(3));
+        check(key("a", 1), Arrival::First(4));
+        check(key("c", 0), Arrival::First(4));
+        let prompt = CallKey {
+            method: "prompts/get".to_owned(),
+            ..key("a", 0)
+        };
+        check(prompt, Arrival::First(4));
+    }
+
+    #[test]
+    fn no_more_are_held_than_there_is_room_for() {
+        let mut calls = HeldCalls::default();
+        for _ in 0..HELD_CALLS {
+            assert!(matches!(
+                calls.arrive(key("a", 0), AFTER, at(0)),
+                Arrival::First(_)
+            ));
+        }
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(0)), Arrival::Surplus);
+        calls.forget(7);
+        assert!(matches!(
+            calls.arrive(key("a", 0), AFTER, at(0)),
+            Arrival::First(_)
+        ));
+    }
+}

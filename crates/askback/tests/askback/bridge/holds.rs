@@ -1,0 +1,263 @@
+//! Calls that are given back to a client before it gives up.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use askback::{
+    BoxFuture, Ctx, Prompt, Result, Revision, Server, Tool,
+    bridge::{Answers, Bridge, Hold},
+    client::HostQuestion,
+    protocol::{ClientCapabilities, InputResponse},
+};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::{Seat, Standby, Wire, agreed, serve, to};
+
+/// Answers as a person does, after a while.
+struct Person {
+    after: Duration,
+    asked: Arc<AtomicUsize>,
+    withdrawn: Arc<AtomicUsize>,
+}
+
+/// Counts what is dropped before its end.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Answers for Person {
+    fn capabilities(&self) -> ClientCapabilities {
+        Standby::default().capabilities()
+    }
+
+    fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let dropped = Dropped(Arc::clone(&self.withdrawn));
+        Box::pin(async move {
+            sleep(self.after).await;
+            std::mem::forget(dropped);
+            Ok(agreed(&question.request).expect("it says yes"))
+        })
+    }
+}
+
+/// A server whose calls are counted, and a client of a session in front of it.
+struct Held {
+    client: Wire,
+    calls: Arc<AtomicUsize>,
+    asked: Arc<AtomicUsize>,
+    withdrawn: Arc<AtomicUsize>,
+    last: u64,
+    progress: f64,
+}
+
+impl Held {
+    /// The client is given its calls back after `hold` seconds, and the person answers after `answer` seconds.
+    async fn open([down, up]: [Revision; 2], hold: u64, answer: u64) -> Self {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let reserve = Tool::new("reserve", move |ctx: Ctx| {
+            let counted = Arc::clone(&counted);
+            async move {
+                let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+                counted.fetch_add(1, Ordering::SeqCst);
+                Result::Ok(format!("window: {}", seat.window))
+            }
+        });
+        let plan = Prompt::new("plan", async |ctx: Ctx| {
+            let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
+            Ok(format!("Plan with window: {}", seat.window))
+        });
+        let server = Server::new("s", "1").tool(reserve).prompt(plan);
+        let server = server.revisions([up]).build().expect("it is one");
+        let (asked, withdrawn) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let person = Person {
+            after: Duration::from_secs(answer),
+            asked: Arc::clone(&asked),
+            withdrawn: Arc::clone(&withdrawn),
+        };
+        let bridge: Bridge = to(server).answers(person).hold(move |client, _| {
+            assert_eq!(client.name, "guest");
+            Hold {
+                after: Duration::from_secs(hold),
+                keep: Duration::from_secs(100),
+                place: "Run `askback answer`.".to_owned(),
+            }
+        });
+        let (near, _) = serve(&bridge);
+        let mut client = Wire::new(near);
+        client.initialize(down, &json!({})).await;
+        Self {
+            client,
+            calls,
+            asked,
+            withdrawn,
+            last: 0,
+            progress: 0.0,
+        }
+    }
+
+    async fn send(&mut self, method: &str, params: Value) {
+        self.last += 1;
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params});
+        self.client.say(&request.to_string()).await;
+    }
+
+    /// The response to the last request, and how often the client was told where to answer before it.
+    async fn hear(&mut self) -> (Value, usize) {
+        let mut told = 0;
+        loop {
+            let message = self.client.hear().await;
+            if message["method"] == "notifications/progress" {
+                let params = &message["params"];
+                assert_eq!(params["progressToken"], self.last, "{message}");
+                let progress = params["progress"].as_f64().expect("a number");
+                assert!(progress > self.progress, "{message}");
+                self.progress = progress;
+                // The server tells of progress, too.
+                told += usize::from(message.to_string().contains("Run `askback answer`."));
+            } else if message["id"] == self.last {
+                return (message, told);
+            }
+        }
+    }
+
+    async fn reserve(&mut self, seats: u64) -> (Value, usize) {
+        let id = self.last + 1;
+        let params = json!({
+            "name": "reserve", "arguments": {"seats": seats}, "_meta": {"progressToken": id},
+        });
+        self.send("tools/call", params).await;
+        self.hear().await
+    }
+
+    fn counts(&self) -> [usize; 3] {
+        [&self.asked, &self.calls, &self.withdrawn].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+fn sessions() -> Vec<[Revision; 2]> {
+    let downs = [
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ];
+    let cells = downs.map(|down| [[down, Revision::V2025_11_25], [down, Revision::V2026_07_28]]);
+    cells.concat()
+}
+
+fn is_given_back(response: &Value) -> bool {
+    response["result"]["isError"] == true && response.to_string().contains("Call `reserve` again")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_gives_up_after_5_s_gets_20_of_20_results() {
+    for cell in [
+        [Revision::V2025_11_25, Revision::V2025_11_25],
+        [Revision::V2025_06_18, Revision::V2026_07_28],
+    ] {
+        let mut held = Held::open(cell, 4, 9).await;
+        for seats in 0..20 {
+            let mut tries = 0;
+            let response = loop {
+                let (response, _) = held.reserve(seats).await;
+                tries += 1;
+                if !is_given_back(&response) {
+                    break response;
+                }
+            };
+            assert_eq!(response["result"]["content"][0]["text"], "window: true");
+            assert_eq!(tries, 3, "{cell:?}");
+        }
+        assert_eq!(held.counts(), [20, 20, 0], "{cell:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_is_waited_for_with_progress_in_each_revision() {
+    for cell in sessions() {
+        let mut held = Held::open(cell, 50, 70).await;
+        let (response, told) = held.reserve(1).await;
+        assert!(is_given_back(&response), "{cell:?} {response}");
+        assert_eq!(told, 3, "{cell:?}");
+        let (response, told) = held.reserve(1).await;
+        assert_eq!(response["result"]["content"][0]["text"], "window: true");
+        assert_eq!(told, 1, "{cell:?}");
+        assert_eq!(held.counts(), [1, 1, 0], "{cell:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_call_is_not_attached() {
+    let mut held = Held::open([Revision::V2025_11_25; 2], 4, 9).await;
+    assert!(is_given_back(&held.reserve(1).await.0));
+    assert!(is_given_back(&held.reserve(2).await.0));
+    assert_eq!(held.counts()[0], 2);
+    for seats in [2, 1] {
+        let mut response = held.reserve(seats).await.0;
+        while is_given_back(&response) {
+            response = held.reserve(seats).await.0;
+        }
+        assert_eq!(response["result"]["content"][0]["text"], "window: true");
+    }
+    assert_eq!(held.counts(), [2, 2, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_given_back_as_an_error() {
+    let mut held = Held::open([Revision::V2025_11_25; 2], 4, 9).await;
+    let params = json!({"name": "plan"});
+    held.send("prompts/get", params.clone()).await;
+    let (response, _) = held.hear().await;
+    assert_eq!(response["error"]["code"], -32603, "{response}");
+    let said = response["error"]["message"].as_str().expect("a text");
+    assert!(said.contains("Call `plan` again"), "{said}");
+    held.send("prompts/get", params.clone()).await;
+    held.hear().await;
+    held.send("prompts/get", params).await;
+    let (response, _) = held.hear().await;
+    assert!(response.to_string().contains("Plan with window: true"));
+    assert_eq!(held.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_made_again_is_cancelled() {
+    let mut held = Held::open([Revision::V2025_11_25; 2], 4, 1000).await;
+    assert!(is_given_back(&held.reserve(1).await.0));
+    sleep(Duration::from_secs(99)).await;
+    assert_eq!(held.counts(), [1, 0, 0]);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(held.counts(), [1, 0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_ends_if_the_client_cancels_it_or_goes() {
+    for goes in [false, true] {
+        let mut held = Held::open([Revision::V2025_11_25; 2], 40, 1000).await;
+        let params = json!({"name": "reserve", "arguments": {}});
+        held.send("tools/call", params).await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(held.counts(), [1, 0, 0]);
+        let withdrawn = Arc::clone(&held.withdrawn);
+        let cancel = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": held.last},
+        });
+        match goes {
+            true => drop(held),
+            false => held.client.say(&cancel.to_string()).await,
+        }
+        sleep(Duration::from_secs(9)).await;
+        assert_eq!(withdrawn.load(Ordering::SeqCst), 1, "{goes}");
+    }
+}
