@@ -460,7 +460,7 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
 }
 
 /// Adds a page in a browser to a terminal, and opens it.
-fn with_page(terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, Error> {
+fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, Error> {
     let page = WebPage::start(limits).map_err(|error| {
         Error::usage(words!("the page cannot be served: {}", given(error)))
             .hint("Without --web, the questions are asked here alone.")
@@ -472,9 +472,8 @@ fn with_page(terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, 
         ),
         Err(how) => how,
     };
-    let mut leaves = Leaves::new(terminal, vec![Box::new(page)]);
-    leaves.tell(told);
-    Ok(Box::new(leaves))
+    terminal.tell(told);
+    Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
 }
 
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {

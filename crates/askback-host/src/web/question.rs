@@ -10,8 +10,9 @@ use crate::{
     page::Style,
     text::Words,
     view::{
-        BlockView, Body, ChoiceView, Destination, FieldView, FormView, Input, Labelled, LinkStep,
-        LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView, SecretView, View,
+        BlockView, Body, ChoiceView, Destination, FieldState, FieldView, FormView, Input, Labelled,
+        LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView,
+        SecretView, View,
     },
     words,
 };
@@ -86,7 +87,7 @@ const LINE_CHARS: usize = 100;
 /// Draws a question. `begun` is the text that the person has written where a text is wanted.
 pub(super) fn question(view: &View, begun: &str, token: &str, say: String) -> Html {
     let fields = match &view.body {
-        Body::Form(form) => fields(form),
+        Body::Form(form) => fields(form, view.issue.is_some()),
         _ => Vec::new(),
     };
     let (body, after) = body(view);
@@ -363,11 +364,22 @@ fn text(view: &View, begun: &str) -> Option<TextPart> {
     })
 }
 
-fn fields(form: &FormView) -> Vec<FieldPart> {
-    form.fields.iter().enumerate().map(field).collect()
+/// The fields. An empty one is wrong only once the person wanted the form to be looked over.
+fn fields(form: &FormView, was_looked_over: bool) -> Vec<FieldPart> {
+    let fields = form.fields.iter().enumerate();
+    fields
+        .map(|(index, it)| {
+            let is_quiet = it.state == FieldState::Empty && !was_looked_over;
+            let issue = it.issue.as_ref().filter(|_| !is_quiet);
+            FieldPart {
+                issue: issue.map(Html::ours),
+                ..field(index, it)
+            }
+        })
+        .collect()
 }
 
-fn field((index, field): (usize, &FieldView)) -> FieldPart {
+fn field(index: usize, field: &FieldView) -> FieldPart {
     let text = field.text.raw();
     let is_empty = text.is_empty();
     let has_shape = |shape: &str| {
@@ -400,8 +412,7 @@ fn field((index, field): (usize, &FieldView)) -> FieldPart {
         description: field.description.as_ref().map(Html::peer),
         hint: Html::ours(&field.hint),
         pattern: field.pattern.as_ref().map(labelled),
-        // An empty field is not wrong before the form is looked over.
-        issue: field.issue.as_ref().map(Html::ours),
+        issue: None,
         dropped: field.dropped.as_ref().map(|dropped| Line {
             class: "warning",
             label: Some(Html::ours(&dropped.words)),
