@@ -1,4 +1,4 @@
-//! Several front ends that show the same questions. The first one at which the person does something has it.
+//! Several front ends that show the same questions. The first action wins.
 
 use std::task::{Context, Poll};
 
@@ -10,16 +10,16 @@ use crate::{
     text::Words,
 };
 
-/// Several front ends as one. What is said outside questions is said at the first.
+/// Several front ends as one. Commands and results belong to the first.
 pub struct Leaves {
     first: Box<dyn Leaf>,
     others: Vec<Box<dyn Leaf>>,
-    /// The other one at which the person did something last; none if it was the first.
+    /// The index of the last active front end in `others`; `None` for the first.
     last: Option<usize>,
 }
 
 impl Leaves {
-    /// The first is the terminal, where there is one.
+    /// Joins front ends. If one of them is a terminal, it is `first`.
     pub fn new(first: Box<dyn Leaf>, others: Vec<Box<dyn Leaf>>) -> Self {
         Self {
             first,
@@ -57,10 +57,9 @@ impl Leaf for Leaves {
         self.all().for_each(|leaf| leaf.happened(desk, happened));
     }
 
-    /// What one of them shows is not left out.
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
         for leaf in &mut self.others {
-            // The first says what is left out.
+            // Only the first reports remarks that it drops.
             let _ = leaf.remark(desk, remark.clone());
         }
         self.first.remark(desk, remark)
@@ -70,7 +69,7 @@ impl Leaf for Leaves {
         self.all().for_each(|leaf| leaf.tell(words.clone()));
     }
 
-    /// Opens it where the person agreed to it.
+    /// Opens it at the front end at which the person agreed.
     fn open(&mut self, url: &str) -> bool {
         let last = self.last.and_then(|at| self.others.get_mut(at));
         last.unwrap_or(&mut self.first).open(url)

@@ -1,4 +1,4 @@
-//! A form as a browser sends it, and the actions of the person in it.
+//! Forms as a browser sends them, and the actions in them.
 
 use serde_json::Value;
 use url::form_urlencoded;
@@ -30,7 +30,7 @@ impl Form {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the form was sent by the script to keep what is written, and no button was pressed.
+    /// Whether the script sent the form to keep its text, without a button.
     pub(super) fn is_draft(&self) -> bool {
         self.field("act") == Some("draft")
     }
@@ -39,7 +39,7 @@ impl Form {
         is_same(token, self.field("token").unwrap_or_default())
     }
 
-    /// The text with line ends as a person at a terminal writes them.
+    /// A text with `\n` as line end, as at a terminal.
     fn text(&self, name: &str) -> Option<String> {
         self.field(name).map(|text| text.replace("\r\n", "\n"))
     }
@@ -53,7 +53,8 @@ pub(super) fn name(act: Act) -> String {
     }
 }
 
-/// The actions that have a button on the page, the safest text of the person first: Enter in a field presses the first.
+/// The actions that have a button on the page. Enter in a text field presses the first one, so the action that takes
+/// the text is first.
 pub(super) fn buttons(view: &View) -> Vec<&ActionView> {
     let has_button = |action: &&ActionView| {
         !matches!(
@@ -71,7 +72,7 @@ pub(super) fn buttons(view: &View) -> Vec<&ActionView> {
     buttons
 }
 
-/// What the person did in a form: what they wrote, and then the button. The view has secrets as they are.
+/// The actions in a form: new text first, then the button. `view` reveals secrets, so that unchanged ones are recognized.
 pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
     let mut actions = match &view.body {
         Body::Form(it) => written(&it.fields, form),
@@ -127,7 +128,7 @@ fn action(view: &View, act: Act) -> Option<Action> {
     })
 }
 
-/// What is new in the fields, the last field first: a list that grows moves the fields behind it.
+/// The changed fields, last field first: a list that grows moves the fields behind it.
 fn written(fields: &[FieldView], form: &Form) -> Vec<Action> {
     let fields = fields.iter().enumerate().rev();
     let written = fields.flat_map(|(index, field)| of_field(index, field, form));

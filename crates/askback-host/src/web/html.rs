@@ -1,4 +1,4 @@
-//! HTML, which is made by templates and by the two doors for texts alone.
+//! HTML. Only templates make it, and the two functions that escape our words and text of a peer.
 
 use std::fmt;
 
@@ -43,14 +43,13 @@ impl Html {
         Self(template.render().unwrap_or_default())
     }
 
-    /// Words of ours.
     pub(super) fn ours(words: &Words) -> Self {
         Self::of(&Escaped {
             text: words.as_str(),
         })
     }
 
-    /// A peer's text: what acts or hides is made visible, and its direction ends with it.
+    /// Escapes text of a peer. Control, bidi and zero-width characters become visible, and `<bdi>` isolates its direction.
     pub(super) fn peer(text: &PeerText) -> Self {
         let text = text.raw().replace("\r\n", "\n");
         let lines: Vec<_> = text.split('\n').map(text::line).collect();
@@ -66,7 +65,7 @@ impl Html {
         }
     }
 
-    /// An address of printable ASCII, with its domain.
+    /// An address with its domain in bold.
     pub(super) fn address(address: &view::Address) -> Self {
         let raw = address.text.raw();
         let before = raw.get(..address.domain.start);

@@ -37,7 +37,7 @@ use crate::{
     words,
 };
 
-/// The rows of what was told, which a browser breaks anew.
+/// The look of the log. A browser wraps it again.
 const LOOK: Look = Look {
     columns: 100,
     styled: false,
@@ -51,9 +51,9 @@ pub struct WebPage {
     shared: Arc<Shared>,
     submissions: mpsc::Receiver<Submission>,
     shown: Option<Shown>,
-    /// Where a step of the person has led.
+    /// The question and turn after the last step of the person.
     expected: Option<(u64, u64)>,
-    /// Told when the page is drawn the next time.
+    /// Forms that are answered after the next drawing.
     taken: Vec<oneshot::Sender<()>>,
     page: Page,
     log: VecDeque<String>,
@@ -123,11 +123,11 @@ impl WebPage {
         self.shared.visit.link()
     }
 
-    /// Opens the page in the browser of the system. Where that cannot be, the words say how it is opened.
+    /// Opens the page in the browser of the system.
     ///
     /// # Errors
     ///
-    /// The words.
+    /// If no browser could be started: the words say how to open the page.
     pub fn open_browser(&self) -> Result<(), Words> {
         let Some(link) = self.link() else {
             return Ok(());
@@ -161,7 +161,7 @@ impl Leaf for WebPage {
             };
             let desk = talk.seen();
             let Some(front) = desk.front() else { continue };
-            // It may have changed since the page was drawn.
+            // The question may have changed since the page was drawn.
             if !self.is_for(&submission) || shown(talk) != self.shown {
                 continue;
             }
@@ -202,7 +202,7 @@ impl Leaf for WebPage {
         self.page.say(Style::Plain, words);
     }
 
-    /// The page has a link of its own: no other browser is started.
+    /// Starts no browser: the page shows the link itself.
     fn open(&mut self, _: &str) -> bool {
         false
     }

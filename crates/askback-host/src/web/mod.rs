@@ -2,14 +2,14 @@
 //!
 //! [`WebPage`] is the [`Leaf`](crate::leaf::Leaf). It draws each [`View`](crate::view::View) as HTML when it is shown, and
 //! keeps the result in a [`Snapshot`](snapshot::Snapshot). The server answers every `GET` from that, so that a page is
-//! shown at once whatever the host is at. A `POST` goes to the leaf, and its answer waits until its effect is drawn.
+//! shown at once even if the host is busy. A `POST` goes to the leaf, and its answer waits until its effect is drawn.
 //!
 //! | path | does |
 //! |---|---|
 //! | `GET /o/ONCE` | lets the first browser in that opens it |
-//! | `GET /v/VISIT/` | shows the question in front, the servers and what they said |
-//! | `GET /v/VISIT/live` | sends what changes of that |
-//! | `POST /v/VISIT/say` | takes in what the person does |
+//! | `GET /v/VISIT/` | shows the question in front, the servers and the log |
+//! | `GET /v/VISIT/live` | sends the changes of that page as events |
+//! | `POST /v/VISIT/say` | takes the actions of the person |
 //! | `GET /style.css`, `GET /page.js` | |
 
 mod form;
@@ -24,7 +24,7 @@ pub use leaf::WebPage;
 
 use std::time::Duration;
 
-/// The most pages that are told of changes at once.
+/// The most pages that receive changes at the same time.
 const TABS: usize = 16;
 
 /// The longest form that is read, in bytes.
@@ -36,18 +36,18 @@ const FORM_TIME: Duration = Duration::from_secs(30);
 /// How long a one-time link can be used.
 const LINK_TIME: Duration = Duration::from_secs(600);
 
-/// How long a button does nothing after a question was first seen: a click that was on its way was meant for what stood
-/// there before.
+/// How long a button does nothing after a question was first sent to a browser: an early click was meant for the
+/// previous content.
 const SETTLE: Duration = Duration::from_millis(600);
 
-/// How long it takes at most until the effect of a form is drawn.
+/// The longest wait until the effect of a form is drawn.
 const TAKEN: Duration = Duration::from_secs(10);
 
 /// The least time between two changes that are sent to a page.
 const PACE: Duration = Duration::from_millis(50);
 
-/// How often a page is told that the server is still there.
+/// The time between two comments that keep a stream of events alive.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// The most lines that are kept of what was told.
+/// The most lines of the log.
 const LOG_LINES: usize = 500;

@@ -31,7 +31,7 @@ struct QuestionPage<'a> {
     body: Vec<Line>,
     fields: Vec<FieldPart>,
     text: Option<TextPart>,
-    /// The address that a link of the page opens.
+    /// The address that the person agreed to open.
     open: Option<&'a str>,
     after: Vec<Line>,
     issue: Option<Html>,
@@ -39,7 +39,7 @@ struct QuestionPage<'a> {
     is_waiting: bool,
 }
 
-/// A line of ours, a peer's text, or a peer's text behind a label of ours.
+/// Our words, text of a peer, or both.
 struct Line {
     class: &'static str,
     label: Option<Html>,
@@ -84,7 +84,7 @@ struct Button {
 /// The longest text that is written in a field of one line, in characters.
 const LINE_CHARS: usize = 100;
 
-/// Draws a question. `begun` is the text that the person has written where a text is wanted.
+/// Draws a question. `begun` is the text so far, if the question wants a text.
 pub(super) fn question(view: &View, begun: &str, token: &str, say: String) -> Html {
     let fields = match &view.body {
         Body::Form(form) => fields(form, view.issue.is_some()),
@@ -220,7 +220,7 @@ fn message(message: &MessageView) -> Vec<Line> {
     lines
 }
 
-/// What stands before the fields and the text, and what stands behind them.
+/// The lines before the fields, and the lines behind them.
 fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
     let mut after = Vec::new();
     let lines = match &view.body {
@@ -344,7 +344,7 @@ fn sampling(sampling: &SamplingView) -> Vec<Line> {
     }
 }
 
-/// The field for a text, where one is wanted that belongs to no form of the server.
+/// The text field of a question without a form.
 fn text(view: &View, begun: &str) -> Option<TextPart> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),

@@ -1,4 +1,4 @@
-//! The page over HTTP: who is let in, and what is answered.
+//! The page over HTTP: access checks and routes.
 
 use std::{
     convert::Infallible,
@@ -101,7 +101,7 @@ impl WebService {
         finished(self.route(&parts, body).await)
     }
 
-    /// Lets in requests of pages of ours, in a browser of the user of this process.
+    /// Checks that a request is from a browser of the same user, and from the page itself.
     async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
         let ends = parts.extensions.get::<ConnectionEnds>();
         let Some(ends) = ends else {
@@ -124,7 +124,7 @@ impl WebService {
         if parts.method == Method::POST && !is_ours {
             return Err(StatusCode::FORBIDDEN);
         }
-        // The file that leads to the one-time link is no site.
+        // The browser comes from a file, so its request is cross-site.
         let leads_in = parts.method == Method::GET && parts.uri.path().starts_with("/o/");
         let site = parts.headers.get("sec-fetch-site");
         let site = site.map(HeaderValue::as_bytes);
@@ -156,7 +156,7 @@ impl WebService {
         }
     }
 
-    /// Lets the browser in that has the one-time link.
+    /// Exchanges the one-time link for the cookie.
     fn enter(&self, once: &str) -> Answer {
         let visit = &self.shared.visit;
         let cookie = HeaderValue::from_str(&visit.set_cookie());
@@ -184,7 +184,7 @@ impl WebService {
         )
     }
 
-    /// Sends what changes, until the browser goes away.
+    /// Sends changed regions until the browser disconnects.
     fn live(&self) -> Answer {
         let Ok(tab) = Arc::clone(&self.tabs).try_acquire_owned() else {
             return plain(StatusCode::TOO_MANY_REQUESTS);
@@ -228,7 +228,6 @@ impl WebService {
         answer
     }
 
-    /// Takes in what the person does.
     async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {
         let form = match timeout(FORM_TIME, read(parts, body)).await {
             Ok(Ok(form)) => form,

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{SETTLE, form::Form, html::Html, visit::Visit};
 
-/// The parts of the page that are brought up to date each by itself.
+/// The parts of the page that are updated separately.
 pub(super) const REGIONS: [&str; 3] = ["question", "servers", "log"];
 
 /// What the server of the page and its leaf have in common.
@@ -28,7 +28,7 @@ pub(super) struct Shared {
 /// A form that was sent.
 pub(super) struct Submission {
     pub(super) form: Form,
-    /// Told once its effect is drawn; dropped if it was meant for something that is gone.
+    /// Receives a message after the effect is drawn. Dropped if the question is not in front any more.
     pub(super) taken: oneshot::Sender<()>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Snapshot {
     pub(super) title: String,
     /// The token of the forms in it.
     pub(super) token: String,
-    /// Whether the question came without the person's doing.
+    /// Whether the server asked it, and not a step of the person led to it.
     pub(super) is_news: bool,
     /// When the question was first sent to a browser.
     pub(super) seen: Option<Instant>,
@@ -75,12 +75,12 @@ impl Shared {
 }
 
 impl Snapshot {
-    /// Whether nobody can have read the question yet.
+    /// Whether the question is too new to have been read.
     pub(super) fn settles(&self) -> bool {
         self.is_news && self.seen.is_none_or(|since| since.elapsed() < SETTLE)
     }
 
-    /// Takes in a region. Returns whether it has changed.
+    /// Replaces a region. Returns whether it has changed.
     pub(super) fn put(&mut self, region: usize, html: Html) -> bool {
         match self.regions.get_mut(region) {
             Some(known) if known.html != html => {

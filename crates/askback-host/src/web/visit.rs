@@ -1,4 +1,4 @@
-//! Who may see the page: the first browser that opens the one-time link.
+//! Access to the page: only the first browser that opens the one-time link has it.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::LINK_TIME;
 
-/// The one visit of a page. Its secrets are known to this process and one browser, and end with the process.
+/// The secrets of the page: only this process and one browser know them.
 pub(super) struct Visit {
     port: u16,
     id: String,
@@ -36,7 +36,7 @@ impl Visit {
         once.map(|(once, _)| format!("http://127.0.0.1:{}/o/{once}", self.port))
     }
 
-    /// Uses the one-time link up, if this is it and it is not too old.
+    /// Uses up the one-time link if `once` is its secret and it has not expired.
     pub(super) fn open(&self, once: &str) -> bool {
         let mut kept = self.once.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = kept
@@ -53,7 +53,7 @@ impl Visit {
         format!("/v/{}/", self.id)
     }
 
-    /// The part of a path behind that of the visit, if it is below it.
+    /// The rest of a path below the path of the visit.
     pub(super) fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (id, rest) = path.strip_prefix("/v/")?.split_once('/')?;
         is_same(&self.id, id).then_some(rest)
@@ -86,7 +86,7 @@ impl Visit {
         self.hosts().iter().any(|known| known.as_bytes() == host)
     }
 
-    /// Whether this is the origin of the page.
+    /// Whether `origin` is the origin of the page.
     pub(super) fn is_origin(&self, origin: &[u8]) -> bool {
         let host = origin.strip_prefix(b"http://");
         host.is_some_and(|host| self.is_host(host))
@@ -109,7 +109,7 @@ pub(super) fn random() -> io::Result<String> {
     Ok(text)
 }
 
-/// Compares a secret with what was sent, in a time that tells nothing of where they differ. No secret is empty.
+/// Compares a secret in constant time. An empty secret matches nothing.
 pub(super) fn is_same(secret: &str, sent: &str) -> bool {
     let pairs = secret.bytes().zip(sent.bytes());
     let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));

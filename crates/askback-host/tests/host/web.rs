@@ -1,11 +1,15 @@
-//! The page in a browser: a question is answered there, by the one browser that was let in, and by nothing else.
+//! The page in a browser: only the browser with the cookie can answer a question.
 
 use std::{future::poll_fn, net::SocketAddr, time::Duration};
 
-use askback::limits::Limits;
+use askback::{
+    limits::Limits,
+    protocol::{CreateMessageParams, CreateMessageResult},
+};
 use askback_host::{
     leaf::{Did, Leaf},
-    model::{Change, Conversation, Desk, Effect, Event, Question, Reply, Server},
+    leaves::Leaves,
+    model::{Ask, Change, Conversation, Desk, Effect, Event, Permission, Question, Reply, Server},
     web::WebPage,
 };
 use serde_json::json;
@@ -16,9 +20,11 @@ use tokio::{
 
 use crate::{booking, form, link, listed_secrets, roots, travel};
 
-/// A page before a desk.
+/// A front end with a page before a desk.
 struct Stage {
-    page: WebPage,
+    leaf: Box<dyn Leaf>,
+    address: SocketAddr,
+    link: String,
     talk: Conversation,
     replies: Vec<Reply>,
 }
@@ -39,45 +45,63 @@ struct Answer {
 
 impl Stage {
     fn new(questions: Vec<Question>) -> Self {
-        let desk = Desk::new(travel(), None, None, Limits::default());
-        let mut stage = Self {
-            page: WebPage::start(&Limits::default()).expect("a port is free"),
+        Self::before(
+            Desk::new(travel(), None, None, Limits::default()),
+            questions,
+        )
+    }
+
+    fn before(desk: Desk, questions: Vec<Question>) -> Self {
+        let page = page();
+        let (address, link) = (page.address(), page.link());
+        Self {
+            leaf: Box::new(page),
+            address,
+            link: link.expect("it was not used"),
             talk: Conversation::new(Server::new(desk)),
             replies: Vec::new(),
-        };
-        for (id, question) in (1..).zip(questions) {
-            stage.happen(Event::Asked(id, question));
         }
-        stage
+        .asked(questions)
+    }
+
+    fn asked(mut self, questions: Vec<Question>) -> Self {
+        for (id, question) in (1..).zip(questions) {
+            self.happen(Event::Asked(id, question));
+        }
+        self
     }
 
     fn happen(&mut self, event: Event) {
         let server = self.talk.seen_id();
         let happened = self.talk.update(Change::Desk(server, event));
         let happened = happened.expect("an event of a desk has an outcome");
-        self.page.happened(self.talk.seen(), &happened);
+        self.leaf.happened(self.talk.seen(), &happened);
         for effect in happened.effects {
             match effect {
                 Effect::Answer(_, reply) => self.replies.push(reply),
                 Effect::Open(url) => {
-                    let is_there = self.page.open(&url);
+                    let is_there = self.leaf.open(&url);
                     self.happen(Event::Browser(is_there));
                 }
                 Effect::CheckFolder(path) => {
                     self.happen(Event::Folder(askback_host::folder::root(path.as_ref())));
                 }
+                Effect::Run(_) => {
+                    let reply = CreateMessageResult::text("qwen3", "The 08:10.");
+                    self.happen(Event::Sampled(Ok(Box::new(reply))));
+                }
                 _ => {}
             }
         }
-        self.page.show(&self.talk, None);
+        self.leaf.show(&self.talk, None);
     }
 
-    /// Does what the host does until a browser has what it wants.
+    /// Runs the front end as the host does, until `browser` is done.
     async fn during<T>(&mut self, browser: impl Future<Output = T>) -> T {
         let mut browser = std::pin::pin!(browser);
         loop {
-            self.page.show(&self.talk, None);
-            let did = poll_fn(|context| self.page.poll_did(&self.talk, context));
+            self.leaf.show(&self.talk, None);
+            let did = poll_fn(|context| self.leaf.poll_did(&self.talk, context));
             let did = tokio::select! {
                 done = &mut browser => return done,
                 did = did => did,
@@ -93,8 +117,7 @@ impl Stage {
 
     /// Lets a browser in.
     async fn enter(&mut self) -> Browser {
-        let link = self.page.link().expect("it was not used");
-        let address = self.page.address();
+        let (address, link) = (self.address, self.link.clone());
         let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nSec-Fetch-Site: cross-site\r\n");
@@ -160,6 +183,10 @@ impl Answer {
         let found = named.find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map_or("", |(_, value)| value)
     }
+}
+
+fn page() -> WebPage {
+    WebPage::start(&Limits::default()).expect("a port is free")
 }
 
 /// Sends a request, whose head has no end yet, and reads the answer.
@@ -331,7 +358,6 @@ async fn the_folder_that_is_written_is_the_one_that_is_allowed() {
     assert!(matches!(&stage.replies[..], [Reply::Roots(roots)] if roots.len() == 1));
 }
 
-/// The texts with markup in each place of a question.
 #[tokio::test]
 async fn a_servers_text_is_no_markup() {
     const EVIL: &str = "\"'></bdi></pre></textarea><script>alert(1)</script>\u{202e}\u{200b}";
@@ -364,8 +390,7 @@ async fn a_servers_text_is_no_markup() {
 #[tokio::test]
 async fn a_link_lets_one_browser_in_once() {
     let mut stage = Stage::new(vec![booking()]);
-    let address = stage.page.address();
-    let link = stage.page.link().expect("it was not used");
+    let (address, link) = (stage.address, stage.link.clone());
     let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
     let request = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n");
     let wrong = stage.during(send(address, request("/o/0123"), "")).await;
@@ -373,11 +398,9 @@ async fn a_link_lets_one_browser_in_once() {
     stage.enter().await;
     let again = stage.during(send(address, request(path), "")).await;
     assert_eq!((again.status, again.header("set-cookie")), (404, ""));
-    assert_eq!(stage.page.link(), None);
 
     let mut late = Stage::new(Vec::new());
-    let address = late.page.address();
-    let link = late.page.link().expect("it was not used");
+    let (address, link) = (late.address, late.link.clone());
     let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(601)).await;
@@ -586,4 +609,92 @@ async fn changes_are_sent_to_a_limited_number_of_pages() {
         read += &String::from_utf8_lossy(&part[..count]);
     }
     assert!(read.contains("event: patch"));
+}
+
+fn sample() -> Question {
+    let request = CreateMessageParams::new("Pick a flight.", 100);
+    Question {
+        call: None,
+        key: None,
+        ask: Ask::Sample(Box::new(request)),
+    }
+}
+
+#[tokio::test]
+async fn a_person_writes_in_place_of_a_model() {
+    let mut stage = Stage::new(vec![sample()]);
+    let browser = stage.enter().await;
+    assert!(stage.look(&browser).await.contains("Pick a flight."));
+    let written = [("text", "The\r\n<b>08:10</b>.")];
+    stage.press(&browser, "draft", &written).await;
+    assert!(
+        stage
+            .look(&browser)
+            .await
+            .contains("The\n&#60;b&#62;08:10&#60;/b&#62;.</textarea>")
+    );
+    stage.press(&browser, "fill", &written).await;
+    assert!(stage.replies.is_empty(), "it is looked over first");
+    stage.press(&browser, "send", &[]).await;
+    assert!(matches!(&stage.replies[..], [Reply::Text(text)] if text == "The\n<b>08:10</b>."));
+}
+
+#[tokio::test]
+async fn a_model_is_asked_and_its_reply_is_sent_after_a_yes_each() {
+    let desk = Desk::new(travel(), None, None, Limits::default());
+    let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+    let mut stage = Stage::before(desk, vec![sample()]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    assert!(page.contains("1 of 2, the request"), "{page}");
+    // The permission for once is the first button.
+    let (_, buttons) = page.split_once("<button").expect("it has buttons");
+    assert!(
+        buttons
+            .trim_start()
+            .starts_with("name=\"act\" value=\"run\""),
+        "{buttons}"
+    );
+    stage.press(&browser, "rewrite", &[]).await;
+    stage
+        .press(&browser, "fill", &[("text", "Pick a train.")])
+        .await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("As you changed it:") && page.contains("Pick a train."),
+        "{page}"
+    );
+    stage.press(&browser, "run", &[]).await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("2 of 2, the reply") && page.contains("The 08:10."),
+        "{page}"
+    );
+    assert!(stage.replies.is_empty());
+    stage.press(&browser, "send", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn front_ends_show_the_same_question_and_one_answers_it() {
+    let (first, second) = (page(), page());
+    let places = [&first, &second].map(|page| (page.address(), page.link()));
+    let mut stage = Stage::new(Vec::new());
+    stage.leaf = Box::new(Leaves::new(Box::new(first), vec![Box::new(second)]));
+    let mut stage = stage.asked(vec![booking(), booking()]);
+    let mut browsers = Vec::new();
+    for (address, link) in places {
+        (stage.address, stage.link) = (address, link.expect("it was not used"));
+        browsers.push(stage.enter().await);
+    }
+    for (answered, browser) in browsers.iter().enumerate() {
+        for browser in &browsers {
+            assert!(stage.look(browser).await.contains("Shall we book?"));
+        }
+        stage.press(browser, "cancel", &[]).await;
+        assert_eq!(stage.replies.len(), answered + 1);
+    }
+    for browser in &browsers {
+        assert!(stage.look(browser).await.contains("No question"));
+    }
 }
