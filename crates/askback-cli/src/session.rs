@@ -20,6 +20,7 @@ use askback_host::{
     full::Full,
     host::Host,
     leaf::Leaf,
+    leaves::Leaves,
     model::{Permission, Presence},
     page::{Look, LookSource, Style, out},
     plain::Plain,
@@ -27,6 +28,7 @@ use askback_host::{
     script::Script,
     text::{Clock, Words, given},
     unattended::UnattendedRun,
+    web::WebPage,
     words,
 };
 use tokio::time::sleep;
@@ -111,6 +113,9 @@ pub struct SessionArgs {
     /// The messages of several sessions, one after the other.
     #[arg(skip)]
     log: Option<WireLog>,
+    /// Show the questions on a page in a browser, too.
+    #[arg(skip)]
+    on_page: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +228,13 @@ impl SessionArgs {
         let less = [Ability::Sampling, Ability::Roots, Ability::Tasks];
         let role = self.role.unwrap_or_default();
         self.role = Some(less.into_iter().fold(role, Role::without));
+        self
+    }
+
+    /// Shows the questions on a page in a browser, too, if that is wanted.
+    #[must_use]
+    pub fn on_page(mut self, on_page: bool) -> Self {
+        self.on_page = on_page;
         self
     }
 
@@ -463,6 +475,23 @@ fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
         Answers::Leaf { leaf, .. } => leaf,
         Answers::Nobody => unattended(None, limits),
     }
+}
+
+/// Adds a page in a browser to a terminal, and opens it.
+fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, Error> {
+    let page = WebPage::start(limits).map_err(|error| {
+        Error::usage(words!("the page cannot be served: {}", given(error)))
+            .hint("Without --web, the questions are asked here alone.")
+    })?;
+    let told = match page.open_browser() {
+        Ok(()) => words!(
+            "The page is open in your browser; it is at {}.",
+            given(page.address())
+        ),
+        Err(how) => how,
+    };
+    terminal.tell(told);
+    Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
 }
 
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {

@@ -19,6 +19,16 @@ pub(crate) enum NoBrowser {
 ///
 /// Says why no browser was started. One that was may still fail, which nobody tells.
 pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
+    let is_page = ["http://", "https://"].iter().any(|it| url.starts_with(it));
+    match is_page {
+        true => start(url),
+        false => Err(NoBrowser::Failed(std::io::Error::other(
+            "the link is not one of a page",
+        ))),
+    }
+}
+
+fn start(url: &str) -> Result<(), NoBrowser> {
     let is_unseen = cfg!(all(
         unix,
         not(target_vendor = "apple"),
@@ -28,6 +38,41 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
         return Err(NoBrowser::NoDisplay);
     }
     webbrowser::open(url).map_err(NoBrowser::Failed)
+}
+
+/// Opens a link that holds a secret, by a file that only the user can read and that leads there: the arguments of a
+/// program can be read by all users of a machine. The file is removed after a while.
+///
+/// # Errors
+///
+/// Says why no browser was started.
+#[cfg(feature = "web")]
+pub(crate) fn open_by_file(link: &str) -> Result<(), NoBrowser> {
+    use std::io::Write as _;
+
+    /// How long a browser may take to read the file.
+    const READ: std::time::Duration = std::time::Duration::from_secs(60);
+
+    let folder = env::var_os("XDG_RUNTIME_DIR").filter(|it| !it.is_empty());
+    let folder = folder.map_or_else(env::temp_dir, Into::into);
+    let mut file = tempfile::Builder::new()
+        .prefix("askback-")
+        .suffix(".html")
+        .tempfile_in(folder)
+        .map_err(NoBrowser::Failed)?;
+    let html = format!(
+        "<!doctype html><meta charset=\"utf-8\"><title>askback</title>\
+         <meta http-equiv=\"refresh\" content=\"0;url={link}\"><a href=\"{link}\">Go on to the page</a>"
+    );
+    file.write_all(html.as_bytes()).map_err(NoBrowser::Failed)?;
+    let url = url::Url::from_file_path(file.path());
+    let url = url.map_err(|()| NoBrowser::Failed(std::io::Error::other("the file has no URL")))?;
+    start(url.as_str())?;
+    tokio::spawn(async move {
+        tokio::time::sleep(READ).await;
+        drop(file);
+    });
+    Ok(())
 }
 
 /// Whether the person is at another machine, from which they reached this one by SSH.

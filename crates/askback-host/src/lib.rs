@@ -23,6 +23,7 @@ pub mod folder;
 pub mod full;
 pub mod host;
 pub mod leaf;
+pub mod leaves;
 pub mod model;
 pub mod models;
 pub mod page;
@@ -41,6 +42,8 @@ pub mod text;
 pub mod text_file;
 pub mod unattended;
 pub mod view;
+#[cfg(feature = "web")]
+pub mod web;
 pub mod wire;
 pub mod yaml;
 

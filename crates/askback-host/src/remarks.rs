@@ -70,10 +70,10 @@ pub enum StderrMode {
 }
 
 /// Something a server said that a person may be shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Remark(What);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum What {
     /// How far it is, in our words.
     Far(Words),

@@ -36,6 +36,9 @@ pub struct OpenArgs {
     /// Open all servers of the file that are not disabled
     #[arg(long, conflicts_with_all = ["target", "server", "url", "command", "name"])]
     all: bool,
+    /// Show the questions on a page in your browser, too
+    #[arg(long)]
+    web: bool,
     /// Start the server again when a file changes, and call again
     #[arg(long)]
     watch: bool,
@@ -86,7 +89,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
             None => error.hint("`askback help` lists the commands."),
         }
     })?;
-    args.session = named.asking_in_known();
+    args.session = named.asking_in_known().on_page(args.web);
     let mut targets = args.session.targets(args.all)?;
     if targets.len() > 1 {
         return several(args, targets, outcome).await;

@@ -19,7 +19,9 @@ use askback_host::{
 };
 use tokio::task::JoinSet;
 
-use super::{Answers, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting};
+use super::{
+    Answers, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting, with_page,
+};
 use crate::{
     error::{Error, Kind},
     older::{self, AskingRevision},
@@ -91,6 +93,10 @@ impl<'a> Room<'a> {
             limits: limits.clone(),
         };
         let leaf = leaf(answers, args.plain, &limits);
+        let leaf = match args.on_page {
+            true => with_page(leaf, &limits)?,
+            false => leaf,
+        };
         let mut host = Host::new(room.desk(first, name), leaf, arrivals, &limits);
         if let Some(model) = model {
             host = host.with_model(model);

@@ -14,6 +14,8 @@ mod several;
 mod suggest;
 mod unattended;
 mod view;
+#[cfg(feature = "web")]
+mod web;
 mod wire;
 mod witness;
 

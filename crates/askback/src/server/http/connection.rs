@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
+use askback_core::limits::Limits;
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION};
+use http::{HeaderValue, Request, Response, header::CONNECTION};
 use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -22,12 +23,11 @@ use tokio::{
 };
 
 use super::{
-    body::{Body, WORTH_COUNTING},
+    body::WORTH_COUNTING,
     connections::{ConnectionActivity, ConnectionGuard, RequestGuard},
-    response,
-    service::Service,
-    side_services::{ConnectionEnds, Outgoing, RequestBody, SideServices},
-    stop::{Phase, Stop},
+    responder::{Answer, Responder},
+    side_services::{ConnectionEnds, RequestBody},
+    stop::Phase,
 };
 use crate::server::budget::Charge;
 
@@ -47,14 +47,11 @@ const LINGER: Duration = Duration::from_millis(250);
 
 pub(super) async fn connection(
     (io, ends): (ClientSocket, ConnectionEnds),
-    service: Service,
-    (path, beside): (Arc<str>, SideServices),
+    responder: Responder,
     present: &ConnectionGuard,
     until: Phase,
 ) -> hyper::Result<()> {
-    let shared = Arc::clone(service.shared());
-    let limits = shared.limits();
-    let stop: Stop = service.stop().clone();
+    let (limits, stop) = (responder.limits(), responder.stop().clone());
     // Without it, an answer may wait for an acknowledgement of the one before.
     if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
@@ -62,7 +59,7 @@ pub(super) async fn connection(
     let respond = hyper::service::service_fn(|request| {
         let in_request = present.0.request();
         let request = request.map(|body| RequestBody::new(body, &present.0));
-        respond(&service, &path, (&beside, ends), request, in_request)
+        respond(&responder, ends, request, in_request)
     });
     let mut http = http1::Builder::new();
     // The socket looks at the time itself.
@@ -97,7 +94,7 @@ pub(super) async fn connection(
         Err(ended) => ended,
         Ok(End::GivesWay) => Ok(()),
         Ok(End::Stopping) => {
-            if shared.fleet.is_some() {
+            if responder.is_of_fleet() {
                 // A request that is on its way is not cut off: no process would have taken it.
                 let mut linger = pin!(sleep(LINGER));
                 let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
@@ -123,27 +120,14 @@ enum End {
 }
 
 async fn respond(
-    service: &Service,
-    path: &str,
-    (beside, ends): (&SideServices, ConnectionEnds),
-    mut request: Request<RequestBody>,
+    responder: &Responder,
+    ends: ConnectionEnds,
+    request: Request<RequestBody>,
     in_request: RequestGuard,
 ) -> Result<Response<ResponseBody>, Infallible> {
-    let asked = request.uri().path();
-    let response = if asked == path || service.protected().serves(asked) {
-        service.respond(request).await.map(Answer::Ours)
-    } else if let Some(answers) = beside.at(asked) {
-        if let Some(refusal) = service.refuse_host(&request) {
-            return Ok(watched(refusal.map(Answer::Ours), in_request));
-        }
-        request.extensions_mut().insert(ends);
-        answers(request).await.map(Answer::Beside)
-    } else {
-        let why = format!("there is nothing here; the endpoint is {path}");
-        response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours)
-    };
+    let response = responder.respond(request, ends).await;
     let mut response = watched(response, in_request);
-    if service.stop().has_reached(Phase::Leaving) {
+    if responder.stop().has_reached(Phase::Leaving) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
@@ -155,11 +139,6 @@ fn watched(response: Response<Answer>, in_request: RequestGuard) -> Response<Res
         body,
         _in_request: in_request,
     })
-}
-
-enum Answer {
-    Ours(Body),
-    Beside(Outgoing),
 }
 
 /// A response. Its connection waits for the next request when it is written.
@@ -269,19 +248,19 @@ impl Head {
 impl ClientSocket {
     pub(super) fn new(
         stream: TcpStream,
-        service: &Service,
+        limits: &Limits,
         present: &ConnectionGuard,
         heads: Charge,
     ) -> Self {
         Self {
             inner: stream.take(0),
-            limit: service.shared().limits().http.write_stall,
+            limit: limits.http.write_stall,
             stalled: None,
             standing: Arc::clone(&present.0),
             head: Head {
                 bytes: 0,
                 room: heads,
-                limit: service.shared().limits().http.header_read,
+                limit: limits.http.header_read,
                 alarm: None,
             },
         }

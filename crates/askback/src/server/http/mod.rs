@@ -25,6 +25,7 @@ mod known_clients;
 mod pages;
 mod peer_user;
 mod read;
+mod responder;
 mod response;
 mod serve;
 mod service;
@@ -54,12 +55,13 @@ pub use signal::stop_signal;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::{
-    endpoint_protection::EndpointProtection, sessions::Sessions, side_services::SideServices,
-    stop::Stop,
+    endpoint_protection::EndpointProtection, responder::Responder, sessions::Sessions,
+    side_services::SideServices, stop::Stop,
 };
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
+use crate::limits::Limits;
 
 /// The path of the endpoint unless it is told otherwise.
 const PATH: &str = "/mcp";
@@ -275,4 +277,25 @@ impl Endpoint {
         serve::serve(self.service(), path, beside, listener, signal).await;
         Ok(())
     }
+}
+
+/// Serves pages to browsers at all paths, without an endpoint, until the signal comes.
+///
+/// The limits on connections and headers, and on how slowly a client may read and write, are those of an endpoint. The
+/// service checks everything else: the `Host` and the `Origin`, who visits it, and how long a body may be. Each request
+/// has the [`ConnectionEnds`] of its connection as an extension. When the signal has come, answers have a second to end.
+pub async fn serve_pages<S, B>(
+    listener: TcpListener,
+    service: S,
+    limits: &Limits,
+    until: impl Future<Output = ()> + Send,
+) where
+    S: tower_service::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + Sync + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let pages = SideServices::default().and("/", service);
+    serve::serve_pages(listener, Responder::of_pages(pages, limits), until).await;
 }

@@ -5,7 +5,7 @@ use std::{
     io,
     net::SocketAddr,
     pin::pin,
-    sync::{Arc, Weak},
+    sync::Weak,
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     connection::{ClientSocket, connection},
     connections::{BREATH, ConnectionPlaces},
+    responder::Responder,
     service::Service,
     sessions::Sessions,
     side_services::{ConnectionEnds, SideServices},
@@ -37,32 +38,33 @@ pub(super) async fn serve(
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
-    let mut door = Door {
-        heads: Budget::of_heads(service.shared().limits()),
-        places: ConnectionPlaces::new(service.shared().limits().http.connections),
-        next: None,
-        is_full: false,
-        listener: Some(listener),
-        path: path.into(),
-        beside,
-        service,
-    };
+    let mut door = Door::new(
+        listener,
+        Responder::of_endpoint(service.clone(), &path, beside),
+    );
     let mut connections = JoinSet::new();
-    let mut signal = pin!(signal);
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut signal => break,
-            Some(_) = connections.join_next() => {}
-            accepted = door.accept() => door.let_in(accepted, Phase::Leaving, &mut connections).await,
-        }
-    }
-    end(door, connections).await;
+    door.stand_open(signal, &mut connections).await;
+    end(&service, door, connections).await;
+}
+
+/// Serves pages until the signal comes. An answer that is not written soon after that is cut off.
+pub(super) async fn serve_pages(
+    listener: TcpListener,
+    responder: Responder,
+    signal: impl Future<Output = ()>,
+) {
+    let stop = responder.stop().clone();
+    let mut door = Door::new(listener, responder);
+    let mut connections = JoinSet::new();
+    door.stand_open(signal, &mut connections).await;
+    drop(door);
+    stop.enter(Phase::Over);
+    let all = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(GRACE, all).await;
 }
 
 /// Lets what goes on come to its end, up to the limit.
-async fn end(mut door: Door, mut connections: JoinSet<()>) {
-    let service = door.service.clone();
+async fn end(service: &Service, mut door: Door, mut connections: JoinSet<()>) {
     let (stop, sessions) = (service.stop(), service.sessions());
     let is_of_fleet = service.shared().fleet.is_some();
     stop.enter(match is_of_fleet {
@@ -143,9 +145,7 @@ struct Door {
     listener: Option<TcpListener>,
     places: ConnectionPlaces,
     heads: Budget,
-    path: Arc<str>,
-    beside: SideServices,
-    service: Service,
+    responder: Responder,
     /// It has come, and there was no place for it.
     next: Option<(TcpStream, SocketAddr)>,
     /// The last one could not be accepted.
@@ -160,6 +160,34 @@ struct Accepted {
 }
 
 impl Door {
+    fn new(listener: TcpListener, responder: Responder) -> Self {
+        Self {
+            heads: Budget::of_heads(responder.limits()),
+            places: ConnectionPlaces::new(responder.limits().http.connections),
+            next: None,
+            is_full: false,
+            listener: Some(listener),
+            responder,
+        }
+    }
+
+    /// Lets connections in until the signal comes.
+    async fn stand_open(
+        &mut self,
+        signal: impl Future<Output = ()>,
+        connections: &mut JoinSet<()>,
+    ) {
+        let mut signal = pin!(signal);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut signal => break,
+                Some(_) = connections.join_next() => {}
+                accepted = self.accept() => self.let_in(accepted, Phase::Leaving, connections).await,
+            }
+        }
+    }
+
     /// The next connection, as soon as there is a place for it. It is not lost where this is given up
     /// before: the next attempt begins with it.
     async fn accept(&mut self) -> io::Result<Accepted> {
@@ -236,13 +264,12 @@ impl Door {
             ends,
             place,
         } = accepted;
-        let service = self.service.clone();
-        let path = (Arc::clone(&self.path), self.beside.clone());
+        let responder = self.responder.clone();
         let present = self.places.waiting().enter();
         let heads = self.heads.open(None);
         connections.spawn(async move {
-            let io = ClientSocket::new(stream, &service, &present, heads);
-            if let Err(error) = connection((io, ends), service, path, &present, until).await {
+            let io = ClientSocket::new(stream, responder.limits(), &present, heads);
+            if let Err(error) = connection((io, ends), responder, &present, until).await {
                 tracing::debug!(%error, "a connection failed");
             }
             drop((present, place));

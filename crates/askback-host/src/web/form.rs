@@ -1,0 +1,178 @@
+//! Forms as a browser sends them, and the actions in them.
+
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::visit::is_same;
+use crate::{
+    model::{Action, Part, Permission},
+    view::{Act, ActionView, Body, FieldView, Input, LinkStep, SamplingView, View},
+};
+
+/// The fields of a form that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    pub(super) fn read(body: &[u8]) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// A field; none if it is there twice.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        let mut named = self.all(name);
+        let value = named.next()?;
+        named.next().is_none().then_some(value)
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let named = self.0.iter().filter(move |(known, _)| known == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the script sent the form to keep its text, without a button.
+    pub(super) fn is_draft(&self) -> bool {
+        self.field("act") == Some("draft")
+    }
+
+    pub(super) fn has_token(&self, token: &str) -> bool {
+        is_same(token, self.field("token").unwrap_or_default())
+    }
+
+    /// A text with `\n` as line end, as at a terminal.
+    fn text(&self, name: &str) -> Option<String> {
+        self.field(name).map(|text| text.replace("\r\n", "\n"))
+    }
+}
+
+/// The name of an action in forms.
+pub(super) fn name(act: Act) -> String {
+    match serde_json::to_value(act) {
+        Ok(Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+/// The actions that have a button on the page. Enter in a text field presses the first one, so the action that takes
+/// the text is first.
+pub(super) fn buttons(view: &View) -> Vec<&ActionView> {
+    let has_button = |action: &&ActionView| {
+        !matches!(
+            action.act,
+            Act::Next | Act::Copy | Act::Code | Act::Reveal | Act::Help | Act::OpenAgain
+        )
+    };
+    let mut buttons: Vec<_> = view.actions.iter().filter(has_button).collect();
+    buttons.sort_by_key(|action| match action.act {
+        Act::Folder | Act::Fill => 0,
+        act if act.is_permission() => 2,
+        act if act.is_way_out() => 3,
+        _ => 1,
+    });
+    buttons
+}
+
+/// The actions in a form: new text first, then the button. `view` reveals secrets, so that unchanged ones are recognized.
+pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
+    let mut actions = match &view.body {
+        Body::Form(it) => written(&it.fields, form),
+        _ => Vec::new(),
+    };
+    let pressed = form.field("act").unwrap_or_default();
+    let text = form.text("text");
+    let button = buttons(view).into_iter().find(|it| name(it.act) == pressed);
+    let takes_text = matches!(
+        &view.body,
+        Body::Sampling(SamplingView::Write { .. } | SamplingView::Rewrite { .. })
+    );
+    match (button.map(|it| it.act), text) {
+        (Some(Act::Fill), Some(text)) => actions.push(Action::Fill(text)),
+        (Some(Act::Folder), Some(text)) => actions.push(Action::Folder(text)),
+        (None, Some(text)) if pressed == "fill" && is_returning(view) => {
+            actions.push(Action::Fill(text));
+        }
+        (act, text) => {
+            actions.extend(text.filter(|_| takes_text).map(Action::Draft));
+            actions.extend(act.and_then(|act| action(view, act)));
+        }
+    }
+    actions
+}
+
+pub(super) fn is_returning(view: &View) -> bool {
+    matches!(&view.body, Body::Link(link) if link.step == LinkStep::Returning)
+}
+
+fn action(view: &View, act: Act) -> Option<Action> {
+    let is_reply = matches!(&view.body, Body::Sampling(SamplingView::Reply { .. }));
+    Some(match act {
+        Act::Yes => Action::Yes,
+        Act::Submit => Action::Submit,
+        Act::Send => Action::Send,
+        Act::Back => Action::Back,
+        Act::Done => Action::Done,
+        Act::Run => Action::Run(Permission::Ask),
+        Act::RunInSession => Action::Run(Permission::Session),
+        Act::RunAlways => Action::Run(Permission::Always),
+        Act::Never => Action::Never,
+        Act::Rewrite if is_reply => Action::Rewrite(Part::Reply),
+        Act::Rewrite => Action::Rewrite(Part::Message),
+        Act::RewriteSystem => Action::Rewrite(Part::System),
+        Act::WriteMyself => Action::WriteMyself,
+        Act::Decline => Action::Decline(None),
+        Act::Cancel => Action::Cancel,
+        Act::Next | Act::OpenAgain | Act::Copy | Act::Code | Act::Reveal | Act::Help => {
+            return None;
+        }
+        Act::Fill | Act::Folder => return None,
+    })
+}
+
+/// The changed fields, last field first: a list that grows moves the fields behind it.
+fn written(fields: &[FieldView], form: &Form) -> Vec<Action> {
+    let fields = fields.iter().enumerate().rev();
+    let written = fields.flat_map(|(index, field)| of_field(index, field, form));
+    written.collect()
+}
+
+fn of_field(index: usize, field: &FieldView, form: &Form) -> Vec<Action> {
+    let name = format!("f{index}");
+    match field.input {
+        Input::YesNo | Input::One => {
+            let chosen = form.field(&name);
+            let was = field.choices.iter().position(|choice| choice.is_chosen);
+            match (chosen, chosen.and_then(|chosen| chosen.parse().ok())) {
+                (Some(""), _) if was.is_some() => vec![Action::Clear(index)],
+                (_, Some(option)) if was != Some(option) => {
+                    vec![Action::Choose {
+                        field: index,
+                        option,
+                    }]
+                }
+                _ => Vec::new(),
+            }
+        }
+        Input::Several => {
+            if form.field(&format!("k{index}")).is_none() {
+                return Vec::new();
+            }
+            let chosen: Vec<usize> = form.all(&name).filter_map(|it| it.parse().ok()).collect();
+            let choices = field.choices.iter().enumerate();
+            let toggled = choices.filter(|(at, choice)| chosen.contains(at) != choice.is_chosen);
+            toggled
+                .map(|(option, _)| Action::Choose {
+                    field: index,
+                    option,
+                })
+                .collect()
+        }
+        _ => match form.text(&name) {
+            // The text of a secret is not in the page: nothing leaves it as it is.
+            Some(text) if field.is_secret && text.is_empty() => Vec::new(),
+            Some(text) if text != field.text.raw() => {
+                vec![Action::Write { field: index, text }]
+            }
+            _ => Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,324 @@
+//! The page as a front end.
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use askama::Template;
+use askback::limits::Limits;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{
+    LOG_LINES, TABS, form,
+    html::Html,
+    question,
+    serve::{self, WebService},
+    snapshot::{Shared, Submission},
+    visit::{Visit, random},
+};
+use crate::{
+    browser,
+    leaf::{Did, Leaf},
+    model::{Ask, Cause, Conversation, Desk, Effect, EventOutcome, Presence, Step},
+    page::{Look, Page, Rows, Style, out::Unwritten},
+    question::{answered, notice},
+    remarks::{Remark, Remarks},
+    server_id::ServerId,
+    text::{Words, given},
+    view::{Reader, view},
+    words,
+};
+
+/// The look of the log. A browser wraps it again.
+const LOOK: Look = Look {
+    columns: 100,
+    styled: false,
+};
+
+/// The question that is shown, its turn, and how many fields it has: forms that were drawn for another one are not taken.
+type Shown = (ServerId, u64, u64, usize);
+
+/// A page in a browser of this machine. It needs no terminal.
+pub struct WebPage {
+    shared: Arc<Shared>,
+    submissions: mpsc::Receiver<Submission>,
+    shown: Option<Shown>,
+    /// The question and turn after the last step of the person.
+    expected: Option<(u64, u64)>,
+    /// Forms that are answered after the next drawing.
+    taken: Vec<oneshot::Sender<()>>,
+    page: Page,
+    log: VecDeque<String>,
+    serving: JoinHandle<()>,
+}
+
+#[derive(Template)]
+#[template(path = "web/idle.html")]
+struct IdlePart;
+
+#[derive(Template)]
+#[template(path = "web/servers.html")]
+struct ServersPart {
+    servers: Vec<ServerPart>,
+    waiting: Option<Html>,
+}
+
+struct ServerPart {
+    name: Html,
+    state: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "web/log.html")]
+struct LogPart<'a> {
+    rows: &'a VecDeque<String>,
+}
+
+impl WebPage {
+    /// Serves a page on a free port of 127.0.0.1, from within the runtime.
+    ///
+    /// # Errors
+    ///
+    /// If no port can be had, or the system gives no random numbers.
+    pub fn start(limits: &Limits) -> io::Result<Self> {
+        let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let address = listener.local_addr()?;
+        let visit = Visit::new(address.port())?;
+        let (said, submissions) = mpsc::channel(TABS);
+        let shared = Arc::new(Shared::new(address, visit, said));
+        let serving = serve::serve(
+            listener,
+            WebService::new(Arc::clone(&shared)),
+            limits.clone(),
+        );
+        Ok(Self {
+            shared,
+            submissions,
+            shown: None,
+            expected: None,
+            taken: Vec::new(),
+            page: Page::new(LOOK),
+            log: VecDeque::new(),
+            serving: tokio::spawn(serving),
+        })
+    }
+
+    /// The address at which the page is served.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// The link that lets one browser in, once. None if it was used.
+    pub fn link(&self) -> Option<String> {
+        self.shared.visit.link()
+    }
+
+    /// Opens the page in the browser of the system.
+    ///
+    /// # Errors
+    ///
+    /// If no browser could be started: the words say how to open the page.
+    pub fn open_browser(&self) -> Result<(), Words> {
+        let Some(link) = self.link() else {
+            return Ok(());
+        };
+        let opened = browser::open_by_file(&link);
+        opened.map_err(|_| {
+            words!(
+                "Open the page in a browser of this machine, within 10 minutes and once: {}",
+                given(&link)
+            )
+        })
+    }
+
+    fn is_for(&self, submission: &Submission) -> bool {
+        self.shown.is_some() && submission.form.has_token(&self.shared.snapshot().token)
+    }
+
+    fn log(&mut self, rows: &Rows) {
+        let rows = rows.to_string();
+        self.log.extend(rows.lines().map(str::to_owned));
+        let surplus = self.log.len().saturating_sub(LOG_LINES);
+        self.log.drain(..surplus);
+    }
+}
+
+impl Leaf for WebPage {
+    fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        loop {
+            let Some(submission) = ready!(self.submissions.poll_recv(context)) else {
+                return Poll::Pending;
+            };
+            let desk = talk.seen();
+            let Some(front) = desk.front() else { continue };
+            // The question may have changed since the page was drawn.
+            if !self.is_for(&submission) || shown(talk) != self.shown {
+                continue;
+            }
+            let reader = Reader {
+                is_elsewhere: false,
+                reveals: true,
+            };
+            let view = view(desk.asker(), &front, reader);
+            self.taken.push(submission.taken);
+            return Poll::Ready(Did::Action(form::actions(&view, &submission.form)));
+        }
+    }
+
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
+        let front = desk.front().map(|front| (front.id, front.turn));
+        let is_same = front.map(|(id, _)| id) == happened.before.map(|(id, _)| id);
+        if happened.cause == Cause::Person && is_same {
+            self.expected = front;
+        }
+        for effect in &happened.effects {
+            match effect {
+                Effect::Tell(it) => notice(&mut self.page, desk.asker(), it),
+                Effect::Answer(id, reply) if happened.before == Some((*id, false)) => {
+                    answered(&mut self.page, desk.asker(), reply, happened.is_link);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        let name = given(&desk.asker().name).short();
+        Remarks::put(&mut self.page, &name, remark);
+        None
+    }
+
+    fn tell(&mut self, words: Words) {
+        self.page.say(Style::Plain, words);
+    }
+
+    /// Starts no browser: the page shows the link itself.
+    fn open(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn show(&mut self, talk: &Conversation, _: Option<&Words>) {
+        let told = self.page.take();
+        self.log(&told);
+        let now = shown(talk);
+        let desk = talk.seen();
+        let front = desk.front();
+        let is_new = now != self.shown;
+        self.shown = now;
+        let mut snapshot = self.shared.snapshot();
+        let mut has_changed = false;
+        if is_new {
+            // Without a random number, no form is taken.
+            snapshot.token = random().unwrap_or_default();
+            let turn = front.map(|front| (front.id, front.turn));
+            let asks_itself = |ask: &Ask| matches!(ask, Ask::Arguments { .. });
+            let is_of_person = front.is_some_and(|front| asks_itself(&front.question.ask));
+            let is_step = self.expected.take() == turn;
+            snapshot.is_news = turn.is_some() && !is_step && !is_of_person;
+            snapshot.seen = None;
+        }
+        let html = match &front {
+            Some(front) => {
+                let view = view(desk.asker(), front, Reader::default());
+                let begun = match front.step {
+                    Step::Write(sampling) => sampling.so_far.as_str(),
+                    Step::Rewrite(_, text) => text,
+                    _ => "",
+                };
+                let say = format!("{}say", self.shared.visit.path());
+                question::question(&view, begun, &snapshot.token, say)
+            }
+            None => Html::of(&IdlePart),
+        };
+        has_changed |= snapshot.put(0, html);
+        has_changed |= snapshot.put(1, servers(talk));
+        has_changed |= snapshot.put(2, Html::of(&LogPart { rows: &self.log }));
+        let waiting = front.map_or(0, |front| {
+            front.total.saturating_sub(front.position).saturating_add(1)
+        });
+        let title = match waiting {
+            0 => "askback".to_owned(),
+            waiting => format!("({waiting}) askback"),
+        };
+        has_changed |= snapshot.title != title;
+        snapshot.title = title;
+        drop(snapshot);
+        if has_changed {
+            self.shared
+                .changes
+                .send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+        for taken in self.taken.drain(..) {
+            // The browser may have gone away.
+            let _ = taken.send(());
+        }
+    }
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
+        let told = self.page.take();
+        self.log(&told);
+        self.log(&rows);
+        Ok(())
+    }
+
+    fn shows_waiting(&self) -> bool {
+        false
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for WebPage {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+fn shown(talk: &Conversation) -> Option<Shown> {
+    let front = talk.seen().front()?;
+    let fields = match front.step {
+        Step::Secret(draft) | Step::Filling(draft) | Step::Review(draft) => draft.fields().len(),
+        _ => 0,
+    };
+    Some((talk.seen_id(), front.id, front.turn, fields))
+}
+
+fn servers(talk: &Conversation) -> Html {
+    let server = |server: &crate::model::Server| ServerPart {
+        name: Html::ours(&given(&server.desk().asker().name).short().into()),
+        state: match server.presence() {
+            Presence::Connecting => "is being connected to",
+            Presence::There => "",
+            Presence::Gone => "went away",
+            Presence::Down => "is down",
+            Presence::Absent => "is not there",
+        },
+    };
+    let front = talk.seen().front();
+    let waiting = front.map_or(0, |front| front.total.saturating_sub(front.position));
+    let waiting = match waiting {
+        0 => None,
+        1 => Some("1 more question waits".into()),
+        more => Some(words!("{} more questions wait", more)),
+    };
+    Html::of(&ServersPart {
+        servers: talk.servers().map(server).collect(),
+        waiting: waiting.as_ref().map(Html::ours),
+    })
+}

@@ -1,0 +1,435 @@
+//! The question in front as HTML, made of its [`View`] alone and of the text that the person has begun.
+
+use askama::Template;
+
+use super::{
+    form::{self, buttons},
+    html::Html,
+};
+use crate::{
+    page::Style,
+    text::Words,
+    view::{
+        BlockView, Body, ChoiceView, Destination, FieldState, FieldView, FormView, Input, Labelled,
+        LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView,
+        SecretView, View,
+    },
+    words,
+};
+
+#[derive(Template)]
+#[template(path = "web/question.html")]
+struct QuestionPage<'a> {
+    token: &'a str,
+    say: String,
+    title: Html,
+    queue: Option<Html>,
+    origin: Html,
+    claims: Option<Line>,
+    call: Option<Line>,
+    message: Vec<Line>,
+    body: Vec<Line>,
+    fields: Vec<FieldPart>,
+    text: Option<TextPart>,
+    /// The address that the person agreed to open.
+    open: Option<&'a str>,
+    after: Vec<Line>,
+    issue: Option<Html>,
+    buttons: Vec<Button>,
+    is_waiting: bool,
+}
+
+/// Our words, text of a peer, or both.
+struct Line {
+    class: &'static str,
+    label: Option<Html>,
+    text: Option<Html>,
+}
+
+struct FieldPart {
+    index: usize,
+    label: Html,
+    required: bool,
+    description: Option<Html>,
+    hint: Html,
+    pattern: Option<Line>,
+    issue: Option<Html>,
+    dropped: Option<Line>,
+    kind: &'static str,
+    mode: &'static str,
+    value: String,
+    is_long: bool,
+    choices: Vec<ChoicePart>,
+    is_several: bool,
+    has_none: bool,
+}
+
+struct ChoicePart {
+    label: Html,
+    is_chosen: bool,
+}
+
+struct TextPart {
+    label: Html,
+    value: String,
+    is_long: bool,
+}
+
+struct Button {
+    name: String,
+    words: Html,
+    class: &'static str,
+}
+
+/// The longest text that is written in a field of one line, in characters.
+const LINE_CHARS: usize = 100;
+
+/// Draws a question. `begun` is the text so far, if the question wants a text.
+pub(super) fn question(view: &View, begun: &str, token: &str, say: String) -> Html {
+    let fields = match &view.body {
+        Body::Form(form) => fields(form, view.issue.is_some()),
+        _ => Vec::new(),
+    };
+    let (body, after) = body(view);
+    Html::of(&QuestionPage {
+        token,
+        say,
+        title: Html::ours(&view.title.words),
+        queue: view.queue.as_ref().map(|it| Html::ours(&it.words)),
+        origin: Html::text(&view.asker.origin),
+        claims: view.asker.claims.as_ref().map(labelled),
+        call: view.call.as_ref().map(|call| Line {
+            class: "fact",
+            label: Some(Html::ours(&call.label)),
+            text: Some(Html::peer(&call.name)),
+        }),
+        message: view.message.iter().flat_map(part).collect(),
+        body,
+        fields,
+        text: text(view, begun),
+        open: match &view.body {
+            Body::Link(link) if matches!(link.step, LinkStep::Opened | LinkStep::Returning) => {
+                Some(link.destination.address.text.raw())
+            }
+            _ => None,
+        },
+        after,
+        issue: view.issue.as_ref().map(Html::ours),
+        buttons: all_buttons(view),
+        is_waiting: matches!(&view.body, Body::Sampling(SamplingView::Running(_))),
+    })
+}
+
+fn all_buttons(view: &View) -> Vec<Button> {
+    let mut all: Vec<_> = buttons(view)
+        .into_iter()
+        .map(|action| Button {
+            name: form::name(action.act),
+            words: Html::ours(&action.words),
+            class: match action.act {
+                act if act.is_way_out() || act.is_permission() => "quiet",
+                _ => "",
+            },
+        })
+        .collect();
+    if form::is_returning(view) {
+        let button = Button {
+            name: "fill".to_owned(),
+            words: Html::ours(&"Use this address".into()),
+            class: "",
+        };
+        all.insert(0, button);
+    }
+    all
+}
+
+fn ours(class: &'static str, words: &Words) -> Line {
+    Line {
+        class,
+        label: Some(Html::ours(words)),
+        text: None,
+    }
+}
+
+fn peer(text: &crate::text::PeerText) -> Line {
+    Line {
+        class: "peer",
+        label: None,
+        text: Some(Html::peer(text)),
+    }
+}
+
+fn labelled(fact: &Labelled) -> Line {
+    Line {
+        class: "fact",
+        label: Some(Html::ours(&fact.label)),
+        text: Some(Html::peer(&fact.text)),
+    }
+}
+
+fn style(style: Style) -> &'static str {
+    match style {
+        Style::Plain | Style::Strong => "said",
+        Style::Dim => "note",
+        Style::Warning => "warning",
+    }
+}
+
+fn part(part: &Part) -> Vec<Line> {
+    match part {
+        Part::Say(it, words) => vec![ours(style(*it), words)],
+        Part::Wrong(words, quoted) => {
+            let quoted = quoted.iter().map(peer);
+            [ours("warning", words)].into_iter().chain(quoted).collect()
+        }
+        Part::Text(text) => vec![peer(text)],
+        Part::Line(fact) | Part::Detail(fact) => vec![labelled(fact)],
+        Part::Request(it) => request(it),
+    }
+}
+
+fn request(request: &RequestView) -> Vec<Line> {
+    let mut lines: Vec<_> = request.system.iter().flat_map(quoted).collect();
+    lines.extend(request.messages.iter().flat_map(message));
+    if let Some(tools) = &request.tools {
+        lines.push(ours("note", &tools.words));
+        for tool in &tools.tools {
+            lines.push(peer(&tool.name));
+            lines.extend(tool.description.iter().map(peer));
+            lines.extend(tool.arguments.iter().chain(&tool.schema).map(peer));
+        }
+    }
+    lines.push(ours("note", &request.wishes));
+    lines.extend(request.hints.iter().map(labelled));
+    lines
+}
+
+fn quoted(fact: &Labelled) -> [Line; 2] {
+    [ours("note", &fact.label), peer(&fact.text)]
+}
+
+fn message(message: &MessageView) -> Vec<Line> {
+    let mut lines = vec![ours("note", &message.from)];
+    for block in &message.blocks {
+        match block {
+            BlockView::Text(text) => lines.push(peer(text)),
+            BlockView::Call(call) => lines.push(labelled(call)),
+            BlockView::Result(of, text) => lines.extend([labelled(of), peer(text)]),
+        }
+    }
+    lines
+}
+
+/// The lines before the fields, and the lines behind them.
+fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
+    let mut after = Vec::new();
+    let lines = match &view.body {
+        Body::Nothing | Body::Reason(_) => Vec::new(),
+        Body::Secret(it) => secret(it),
+        Body::Form(form) => {
+            after.extend(form.left.iter().map(|left| ours("note", left)));
+            Vec::new()
+        }
+        Body::Review(form) => review(form),
+        Body::Link(it) => link(it),
+        Body::Sampling(it) => sampling(it),
+        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
+        Body::Outline(outline) => {
+            let mut lines: Vec<_> = outline.lines.iter().map(peer).collect();
+            lines.extend(outline.secret.iter().flat_map(secret));
+            lines.extend(outline.destination.iter().flat_map(destination));
+            lines
+        }
+    };
+    (lines, after)
+}
+
+fn secret(secret: &SecretView) -> Vec<Line> {
+    let fields = secret.fields.iter().map(peer);
+    let words = [ours("warning", &secret.words)];
+    words.into_iter().chain(fields).collect()
+}
+
+fn review(form: &FormView) -> Vec<Line> {
+    let mut lines = vec![ours("said", &form.ready)];
+    for field in &form.fields {
+        lines.push(Line {
+            class: "value",
+            label: Some(Html::peer(&field.label)),
+            text: Some(Html::peer(&field.review.text)),
+        });
+        lines.extend(field.review.blanks.iter().map(|it| ours("note", it)));
+    }
+    lines
+}
+
+fn link(link: &LinkView) -> Vec<Line> {
+    let mut lines: Vec<_> = link
+        .unfinished
+        .iter()
+        .map(|it| ours("warning", it))
+        .collect();
+    lines.extend(destination(&link.destination));
+    lines.extend(link.here.iter().map(|it| ours("note", it)));
+    lines.extend(link.waits.iter().map(|(it, words)| ours(style(*it), words)));
+    lines.extend(link.sure.iter().map(|it| ours("warning", it)));
+    lines
+}
+
+fn destination(destination: &Destination) -> Vec<Line> {
+    let address = |class, address: &crate::view::Address| Line {
+        class,
+        label: Some(Html::ours(&address.label)),
+        text: Some(Html::address(address)),
+    };
+    let mut lines = vec![address("fact", &destination.site)];
+    lines.extend(destination.host.iter().map(|it| address("fact", it)));
+    lines.extend(destination.warnings.iter().map(|warning| Line {
+        class: "warning",
+        label: Some(Html::ours(&warning.words)),
+        text: warning.of.as_ref().map(Html::peer),
+    }));
+    lines.extend(destination.leads_on.iter().map(|it| address("fact", it)));
+    lines.extend(
+        destination
+            .leads_on_more
+            .iter()
+            .map(|it| ours("warning", it)),
+    );
+    lines.push(address("address", &destination.address));
+    lines
+}
+
+fn sampling(sampling: &SamplingView) -> Vec<Line> {
+    match sampling {
+        SamplingView::Request { changed, words } => {
+            let mut lines = Vec::new();
+            if let Some((title, changed)) = changed {
+                lines.push(ours("said", title));
+                lines.extend(request(changed));
+            }
+            lines.push(ours("said", words));
+            lines
+        }
+        SamplingView::Running(words) => vec![ours("said", words)],
+        SamplingView::Reply {
+            title,
+            blocks,
+            facts,
+        } => {
+            let mut lines = vec![ours("said", title)];
+            for block in blocks {
+                match block {
+                    ReplyBlockView::Text(text) => lines.push(peer(text)),
+                    ReplyBlockView::Call {
+                        number,
+                        tool,
+                        arguments,
+                    } => {
+                        lines.push(ours("note", &words!("{}.", *number)));
+                        lines.push(labelled(tool));
+                        lines.extend(arguments.iter().map(peer));
+                    }
+                }
+            }
+            lines.extend(facts.iter().map(labelled));
+            lines
+        }
+        SamplingView::Rewrite { title, text, .. } => vec![ours("note", title), peer(text)],
+        SamplingView::Write { note, tools } => {
+            let note = note.iter().map(|(it, words)| ours(style(*it), words));
+            note.chain(tools.iter().map(labelled)).collect()
+        }
+        SamplingView::Reread { title, text } => vec![ours("said", title), peer(text)],
+    }
+}
+
+/// The text field of a question without a form.
+fn text(view: &View, begun: &str) -> Option<TextPart> {
+    let (label, is_long): (Words, _) = match &view.body {
+        Body::Reason(label) => (label.clone(), false),
+        Body::Folders { label, .. } => (label.clone(), false),
+        Body::Link(link) if link.step == LinkStep::Returning => {
+            let words = "The whole address at which the browser ended:";
+            (link.next.clone().unwrap_or_else(|| words.into()), false)
+        }
+        Body::Sampling(SamplingView::Rewrite { editing, .. }) => (editing.clone(), true),
+        Body::Sampling(SamplingView::Write { .. }) => ("The text:".into(), true),
+        _ => return None,
+    };
+    Some(TextPart {
+        label: Html::ours(&label),
+        value: begun.to_owned(),
+        is_long,
+    })
+}
+
+/// The fields. An empty one is wrong only once the person wanted the form to be looked over.
+fn fields(form: &FormView, was_looked_over: bool) -> Vec<FieldPart> {
+    let fields = form.fields.iter().enumerate();
+    fields
+        .map(|(index, it)| {
+            let is_quiet = it.state == FieldState::Empty && !was_looked_over;
+            let issue = it.issue.as_ref().filter(|_| !is_quiet);
+            FieldPart {
+                issue: issue.map(Html::ours),
+                ..field(index, it)
+            }
+        })
+        .collect()
+}
+
+fn field(index: usize, field: &FieldView) -> FieldPart {
+    let text = field.text.raw();
+    let is_empty = text.is_empty();
+    let has_shape = |shape: &str| {
+        let of_shape = |(known, wanted): (char, char)| match wanted {
+            '0' => known.is_ascii_digit(),
+            wanted => known == wanted,
+        };
+        is_empty || text.len() == shape.len() && text.chars().zip(shape.chars()).all(of_shape)
+    };
+    // A browser shows nothing of a value that is not in the form of its input, and would send nothing.
+    let (kind, mode) = match field.input {
+        _ if field.is_secret => ("password", "text"),
+        Input::Email => ("email", "email"),
+        Input::Uri => ("url", "url"),
+        Input::Date if has_shape("0000-00-00") => ("date", "text"),
+        Input::DateTime if has_shape("0000-00-00T00:00") => ("datetime-local", "text"),
+        Input::Number => ("text", "decimal"),
+        Input::Integer => ("text", "numeric"),
+        _ => ("text", "text"),
+    };
+    let choice = |choice: &ChoiceView| ChoicePart {
+        label: Html::text(&choice.label),
+        is_chosen: choice.is_chosen,
+    };
+    let is_text = matches!(field.input, Input::Text | Input::Json) && !field.is_secret;
+    FieldPart {
+        index,
+        label: Html::peer(&field.label),
+        required: field.required,
+        description: field.description.as_ref().map(Html::peer),
+        hint: Html::ours(&field.hint),
+        pattern: field.pattern.as_ref().map(labelled),
+        issue: None,
+        dropped: field.dropped.as_ref().map(|dropped| Line {
+            class: "warning",
+            label: Some(Html::ours(&dropped.words)),
+            text: Some(Html::peer(&dropped.text)),
+        }),
+        kind,
+        mode,
+        value: match field.is_secret {
+            true => String::new(),
+            false => text.to_owned(),
+        },
+        is_long: is_text
+            && (field.input == Input::Json
+                || text.contains('\n')
+                || text.chars().nth(LINE_CHARS).is_some()),
+        choices: field.choices.iter().map(choice).collect(),
+        is_several: field.input == Input::Several,
+        has_none: !field.required,
+    }
+}

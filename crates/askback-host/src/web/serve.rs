@@ -1,0 +1,401 @@
+//! The page over HTTP: access checks and routes.
+
+use std::{
+    convert::Infallible,
+    future::{Future, pending},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use askama::Template;
+use askback::{
+    http::{ConnectionEnds, PeerUser, RequestBody, serve_pages},
+    limits::Limits,
+};
+use bytes::Bytes;
+use http::{
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{self, HOST, ORIGIN},
+    request::Parts,
+};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt as _, Limited};
+use serde_json::json;
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc, oneshot},
+    time::{sleep, timeout},
+};
+
+use super::{
+    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN,
+    form::Form,
+    html::Html,
+    snapshot::{REGIONS, Region, Shared, Submission},
+};
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
+                      require-trusted-types-for 'script'; trusted-types askback";
+
+const STYLE: &str = include_str!("../../templates/web/style.css");
+const SCRIPT: &str = include_str!("../../templates/web/page.js");
+
+type Answer = Response<PageBody>;
+
+/// The body of an answer.
+pub(super) enum PageBody {
+    Whole(Option<Bytes>),
+    Live(mpsc::Receiver<Bytes>),
+}
+
+#[derive(Clone)]
+pub(super) struct WebService {
+    shared: Arc<Shared>,
+    tabs: Arc<Semaphore>,
+}
+
+#[derive(Template)]
+#[template(path = "web/page.html")]
+struct WholePage {
+    title: String,
+    live: String,
+    question: Region,
+    servers: Region,
+    log: Region,
+}
+
+#[derive(Template)]
+#[template(path = "web/enter.html")]
+struct EnterPage<'a> {
+    path: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "web/said.html")]
+struct SaidPage<'a> {
+    title: &'a str,
+    words: &'a str,
+    back: Option<String>,
+}
+
+/// Serves the page until it is dropped.
+pub(super) async fn serve(listener: TcpListener, service: WebService, limits: Limits) {
+    serve_pages(listener, service, &limits, pending()).await;
+}
+
+impl WebService {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            tabs: Arc::new(Semaphore::new(TABS)),
+        }
+    }
+
+    async fn respond(self, request: Request<RequestBody>) -> Answer {
+        let (parts, body) = request.into_parts();
+        if let Err(status) = self.admit(&parts).await {
+            return finished(plain(status));
+        }
+        finished(self.route(&parts, body).await)
+    }
+
+    /// Checks that a request is from a browser of the same user, and from the page itself.
+    async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
+        let ends = parts.extensions.get::<ConnectionEnds>();
+        let Some(ends) = ends else {
+            return Err(StatusCode::FORBIDDEN);
+        };
+        if PeerUser::of(ends.local, ends.remote).await == PeerUser::Other {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        let visit = &self.shared.visit;
+        let one = |name: HeaderName| {
+            let mut all = parts.headers.get_all(name).iter();
+            let first = all.next().map(HeaderValue::as_bytes);
+            first.filter(|_| all.next().is_none())
+        };
+        let is_host = one(HOST).is_some_and(|host| visit.is_host(host));
+        if !is_host || parts.uri.authority().is_some() {
+            return Err(StatusCode::MISDIRECTED_REQUEST);
+        }
+        let is_ours = one(ORIGIN).is_some_and(|origin| visit.is_origin(origin));
+        if parts.method == Method::POST && !is_ours {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        // The browser comes from a file, so its request is cross-site.
+        let leads_in = parts.method == Method::GET && parts.uri.path().starts_with("/o/");
+        let site = parts.headers.get("sec-fetch-site");
+        let site = site.map(HeaderValue::as_bytes);
+        match site {
+            None | Some(b"same-origin" | b"none") => Ok(()),
+            Some(_) if leads_in => Ok(()),
+            Some(_) => Err(StatusCode::FORBIDDEN),
+        }
+    }
+
+    async fn route(&self, parts: &Parts, body: RequestBody) -> Answer {
+        let visit = &self.shared.visit;
+        let path = parts.uri.path();
+        match (&parts.method, path) {
+            (&Method::GET, "/style.css") => return text("text/css; charset=utf-8", STYLE),
+            (&Method::GET, "/page.js") => return text("text/javascript; charset=utf-8", SCRIPT),
+            (&Method::GET, _) if path.starts_with("/o/") => {
+                return self.enter(path.trim_start_matches("/o/"));
+            }
+            _ => {}
+        }
+        let below = visit.below(path).filter(|_| visit.is_of(&parts.headers));
+        match (&parts.method, below) {
+            (&Method::GET, Some("")) => self.whole(),
+            (&Method::GET, Some("live")) => self.live(),
+            (&Method::POST, Some("say")) => self.say(parts, body).await,
+            (_, Some("" | "live" | "say")) => plain(StatusCode::METHOD_NOT_ALLOWED),
+            _ => nothing(),
+        }
+    }
+
+    /// Exchanges the one-time link for the cookie.
+    fn enter(&self, once: &str) -> Answer {
+        let visit = &self.shared.visit;
+        let cookie = HeaderValue::from_str(&visit.set_cookie());
+        let (true, Ok(cookie)) = (visit.open(once), cookie) else {
+            return nothing();
+        };
+        // A cookie that is `SameSite=Strict` is not sent on a redirection that another site began.
+        let path = visit.path();
+        let mut answer = page(StatusCode::OK, &EnterPage { path: &path });
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+        answer
+    }
+
+    fn whole(&self) -> Answer {
+        let ([question, servers, log], title) = self.shared.deliver();
+        page(
+            StatusCode::OK,
+            &WholePage {
+                title,
+                live: format!("{}live", self.shared.visit.path()),
+                question,
+                servers,
+                log,
+            },
+        )
+    }
+
+    /// Sends changed regions until the browser disconnects.
+    fn live(&self) -> Answer {
+        let Ok(tab) = Arc::clone(&self.tabs).try_acquire_owned() else {
+            return plain(StatusCode::TOO_MANY_REQUESTS);
+        };
+        let (events, receiver) = mpsc::channel(1);
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            let _tab = tab;
+            let mut changes = shared.changes.subscribe();
+            let mut sent = [0; REGIONS.len()];
+            loop {
+                let (regions, title) = shared.deliver();
+                for ((region, name), sent) in regions.iter().zip(REGIONS).zip(&mut sent) {
+                    if *sent == region.version {
+                        continue;
+                    }
+                    *sent = region.version;
+                    let (version, html) = (region.version, region.html.as_str());
+                    let patch =
+                        json!({"region": name, "version": version, "html": html, "title": title});
+                    let event = format!("event: patch\ndata: {patch}\n\n");
+                    if events.send(event.into()).await.is_err() {
+                        return;
+                    }
+                }
+                sleep(PACE).await;
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    () = events.closed() => return,
+                    () = sleep(BEAT) => {
+                        if events.send(Bytes::from_static(b": \n\n")).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+        });
+        let mut answer = Response::new(PageBody::Live(receiver));
+        let media = HeaderValue::from_static("text/event-stream");
+        answer.headers_mut().insert(header::CONTENT_TYPE, media);
+        answer
+    }
+
+    async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {
+        let form = match timeout(FORM_TIME, read(parts, body)).await {
+            Ok(Ok(form)) => form,
+            Ok(Err(status)) => return plain(status),
+            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
+        };
+        let back = self.shared.visit.path();
+        let is_draft = form.is_draft();
+        let refusal = {
+            let snapshot = self.shared.snapshot();
+            match form.has_token(&snapshot.token) {
+                false => Some(GONE),
+                true if !is_draft && snapshot.settles() => Some(TOO_SOON),
+                true => None,
+            }
+        };
+        if let Some((title, words)) = refusal {
+            return refused(title, words, back);
+        }
+        let (taken, is_taken) = oneshot::channel();
+        let submission = Submission { form, taken };
+        if self.shared.said.send(submission).await.is_err() {
+            return plain(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        match timeout(TAKEN, is_taken).await {
+            Ok(Ok(())) if is_draft => plain(StatusCode::NO_CONTENT),
+            Ok(Ok(())) => {
+                let mut answer = plain(StatusCode::SEE_OTHER);
+                if let Ok(back) = HeaderValue::from_str(&back) {
+                    answer.headers_mut().insert(header::LOCATION, back);
+                }
+                answer
+            }
+            Ok(Err(_)) => refused(GONE.0, GONE.1, back),
+            Err(_) => refused(BUSY.0, BUSY.1, back),
+        }
+    }
+}
+
+const GONE: (&str, &str) = (
+    "This was for another question",
+    "The question that you saw is not in front any more. Nothing was sent.",
+);
+const TOO_SOON: (&str, &str) = (
+    "The question has only just come",
+    "A button does nothing in the first moment, as it may be meant for what stood there before. Nothing was sent.",
+);
+const BUSY: (&str, &str) = (
+    "askback is busy",
+    "It has not taken this in yet. Look at the page before you do it again.",
+);
+
+fn refused(title: &str, words: &str, back: String) -> Answer {
+    let back = Some(back);
+    page(StatusCode::CONFLICT, &SaidPage { title, words, back })
+}
+
+async fn read(parts: &Parts, body: RequestBody) -> Result<Form, StatusCode> {
+    let media = parts.headers.get(header::CONTENT_TYPE);
+    let media = media.map(|media| media.as_bytes().split(|byte| *byte == b';'));
+    let media = media.and_then(|mut media| media.next());
+    if media != Some(b"application/x-www-form-urlencoded") {
+        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    let read = Limited::new(body, FORM_BYTES).collect().await;
+    let read = read.map_err(
+        |error| match error.is::<http_body_util::LengthLimitError>() {
+            true => StatusCode::PAYLOAD_TOO_LARGE,
+            false => StatusCode::BAD_REQUEST,
+        },
+    )?;
+    Ok(Form::read(&read.to_bytes()))
+}
+
+fn nothing() -> Answer {
+    let said = SaidPage {
+        title: "There is nothing here",
+        words: "The link to the page lets one browser in, once, and ends soon. Start askback again for another one.",
+        back: None,
+    };
+    page(StatusCode::NOT_FOUND, &said)
+}
+
+fn page(status: StatusCode, template: &impl Template) -> Answer {
+    let html = Html::of(template).to_string();
+    let mut answer = Response::new(PageBody::Whole(Some(html.into())));
+    *answer.status_mut() = status;
+    let media = HeaderValue::from_static("text/html; charset=utf-8");
+    answer.headers_mut().insert(header::CONTENT_TYPE, media);
+    answer
+}
+
+fn text(media: &'static str, text: &'static str) -> Answer {
+    let mut answer = Response::new(PageBody::Whole(Some(text.into())));
+    let media = HeaderValue::from_static(media);
+    answer.headers_mut().insert(header::CONTENT_TYPE, media);
+    answer
+}
+
+fn plain(status: StatusCode) -> Answer {
+    let mut answer = Response::new(PageBody::Whole(None));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn finished(mut answer: Answer) -> Answer {
+    const HEADERS: [(&str, &str); 7] = [
+        ("content-security-policy", POLICY),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        // With `no-referrer`, a browser hides the origin of the page's own forms.
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ];
+    for (name, value) in HEADERS {
+        let name = HeaderName::from_static(name);
+        answer
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+impl tower_service::Service<Request<RequestBody>> for WebService {
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async { Ok(service.respond(request).await) })
+    }
+}
+
+impl Body for PageBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Live(events) => {
+                let event = events.poll_recv(context);
+                event.map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let length = bytes.as_ref().map_or(0, Bytes::len);
+                http_body::SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
+            }
+            Self::Live(_) => http_body::SizeHint::default(),
+        }
+    }
+}

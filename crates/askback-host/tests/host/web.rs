@@ -1,0 +1,700 @@
+//! The page in a browser: only the browser with the cookie can answer a question.
+
+use std::{future::poll_fn, net::SocketAddr, time::Duration};
+
+use askback::{
+    limits::Limits,
+    protocol::{CreateMessageParams, CreateMessageResult},
+};
+use askback_host::{
+    leaf::{Did, Leaf},
+    leaves::Leaves,
+    model::{Ask, Change, Conversation, Desk, Effect, Event, Permission, Question, Reply, Server},
+    web::WebPage,
+};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::{booking, form, link, listed_secrets, roots, travel};
+
+/// A front end with a page before a desk.
+struct Stage {
+    leaf: Box<dyn Leaf>,
+    address: SocketAddr,
+    link: String,
+    talk: Conversation,
+    replies: Vec<Reply>,
+}
+
+/// The browser that was let in.
+#[derive(Debug, Clone)]
+struct Browser {
+    address: SocketAddr,
+    cookie: String,
+    path: String,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Stage {
+    fn new(questions: Vec<Question>) -> Self {
+        Self::before(
+            Desk::new(travel(), None, None, Limits::default()),
+            questions,
+        )
+    }
+
+    fn before(desk: Desk, questions: Vec<Question>) -> Self {
+        let page = page();
+        let (address, link) = (page.address(), page.link());
+        Self {
+            leaf: Box::new(page),
+            address,
+            link: link.expect("it was not used"),
+            talk: Conversation::new(Server::new(desk)),
+            replies: Vec::new(),
+        }
+        .asked(questions)
+    }
+
+    fn asked(mut self, questions: Vec<Question>) -> Self {
+        for (id, question) in (1..).zip(questions) {
+            self.happen(Event::Asked(id, question));
+        }
+        self
+    }
+
+    fn happen(&mut self, event: Event) {
+        let server = self.talk.seen_id();
+        let happened = self.talk.update(Change::Desk(server, event));
+        let happened = happened.expect("an event of a desk has an outcome");
+        self.leaf.happened(self.talk.seen(), &happened);
+        for effect in happened.effects {
+            match effect {
+                Effect::Answer(_, reply) => self.replies.push(reply),
+                Effect::Open(url) => {
+                    let is_there = self.leaf.open(&url);
+                    self.happen(Event::Browser(is_there));
+                }
+                Effect::CheckFolder(path) => {
+                    self.happen(Event::Folder(askback_host::folder::root(path.as_ref())));
+                }
+                Effect::Run(_) => {
+                    let reply = CreateMessageResult::text("qwen3", "The 08:10.");
+                    self.happen(Event::Sampled(Ok(Box::new(reply))));
+                }
+                _ => {}
+            }
+        }
+        self.leaf.show(&self.talk, None);
+    }
+
+    /// Runs the front end as the host does, until `browser` is done.
+    async fn during<T>(&mut self, browser: impl Future<Output = T>) -> T {
+        let mut browser = std::pin::pin!(browser);
+        loop {
+            self.leaf.show(&self.talk, None);
+            let did = poll_fn(|context| self.leaf.poll_did(&self.talk, context));
+            let did = tokio::select! {
+                done = &mut browser => return done,
+                did = did => did,
+            };
+            let Did::Action(actions) = did else {
+                panic!("{did:?}");
+            };
+            for action in actions {
+                self.happen(Event::Action(action));
+            }
+        }
+    }
+
+    /// Lets a browser in.
+    async fn enter(&mut self) -> Browser {
+        let (address, link) = (self.address, self.link.clone());
+        let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nSec-Fetch-Site: cross-site\r\n");
+        let answer = self.during(send(address, request, "")).await;
+        assert_eq!(answer.status, 200, "{}", answer.head);
+        let cookie = answer.header("set-cookie");
+        for part in ["HttpOnly", "SameSite=Strict", "Path=/v/"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        let (_, path) = cookie.split_once("Path=").expect("it has a path");
+        Browser {
+            address,
+            cookie: cookie.split(';').next().expect("it begins so").to_owned(),
+            path: path.split(';').next().expect("it begins so").to_owned(),
+        }
+    }
+
+    /// The page, which the person has before them for long enough.
+    async fn look(&mut self, browser: &Browser) -> String {
+        let answer = self.during(browser.get("")).await;
+        assert_eq!(answer.status, 200);
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(1)).await;
+        tokio::time::resume();
+        answer.body
+    }
+
+    /// Presses a button of the page as it is, with these fields.
+    async fn press(&mut self, browser: &Browser, act: &str, fields: &[(&str, &str)]) -> Answer {
+        let page = self.look(browser).await;
+        let body = body(&token(&page), act, fields);
+        self.during(browser.say(&body)).await
+    }
+}
+
+impl Browser {
+    fn head(&self, method: &str, path: &str) -> String {
+        let Self {
+            address,
+            cookie,
+            path: below,
+        } = self;
+        format!("{method} {below}{path} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n")
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        send(self.address, self.head("GET", path), "").await
+    }
+
+    async fn say(&self, body: &str) -> Answer {
+        let origin = format!(
+            "Origin: http://{}\r\nContent-Type: application/x-www-form-urlencoded\r\n",
+            self.address
+        );
+        send(self.address, self.head("POST", "say") + &origin, body).await
+    }
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> &str {
+        let lines = self.head.lines();
+        let mut named = lines.filter_map(|line| line.split_once(": "));
+        let found = named.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map_or("", |(_, value)| value)
+    }
+}
+
+fn page() -> WebPage {
+    WebPage::start(&Limits::default()).expect("a port is free")
+}
+
+/// Sends a request, whose head has no end yet, and reads the answer.
+async fn send(address: SocketAddr, head: String, body: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let length = match body {
+        "" => String::new(),
+        body => format!("Content-Length: {}\r\n", body.len()),
+    };
+    let request = format!("{head}Connection: close\r\n{length}\r\n{body}");
+    // The server may answer before it has read everything.
+    let _ = stream.write_all(request.as_bytes()).await;
+    let mut read = Vec::new();
+    let _ = stream.read_to_end(&mut read).await;
+    let read = String::from_utf8_lossy(&read).into_owned();
+    let (head, body) = read.split_once("\r\n\r\n").unwrap_or((&read, ""));
+    let status = head.get(9..12).and_then(|status| status.parse().ok());
+    Answer {
+        status: status.unwrap_or_default(),
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
+/// The token of the form on a page.
+fn token(page: &str) -> String {
+    let (_, rest) = page
+        .split_once("name=\"token\" value=\"")
+        .expect("it has a form");
+    rest.split('"').next().expect("it ends").to_owned()
+}
+
+fn body(token: &str, act: &str, fields: &[(&str, &str)]) -> String {
+    let mut body = url::form_urlencoded::Serializer::new(String::new());
+    body.append_pair("token", token).append_pair("act", act);
+    body.extend_pairs(fields).finish()
+}
+
+#[tokio::test]
+async fn a_form_is_filled_in_looked_over_and_sent() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    for shown in ["travel asks", "Shall we book?", "Costs 150 USD.", "Window"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    // A field that must be given is missing.
+    let answer = stage.press(&browser, "submit", &[("f1", "0")]).await;
+    assert_eq!(answer.status, 303);
+    assert!(stage.look(&browser).await.contains("Please choose"));
+    let fields = [("f0", "0"), ("f1", "1"), ("f2", "1")];
+    stage.press(&browser, "submit", &fields).await;
+    assert!(stage.replies.is_empty(), "it is looked over first");
+    assert!(
+        stage
+            .look(&browser)
+            .await
+            .contains("Ready to send to travel:")
+    );
+    stage.press(&browser, "send", &[]).await;
+    let [Reply::Form(content)] = &stage.replies[..] else {
+        panic!("{:?}", stage.replies);
+    };
+    let sent =
+        json!({"confirm_booking": true, "seat_preference": "aisle", "travel_insurance": false});
+    assert_eq!(json!(content), sent);
+}
+
+#[tokio::test]
+async fn what_is_written_is_kept_when_the_person_leaves_the_form() {
+    let mut stage = Stage::new(vec![form("Who?", r#""name": {"type": "string"}"#, "")]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    let draft = body(&token(&page), "draft", &[("f0", "A\"d<a>")]);
+    assert_eq!(stage.during(browser.say(&draft)).await.status, 204);
+    stage
+        .press(&browser, "decline", &[("f0", "A\"d<a>!")])
+        .await;
+    assert!(stage.look(&browser).await.contains("Why not?"));
+    stage.press(&browser, "back", &[]).await;
+    let page = stage.look(&browser).await;
+    assert!(page.contains("value=\"A&#34;d&#60;a&#62;!\""), "{page}");
+    stage.press(&browser, "decline", &[]).await;
+    stage
+        .press(&browser, "fill", &[("text", "No reason")])
+        .await;
+    assert!(
+        matches!(&stage.replies[..], [Reply::Declined { reason: Some(why), .. }] if why == "No reason")
+    );
+}
+
+#[tokio::test]
+async fn a_secret_is_not_in_the_page() {
+    let mut stage = Stage::new(vec![listed_secrets()]);
+    let browser = stage.enter().await;
+    assert!(stage.look(&browser).await.contains("Careful:"));
+    stage.press(&browser, "yes", &[]).await;
+    stage.press(&browser, "draft", &[("f0", "hunter2")]).await;
+    let page = stage.look(&browser).await;
+    assert!(
+        !page.contains("hunter2") && page.contains("type=\"password\""),
+        "{page}"
+    );
+    // The empty field that the page has leaves the secret as it is.
+    stage.press(&browser, "submit", &[("f0", "")]).await;
+    assert!(!stage.look(&browser).await.contains("hunter2"));
+    stage.press(&browser, "send", &[]).await;
+    let sent = format!("{:?}", stage.replies);
+    assert!(sent.contains("hunter2"), "{sent}");
+}
+
+#[tokio::test]
+async fn a_link_takes_a_second_yes_and_is_opened_by_the_person() {
+    let mut stage = Stage::new(vec![link("http://login.example.com:8080/a?b=c")]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("example.com</strong>:8080/a?b=c") && !page.contains("href=\"http:"),
+        "{page}"
+    );
+    stage.press(&browser, "yes", &[]).await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("Sure?") && !page.contains("href=\"http:"),
+        "{page}"
+    );
+    stage.press(&browser, "yes", &[]).await;
+    let page = stage.look(&browser).await;
+    let anchor = "href=\"http://login.example.com:8080/a?b=c\" target=\"_blank\" rel=\"noopener noreferrer\"";
+    assert!(page.contains(anchor), "{page}");
+    assert!(stage.replies.is_empty());
+    stage.press(&browser, "done", &[]).await;
+    assert!(matches!(&stage.replies[..], [Reply::Link]));
+}
+
+#[tokio::test]
+async fn a_link_of_another_scheme_is_never_one_of_the_page() {
+    for url in [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "//evil.example/",
+    ] {
+        let mut stage = Stage::new(vec![link(url)]);
+        let browser = stage.enter().await;
+        let page = stage.look(&browser).await;
+        assert!(
+            page.contains("No question") && !page.contains(&format!("href=\"{url}")),
+            "{page}"
+        );
+        assert!(
+            matches!(&stage.replies[..], [Reply::Declined { .. }]),
+            "{url}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_folder_that_is_written_is_the_one_that_is_allowed() {
+    let mut stage = Stage::new(vec![roots()]);
+    let browser = stage.enter().await;
+    let here = std::env::current_dir().expect("there is one");
+    let here = here.to_str().expect("it is a text");
+    let answer = stage
+        .press(&browser, "folder", &[("text", "/no/such/folder")])
+        .await;
+    assert_eq!((answer.status, stage.replies.len()), (303, 0));
+    stage.press(&browser, "folder", &[("text", here)]).await;
+    assert!(matches!(&stage.replies[..], [Reply::Roots(roots)] if roots.len() == 1));
+}
+
+#[tokio::test]
+async fn a_servers_text_is_no_markup() {
+    const EVIL: &str = "\"'></bdi></pre></textarea><script>alert(1)</script>\u{202e}\u{200b}";
+    let evil = json!(EVIL);
+    let fields = format!(
+        r#"
+        "a": {{"type": "string", "title": {evil}, "description": {evil}, "default": {evil}}},
+        "b": {{"type": "string", "title": {evil}, "oneOf": [{{"const": {evil}, "title": {evil}}}]}},
+        "c": {{"type": "array", "items": {{"type": "string", "enum": [{evil}]}}, "default": [{evil}]}}"#
+    );
+    let mut stage = Stage::new(vec![form(EVIL, &fields, "")]);
+    let browser = stage.enter().await;
+    for act in ["", "submit"] {
+        if !act.is_empty() {
+            stage.press(&browser, act, &[]).await;
+        }
+        let page = stage.look(&browser).await;
+        assert!(
+            !page.contains("<script>") && page.contains("&#60;script&#62;"),
+            "{page}"
+        );
+        assert!(page.contains("&#60;U+202E&#62;&#60;U+200B&#62;"), "{page}");
+        assert_eq!(
+            page.matches("</textarea>").count(),
+            page.matches("<textarea").count()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_link_lets_one_browser_in_once() {
+    let mut stage = Stage::new(vec![booking()]);
+    let (address, link) = (stage.address, stage.link.clone());
+    let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
+    let request = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n");
+    let wrong = stage.during(send(address, request("/o/0123"), "")).await;
+    assert_eq!(wrong.status, 404);
+    stage.enter().await;
+    let again = stage.during(send(address, request(path), "")).await;
+    assert_eq!((again.status, again.header("set-cookie")), (404, ""));
+
+    let mut late = Stage::new(Vec::new());
+    let (address, link) = (late.address, late.link.clone());
+    let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(601)).await;
+    tokio::time::resume();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n");
+    assert_eq!(late.during(send(address, request, "")).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_request_of_anything_but_the_page_is_refused() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let other = Stage::new(vec![booking()]).enter().await;
+    let page = stage.look(&browser).await;
+    let say = body(&token(&page), "decline", &[]);
+    let Browser {
+        address,
+        cookie,
+        path,
+    } = browser.clone();
+    let port = address.port();
+    let media = "Content-Type: application/x-www-form-urlencoded";
+    let host = format!("Host: {address}");
+    let origin = format!("Origin: http://{address}");
+    let cookie = format!("Cookie: {cookie}");
+    let of_other = format!("Cookie: {}", other.cookie);
+    let rebound = format!("Host: evil.example:{port}");
+    let (post, get) = (format!("POST {path}say"), format!("GET {path}"));
+    let post_other = format!("POST {}say", other.path);
+    let requests: &[(&str, &[&str], u16)] = &[
+        (&post, &[&rebound, &origin, &cookie, media], 421),
+        (&post, &["Host: 127.0.0.1", &origin, &cookie, media], 421),
+        (&post, &[&host, &host, &origin, &cookie, media], 421),
+        (&post, &[&host, &cookie, media], 403),
+        (&post, &[&host, "Origin: null", &cookie, media], 403),
+        (
+            &post,
+            &[&host, "Origin: http://evil.example", &cookie, media],
+            403,
+        ),
+        (
+            &post,
+            &[&host, "Origin: http://127.0.0.1", &cookie, media],
+            403,
+        ),
+        (&post, &[&host, &origin, &origin, &cookie, media], 403),
+        (
+            &post,
+            &[&host, &origin, &cookie, media, "Sec-Fetch-Site: cross-site"],
+            403,
+        ),
+        (
+            &post,
+            &[&host, &origin, &cookie, media, "Sec-Fetch-Site: same-site"],
+            403,
+        ),
+        (&post, &[&host, &origin, media], 404),
+        (&post, &[&host, &origin, &of_other, media], 404),
+        (&post, &[&host, &origin, "Cookie: askback=", media], 404),
+        (&post_other, &[&host, &origin, &cookie, media], 404),
+        (&post, &[&host, &origin, &cookie], 415),
+        (
+            &post,
+            &[&host, &origin, &cookie, "Content-Type: text/plain"],
+            415,
+        ),
+        (&get, &[&host], 404),
+        (&get, &[&rebound, &cookie], 421),
+        (&get, &[&host, &cookie, "Sec-Fetch-Site: cross-site"], 403),
+        ("GET /", &[&host, &cookie], 404),
+        ("GET /o/", &[&host, &cookie], 404),
+        ("GET /v//", &[&host, &cookie], 404),
+        (
+            &format!("PUT {path}say"),
+            &[&host, &origin, &cookie, media],
+            405,
+        ),
+        (&format!("GET {path}say"), &[&host, &cookie], 405),
+        (
+            &format!("POST {path}"),
+            &[&host, &origin, &cookie, media],
+            405,
+        ),
+    ];
+    for (line, headers, status) in requests {
+        let head = format!("{line} HTTP/1.1\r\n{}\r\n", headers.join("\r\n"));
+        let sent = if line.starts_with("GET") { "" } else { &say };
+        let answer = stage.during(send(address, head, sent)).await;
+        assert_eq!(answer.status, *status, "{line} {headers:?}");
+        assert!(
+            !answer.body.contains("Shall we book?"),
+            "{line} {headers:?}"
+        );
+    }
+    assert!(stage.replies.is_empty());
+    assert!(
+        stage.look(&browser).await.contains("Confirm booking"),
+        "nothing was done"
+    );
+}
+
+#[tokio::test]
+async fn every_answer_has_the_policy() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let request = format!("GET /page.js HTTP/1.1\r\nHost: {}\r\n", browser.address);
+    let script = stage.during(send(browser.address, request, "")).await;
+    let page = stage.during(browser.get("")).await;
+    let nothing = stage.during(browser.get("nothing")).await;
+    for answer in [script, page, nothing] {
+        let policy = answer.header("content-security-policy");
+        for part in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin");
+    }
+}
+
+#[tokio::test]
+async fn a_form_of_another_question_or_turn_does_nothing() {
+    let mut stage = Stage::new(vec![
+        booking(),
+        form("Next?", r#""a": {"type": "string"}"#, ""),
+    ]);
+    let browser = stage.enter().await;
+    let old = token(&stage.look(&browser).await);
+    stage.press(&browser, "cancel", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+    let page = stage.look(&browser).await;
+    assert!(page.contains("Next?"));
+    for token in [&*old, "", "0", &token(&page)[1..]] {
+        let answer = stage.during(browser.say(&body(token, "cancel", &[]))).await;
+        assert_eq!(answer.status, 409, "{token:?}");
+        assert!(answer.body.contains("another question"));
+    }
+    // A double click.
+    let twice = body(&token(&page), "decline", &[]);
+    assert_eq!(stage.during(browser.say(&twice)).await.status, 303);
+    assert_eq!(stage.during(browser.say(&twice)).await.status, 409);
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn a_button_does_nothing_in_the_moment_in_which_a_question_comes() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let page = stage.during(browser.get("")).await.body;
+    let cancel = body(&token(&page), "cancel", &[]);
+    tokio::time::pause();
+    let answer = stage.during(browser.say(&cancel)).await;
+    tokio::time::resume();
+    assert_eq!(answer.status, 409);
+    assert!(answer.body.contains("only just come") && stage.replies.is_empty());
+    stage.press(&browser, "cancel", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn a_form_that_is_too_long_is_not_read() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let token = token(&stage.look(&browser).await);
+    let long = "x".repeat(1 << 20);
+    let answer = stage
+        .during(browser.say(&body(&token, "cancel", &[("f0", &long)])))
+        .await;
+    assert_eq!(answer.status, 413);
+    assert!(stage.replies.is_empty());
+}
+
+#[tokio::test]
+async fn changes_are_sent_to_a_limited_number_of_pages() {
+    let mut stage = Stage::new(Vec::new());
+    let browser = stage.enter().await;
+    let mut tabs = Vec::new();
+    for _ in 0..16 {
+        let mut stream = TcpStream::connect(browser.address)
+            .await
+            .expect("it listens");
+        let request = browser.head("GET", "live") + "\r\n";
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it is written");
+        let mut head = [0; 12];
+        stage
+            .during(stream.read_exact(&mut head))
+            .await
+            .expect("it answers");
+        assert_eq!(&head, b"HTTP/1.1 200");
+        tabs.push(stream);
+    }
+    assert_eq!(stage.during(browser.get("live")).await.status, 429);
+    stage.happen(Event::Asked(1, booking()));
+    let mut read = String::new();
+    while !read.contains("Shall we book?") {
+        let mut part = [0; 4096];
+        let tab = &mut tabs[0];
+        let count = stage.during(tab.read(&mut part)).await.expect("it is sent");
+        assert_ne!(count, 0, "{read}");
+        read += &String::from_utf8_lossy(&part[..count]);
+    }
+    assert!(read.contains("event: patch"));
+}
+
+fn sample() -> Question {
+    let request = CreateMessageParams::new("Pick a flight.", 100);
+    Question {
+        call: None,
+        key: None,
+        ask: Ask::Sample(Box::new(request)),
+    }
+}
+
+#[tokio::test]
+async fn a_person_writes_in_place_of_a_model() {
+    let mut stage = Stage::new(vec![sample()]);
+    let browser = stage.enter().await;
+    assert!(stage.look(&browser).await.contains("Pick a flight."));
+    let written = [("text", "The\r\n<b>08:10</b>.")];
+    stage.press(&browser, "draft", &written).await;
+    assert!(
+        stage
+            .look(&browser)
+            .await
+            .contains("The\n&#60;b&#62;08:10&#60;/b&#62;.</textarea>")
+    );
+    stage.press(&browser, "fill", &written).await;
+    assert!(stage.replies.is_empty(), "it is looked over first");
+    stage.press(&browser, "send", &[]).await;
+    assert!(matches!(&stage.replies[..], [Reply::Text(text)] if text == "The\n<b>08:10</b>."));
+}
+
+#[tokio::test]
+async fn a_model_is_asked_and_its_reply_is_sent_after_a_yes_each() {
+    let desk = Desk::new(travel(), None, None, Limits::default());
+    let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+    let mut stage = Stage::before(desk, vec![sample()]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    assert!(page.contains("1 of 2, the request"), "{page}");
+    // The permission for once is the first button.
+    let (_, buttons) = page.split_once("<button").expect("it has buttons");
+    assert!(
+        buttons
+            .trim_start()
+            .starts_with("name=\"act\" value=\"run\""),
+        "{buttons}"
+    );
+    stage.press(&browser, "rewrite", &[]).await;
+    stage
+        .press(&browser, "fill", &[("text", "Pick a train.")])
+        .await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("As you changed it:") && page.contains("Pick a train."),
+        "{page}"
+    );
+    stage.press(&browser, "run", &[]).await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("2 of 2, the reply") && page.contains("The 08:10."),
+        "{page}"
+    );
+    assert!(stage.replies.is_empty());
+    stage.press(&browser, "send", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn front_ends_show_the_same_question_and_one_answers_it() {
+    let (first, second) = (page(), page());
+    let places = [&first, &second].map(|page| (page.address(), page.link()));
+    let mut stage = Stage::new(Vec::new());
+    stage.leaf = Box::new(Leaves::new(Box::new(first), vec![Box::new(second)]));
+    let mut stage = stage.asked(vec![booking(), booking()]);
+    let mut browsers = Vec::new();
+    for (address, link) in places {
+        (stage.address, stage.link) = (address, link.expect("it was not used"));
+        browsers.push(stage.enter().await);
+    }
+    for (answered, browser) in browsers.iter().enumerate() {
+        for browser in &browsers {
+            assert!(stage.look(browser).await.contains("Shall we book?"));
+        }
+        stage.press(browser, "cancel", &[]).await;
+        assert_eq!(stage.replies.len(), answered + 1);
+    }
+    for browser in &browsers {
+        assert!(stage.look(browser).await.contains("No question"));
+    }
+}
