@@ -1,4 +1,4 @@
-//! Channels over whatever carries whole messages: for transports that others write.
+//! Channels over any medium that carries whole messages, for custom transports.
 
 use std::{future::Future, io};
 
@@ -10,61 +10,63 @@ use super::{Channel, WAITING, WriterCommand, inbox::Inbox};
 pub trait ReadMessages: Send + 'static {
     /// Reads the next message: JSON, as the other side wrote it. `None` is the end of the connection.
     ///
-    /// It is called again only when there is room for another message, so that a peer that sends
-    /// faster than it is listened to waits. Of a message longer than the channel takes, one byte more
-    /// than the limit is enough: it is refused for its length.
+    /// This is called only if there is room for another message, so a peer that sends too fast has
+    /// to wait. For a message longer than the channel's limit, it is enough to return one byte more
+    /// than the limit: the message is then rejected as too long.
     ///
     /// # Errors
     ///
-    /// An error is noted in the log, and ends the connection.
+    /// An error is logged and ends the connection.
     fn read(&mut self) -> impl Future<Output = io::Result<Option<Vec<u8>>>> + Send;
 }
 
 /// The sending half of a transport, for [`Channel::new`].
 ///
-/// An error of any method is noted in the log, and ends the connection.
+/// An error of any method is logged and ends the connection.
 pub trait WriteMessages: Send + 'static {
-    /// Writes a message, or keeps it for the next flush. It waits while the other side does not read.
+    /// Writes a message, or buffers it until the next flush. Waits while the other side does not
+    /// read.
     ///
     /// # Errors
     ///
-    /// Fails where the connection does.
+    /// Fails if the connection fails.
     fn write(&mut self, message: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Hands over everything that was written. It is called whenever no other message waits.
+    /// Writes everything buffered. Called whenever no other message is waiting.
     ///
     /// # Errors
     ///
-    /// Fails where the connection does.
+    /// Fails if the connection fails.
     fn flush(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         async { Ok(()) }
     }
 
-    /// Ends this side of the connection, so that the other sees the end after the last message. It is
-    /// called after the last flush, and not where the connection failed; then the half is dropped.
+    /// Closes this side of the connection, so that the other side sees the end after the last
+    /// message. Called after the last flush. If the connection has failed, the half is dropped
+    /// instead.
     ///
     /// # Errors
     ///
-    /// Fails where the connection does.
+    /// Fails if the connection fails.
     fn close(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         async { Ok(()) }
     }
 }
 
 impl Channel {
-    /// Makes a channel of the two halves of a connection that carries whole messages, of at most so
-    /// many bytes each: a WebSocket, a queue, frames over a socket. A stream of bytes with a message a
-    /// line is a channel by [`lines`](super::lines).
+    /// Makes a channel from the two halves of a connection that carries whole messages, such as a
+    /// WebSocket, a queue or frames over a socket. Each message has at most the given number of
+    /// bytes. For a byte stream with one message per line, use [`lines`](super::lines).
     ///
-    /// The halves are driven by tasks of their own, so that it must be called within a tokio runtime.
-    /// The reading half is dropped when the channel's receiver is, the writing half once it has
-    /// written what was sent before its sender was closed or dropped.
+    /// Must be called within a tokio runtime, because each half gets its own task. The reading half
+    /// is dropped with the channel's receiver. The writing half is dropped after it has written
+    /// everything sent before its sender was closed or dropped.
     ///
-    /// [`Server::serve`](crate::Server::serve) serves such a channel; for a client, a type that
-    /// implements [`Connect`](super::Connect) makes one whenever it is wanted. The
-    /// [roots](crate::ctx::Roots) of the client at its other end are never opened: only a transport of
-    /// this crate knows that they are on this machine. `askback::testing::check_transport` (feature
-    /// `testing`) checks a transport.
+    /// [`Server::serve`](crate::Server::serve) serves such a channel. A client takes a type that
+    /// implements [`Connect`](super::Connect) and makes a channel for each connection. The client's
+    /// [roots](crate::ctx::Roots) are never opened, because only this crate's own transports know
+    /// that the roots are on this machine. `askback::testing::check_transport` (feature `testing`)
+    /// checks a transport.
     pub fn new(
         reader: impl ReadMessages,
         writer: impl WriteMessages,
@@ -116,7 +118,7 @@ async fn write(
         }
         writer.flush().await?;
         for done in flushed.drain(..) {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = done.send(());
         }
     }

@@ -1,4 +1,4 @@
-//! A server that is a process of ours.
+//! A server that runs as a child process.
 
 use std::{
     collections::VecDeque,
@@ -28,27 +28,27 @@ use super::{
     lines::{LineReader, LineWriter},
 };
 
-/// A server that is started as a child process and spoken to over its standard input and output
-/// (2026-07-28, basic/transports/stdio). What it writes to its standard error comes to the host as
+/// A server that is started as a child process and uses its standard input and output (2026-07-28,
+/// basic/transports/stdio). The host receives its standard error as
 /// [`Event::ServerStderr`](crate::client::Event::ServerStderr).
 ///
-/// It ends with the client: its input is closed; if it does not end by itself, it is asked to
-/// (SIGTERM) and at last killed, each after
-/// [`limits.client.exit`](crate::limits::ClientLimits::exit). On Unix it has a process group of its
-/// own, so that a Ctrl-C at the terminal reaches the client alone, and everything left in that
-/// group ends with it; elsewhere only the process itself is looked after. The same holds when the
-/// client is dropped or its task panics, as long as the runtime goes on: a program that ends its
-/// runtime waits for [`Child::all_ended`] first. When the runtime ends, what is left is killed.
-/// If this process itself is killed, the server's input ends, and servers should exit then.
+/// The process ends with the client. First its input is closed. If it does not exit, it gets
+/// SIGTERM and is finally killed, each step after
+/// [`limits.client.exit`](crate::limits::ClientLimits::exit). On Unix it has its own process group,
+/// so that Ctrl-C at the terminal reaches only the client, and all processes left in the group end
+/// with it. On other systems only the process itself is ended. The same happens if the client is
+/// dropped or its task panics, as long as the runtime keeps running: a program that ends its
+/// runtime waits for [`Child::all_ended`] first. When the runtime ends, all remaining processes are
+/// killed. If this process itself is killed, the server's input ends, and servers should then exit.
 #[derive(Debug)]
 pub struct Child {
     command: Command,
-    /// The program as errors name it, where that is not how it is started.
+    /// The program's name in errors, if it differs from the path.
     shown_as: Option<String>,
 }
 
 impl Child {
-    /// The server this program is.
+    /// A server that runs this program.
     pub fn command(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command
@@ -64,8 +64,8 @@ impl Child {
         }
     }
 
-    /// Has errors name the program so: for one whose path holds what nobody is to read, such as the
-    /// value of a variable. They do not name the directory it works in then.
+    /// Sets the program's name in errors, for a path that contains a secret such as a variable's
+    /// value. Errors then omit the working directory.
     #[must_use]
     pub fn shown_as(mut self, program: impl Into<String>) -> Self {
         self.shown_as = Some(program.into());
@@ -86,14 +86,14 @@ impl Child {
         self
     }
 
-    /// Sets a variable of its environment, which is otherwise that of this process.
+    /// Sets an environment variable. The process otherwise inherits this process's environment.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Sets variables of its environment.
+    /// Sets environment variables.
     #[must_use]
     pub fn envs<I, K, V>(mut self, variables: I) -> Self
     where
@@ -105,26 +105,26 @@ impl Child {
         self
     }
 
-    /// Keeps a variable from its environment, also one set before; one set later is there.
+    /// Removes an environment variable, even if it was set before. It can be set again later.
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Sets the directory it works in.
+    /// Sets the working directory.
     #[must_use]
     pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.command.current_dir(directory);
         self
     }
 
-    /// Starts the process, and speaks to it message by message, without a client: for tools that try
-    /// a server out. Must be called within a tokio runtime.
+    /// Starts the process for raw messages, without a client: for tools that try out a server. Must
+    /// be called within a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails where the program cannot be started.
+    /// Fails if the program cannot be started.
     #[doc(hidden)]
     pub fn open(mut self, limits: &Limits) -> io::Result<OpenChild> {
         let started = self.start(limits)?;
@@ -147,7 +147,7 @@ impl Child {
             };
             let folder = self.command.as_std().get_current_dir();
             let error = match folder.filter(|folder| !folder.is_dir()) {
-                // The system's own words blame the program.
+                // The system's error would blame the program.
                 Some(folder) => match &self.shown_as {
                     Some(_) => "the folder for it is not there".to_owned(),
                     None => format!("the folder `{}` is not there", folder.display()),
@@ -181,8 +181,8 @@ impl Child {
         })
     }
 
-    /// Waits until no process that this program started as a [`Child`] is left. A process ends after
-    /// its client was closed or dropped.
+    /// Waits until every process started as a [`Child`] has ended. A process ends after its client
+    /// was closed or dropped.
     pub async fn all_ended() {
         loop {
             let mut changed = std::pin::pin!(GROUP_ENDED.notified());
@@ -194,8 +194,7 @@ impl Child {
         }
     }
 
-    /// Kills every process that this program started as a [`Child`], with its group. May be called
-    /// from any thread.
+    /// Kills every process started as a [`Child`], with its group. May be called from any thread.
     pub fn kill_all() {
         for group in groups().iter() {
             kill(*group, LastSignal::Kill);
@@ -224,8 +223,8 @@ struct ChildProcess {
     process: Process,
 }
 
-/// A server that was [opened](Child::open) as a child process, to which any message may be sent. Its
-/// process ends as [`Child`] says when this is dropped.
+/// A server [opened](Child::open) as a child process, which can be sent any message. Dropping this
+/// ends the process as described at [`Child`].
 #[doc(hidden)]
 pub struct OpenChild {
     receiver: Receiver,
@@ -239,9 +238,9 @@ pub struct OpenChild {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildLine {
-    /// A line of its standard output that is not blank, which should be a message.
+    /// A line of standard output that is not blank. It should be a message.
     Output(Vec<u8>),
-    /// A line of its standard error.
+    /// A line of standard error.
     Stderr(String),
 }
 
@@ -250,29 +249,29 @@ pub enum ChildLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildEnd {
-    /// Its exit code, where it has one.
+    /// The exit code, if there is one.
     pub code: Option<i32>,
-    /// Whether the end of its input was enough, so that it was not asked to terminate.
+    /// Whether the process exited when its input was closed, without a signal.
     pub is_by_itself: bool,
-    /// The last lines of its standard error, among those that were not received before.
+    /// The last lines of standard error that were not received before.
     pub stderr: Vec<String>,
 }
 
 impl OpenChild {
-    /// Sends one line, which need not be a message.
+    /// Sends one line, which does not have to be a message.
     ///
     /// # Errors
     ///
-    /// Broken pipe where the server is gone.
+    /// Broken pipe if the server is gone.
     pub async fn send(&mut self, line: Vec<u8>) -> io::Result<()> {
         self.sender.send(line).await
     }
 
-    /// Receives the next line, or `None` at the end of the standard output. Cancel safe.
+    /// Receives the next line, or `None` at the end of standard output. Cancel safe.
     ///
     /// # Errors
     ///
-    /// Fails where the standard output cannot be read.
+    /// Fails if standard output cannot be read.
     pub async fn receive(&mut self) -> io::Result<Option<ChildLine>> {
         tokio::select! {
             biased;
@@ -281,13 +280,13 @@ impl OpenChild {
         }
     }
 
-    /// Closes the input of the server and waits for its end, as [`Child`] says.
+    /// Closes the server's input and waits for the server to exit, as described at [`Child`].
     ///
     /// # Errors
     ///
-    /// Fails where the process cannot be waited for.
+    /// Fails if waiting for the process fails.
     pub async fn end(mut self, limits: &Limits) -> io::Result<ChildEnd> {
-        // A server that reads nothing does not get what still waits for it.
+        // If the server does not read, pending messages are lost.
         let _ = timeout(limits.client.exit, self.sender.close()).await;
         let mut lines = LastLines::default();
         let ended = {
@@ -312,7 +311,8 @@ impl OpenChild {
     }
 }
 
-/// The last lines of a server that may write without end. Each is as long as a line of its standard error may be.
+/// The last lines of a server's output, which may be unlimited. Each line has the length limit of
+/// standard error.
 #[derive(Default)]
 struct LastLines(VecDeque<String>);
 
@@ -327,37 +327,37 @@ impl LastLines {
 
 askback_core::debug_only!(OpenChild {});
 
-/// A process that was started. A task of its own keeps it, and ends it once this is dropped.
+/// A running process. Its own task ends it once this is dropped.
 struct Process {
     release: Option<oneshot::Sender<()>>,
     exited: watch::Receiver<Option<Exit>>,
     listening: JoinHandle<()>,
 }
 
-/// How a process ended: its status, and whether the end of its input was enough. An error says why
-/// it could not be waited for.
+/// The exit status, and whether the process exited when its input was closed. An error says why
+/// waiting failed.
 type Exit = Result<(ExitStatus, bool), String>;
 
-/// How long the output of a process is read after its exit, if another process holds the pipe. What
-/// the process itself wrote is in the pipe by then.
+/// How long output is read after the exit if another process holds the pipe. The process's own
+/// output is in the pipe by then.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl Process {
-    /// Has the process end, if it has not, and waits for what it said last.
+    /// Ends the process if it still runs, and waits for its last output.
     async fn finish(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
         self.release = None;
         let exit = match self.exited.wait_for(Option::is_some).await {
             Ok(exit) => exit.clone(),
             Err(_) => None,
         };
-        // A host that does not take the lines does not keep the client from going on.
+        // A host that does not take the lines must not block the client.
         let _ = timeout(limits.client.exit, &mut self.listening).await;
         let exit = exit.unwrap_or_else(|| Err("the runtime ended".to_owned()));
         exit.map_err(io::Error::other)
     }
 }
 
-/// Keeps a process until it is gone, and its group with it: the only place in which one ends.
+/// Owns a process and its group until both are gone. Processes end only here.
 async fn keep(
     mut child: tokio::process::Child,
     group: Group,
@@ -369,12 +369,12 @@ async fn keep(
         status = child.wait() => status.map(|status| (status, true)),
         _ = released => end(&mut child, &group, patience).await,
     };
-    // Kills what the process left behind.
+    // Kills all processes left in the group.
     drop(group);
     let _ = tell.send(Some(exit.map_err(|error| error.to_string())));
 }
 
-/// Waits for the end of a process whose input is closed, or else makes it end.
+/// Waits for a process whose input is closed to exit, then forces it.
 async fn end(
     child: &mut tokio::process::Child,
     group: &Group,
@@ -391,7 +391,7 @@ async fn end(
     Ok((child.wait().await?, false))
 }
 
-/// The processes that run, by the number of their group.
+/// The running processes, by group number.
 static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 static GROUP_ENDED: Notify = Notify::const_new();
@@ -400,13 +400,13 @@ fn groups() -> MutexGuard<'static, Vec<u32>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A process group, which is killed when this is dropped. The system gives its number to no other
-/// group as long as a process is left in it, and the drop follows the end of the last wait at once.
+/// A process group, killed on drop. The system does not reuse the number while a process is left in
+/// the group, and the drop directly follows the last wait.
 struct Group(u32);
 
 impl Group {
     fn new(child: &tokio::process::Child) -> Self {
-        // A process that has not been waited for has a number.
+        // A process has a number until it has been waited for.
         let group = child.id().unwrap_or_default();
         groups().push(group);
         Self(group)
@@ -444,8 +444,8 @@ fn kill(group: u32, signal: LastSignal) {
 #[cfg(not(unix))]
 fn kill(_: u32, _: LastSignal) {}
 
-/// An output of a process. It ends with the process, even if a process that it started holds the
-/// pipe; what is in the pipe is read first.
+/// A process's output. It ends with the process, even if a grandchild holds the pipe; the pipe's
+/// content is read first.
 struct Output<R> {
     pipe: R,
     after_exit: BoxFuture<'static, ()>,
@@ -454,7 +454,7 @@ struct Output<R> {
 impl<R> Output<R> {
     fn new(pipe: R, mut exited: watch::Receiver<Option<Exit>>) -> Self {
         let after_exit = Box::pin(async move {
-            // If the keeper is gone, the process is, too.
+            // If the owner is gone, so is the process.
             let _ = exited.wait_for(Option::is_some).await;
             sleep(OUTPUT_AFTER_EXIT).await;
         });
@@ -489,7 +489,7 @@ impl ChannelResource for Process {
     }
 }
 
-/// Reads what the process writes to its standard error; what need not be text is made text.
+/// Reads standard error, and converts it to text lossily.
 async fn listen(
     stderr: impl AsyncRead + Send + Unpin + 'static,
     said: mpsc::Sender<String>,

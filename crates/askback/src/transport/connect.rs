@@ -1,4 +1,4 @@
-//! How a client reaches its server.
+//! How a client connects to its server.
 
 use std::io;
 
@@ -13,56 +13,54 @@ use tokio::sync::mpsc;
 
 use super::{Channel, Ends, LinkReceiver, LinkSender, Pause, Tap};
 
-/// Opens the way to a server: once at first, and again each time the server went away and is
-/// wanted.
+/// Opens the connection to a server: once at first, and again if it is needed after the server went
+/// away.
 ///
-/// A [`Channel`] is such a way, once; a function that makes one is, any number of times; so is a
-/// [`Child`](super::Child).
+/// A [`Channel`] connects once. A function that returns a channel, or a [`Child`](super::Child),
+/// connects any number of times.
 pub trait Connect: Send + 'static {
-    /// Opens it.
+    /// Opens the connection.
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a>;
 }
 
-/// A way that is being opened; an error says what could not be reached and why.
+/// A connection being opened. An error says what could not be reached and why.
 pub type ConnectFuture<'a> = BoxFuture<'a, io::Result<Link>>;
 
-/// An open way to a server.
+/// An open connection to a server.
 pub struct Link {
     pub(crate) receiver: LinkReceiver,
     pub(crate) sender: LinkSender,
-    /// The lines that the server writes beside the protocol.
+    /// The lines of the server's standard error.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
     pub(crate) behind: Option<Box<dyn ChannelResource>>,
-    /// How messages travel.
     pub(crate) carrier: Carrier,
-    /// The reports of the transport. A report on a request comes before the end of the channel.
+    /// The transport's reports. A report on a request arrives before the end of the channel.
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
-    /// When the transport waits for others than the server.
+    /// The time in which the transport waits for something other than the server.
     pub(crate) pause: Pause,
-    /// As whom requests are sent.
+    /// The authorization that requests are sent with.
     pub(crate) authorization: AuthorizationContext,
-    /// Where what travels is shown.
     pub(crate) tap: Tap,
 }
 
-/// A report of a transport beside the messages it brings.
+/// A report of a transport, separate from its messages.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
 pub(crate) enum Report {
     /// A request will have no response.
     Lost(RequestId, RequestLoss),
-    /// Something worth a line in a log.
+    /// A line for a log.
     Note(String),
 }
 
-/// The resource behind a channel, which must not outlive it.
+/// The resource behind a channel, such as a process. It must not outlive the channel.
 pub(crate) trait ChannelResource: Send {
-    /// Waits until it is gone, or else makes it go; says how it ended.
+    /// Waits until the resource is gone, or ends it. Returns how it ended.
     fn end<'a>(&'a mut self, limits: &'a Limits) -> BoxFuture<'a, ServerEnd>;
 }
 
 impl Link {
-    /// A stream with nothing beside it.
+    /// A stream without a resource or reports.
     pub(super) fn new(receiver: LinkReceiver, sender: LinkSender) -> Self {
         Self {
             receiver,

@@ -1,9 +1,9 @@
-//! Streams that another process gave to this one, read and written when they are ready.
+//! Streams inherited from another process, read and written when they are ready.
 //!
-//! Such a stream is shared with other processes, and so is whether it blocks: it is left as it is. Before
-//! each read and write the system is asked whether it would block now, since what it told of the stream
-//! before may be out of date. But a stream whose other end was closed has ended, also where another process
-//! has opened it since, as it may with a named pipe: what the system tells once of an end stays told.
+//! Such a stream is shared with other processes, and so is its blocking mode, which is therefore
+//! not changed. Before each read and write, the system is asked whether it would block now, because
+//! earlier readiness may be out of date. A closed stream has ended even if another process opens it
+//! again, as is possible with a named pipe: the system keeps reporting the end.
 
 use std::{
     fs::File,
@@ -19,14 +19,12 @@ use rustix::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
-/// A stream that is read.
 pub(super) struct Input(AsyncFd<File>);
 
-/// A stream that is written.
 pub(super) struct Output(AsyncFd<File>);
 
-/// Makes streams of two descriptors. Gives them back where the system does not tell when they are
-/// ready, as of files, or a write may block nonetheless, as to a terminal that was stopped.
+/// Makes streams from two descriptors. Returns the descriptors if the system cannot report when
+/// they are ready (files), or if a write may still block (a terminal that was stopped).
 pub(super) fn streams(input: File, output: File) -> Result<(Input, Output), (File, File)> {
     if input.is_terminal() || output.is_terminal() {
         return Err((input, output));
@@ -62,7 +60,7 @@ impl AsyncRead for Input {
             if is_ready(stream, PollFlags::IN)? {
                 match stream.read(space.initialize_unfilled()) {
                     Ok(read) => {
-                        // What ends before the space does was all there is.
+                        // A short read got everything there was.
                         if 0 < read && read < space.remaining() {
                             ready.clear_ready();
                         }
@@ -86,7 +84,7 @@ impl AsyncRead for Input {
 }
 
 impl AsyncWrite for Output {
-    /// Writes no more than a pipe that is ready takes whole (POSIX, `PIPE_BUF`): more would block.
+    /// Writes at most what a ready pipe takes whole (POSIX, `PIPE_BUF`), because more would block.
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -116,7 +114,7 @@ impl AsyncWrite for Output {
         Poll::Ready(Ok(()))
     }
 
-    /// It ends when it is dropped.
+    /// The stream closes when it is dropped.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -148,7 +146,7 @@ mod tests {
         File::from(end.into())
     }
 
-    /// Opens another end of the pipe that this is an end of.
+    /// Opens another handle of this end of the pipe.
     fn open_again(end: &impl AsFd, options: &mut OpenOptions) -> File {
         let path = format!("/proc/self/fd/{}", end.as_fd().as_raw_fd());
         options.open(path).unwrap()
@@ -193,7 +191,7 @@ mod tests {
         assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
-    /// Waits until the system has told that the other end was closed.
+    /// Waits until the system has reported that the other end was closed.
     async fn until(stream: &AsyncFd<File>, interest: Interest) {
         loop {
             yield_now().await;

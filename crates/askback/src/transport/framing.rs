@@ -7,28 +7,28 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::WriterCommand;
 
-/// How much is read at once, in bytes, where no message is longer.
+/// How much is read at once, in bytes, unless a message is longer.
 const READ_AT_ONCE: usize = 16 << 10;
 
-/// How much is written at once, in bytes, unless one message is longer. What others write to the
-/// same pipe cannot cut a write of this length in two (POSIX, `PIPE_BUF`, as most systems have it).
+/// How much is written at once, in bytes, unless one message is longer. A write of this length
+/// cannot be split by other writers to the same pipe (POSIX, `PIPE_BUF`, on most systems).
 const WRITTEN_AT_ONCE: usize = 4096;
 
-/// The memory that a stream is read into, and out of which its lines are taken.
+/// The read buffer of a stream, which splits it into lines.
 ///
-/// A line longer than the limit is given without its middle: its beginning and its end, one byte more than the limit
-/// together.
+/// A line longer than the limit loses its middle: its beginning and its end are returned, together
+/// one byte more than the limit.
 #[derive(Debug)]
 pub(super) struct LineBuffer {
-    /// How much of a line is given, in bytes.
+    /// The length limit of a line, in bytes.
     kept: usize,
     end: usize,
     memory: Vec<u8>,
-    /// Where in the memory is what was read and not given yet.
+    /// The unread part of the buffer.
     read: Range<usize>,
-    /// How much of that holds no end of a line.
+    /// How much of the unread part contains no newline.
     searched: usize,
-    /// The line that begins there is too long: only its beginning is kept, and the end of what was read of it.
+    /// The current line is too long: only its beginning and its latest end are buffered.
     is_cut: bool,
 }
 
@@ -36,13 +36,13 @@ pub(super) struct LineBuffer {
 pub(super) struct LineQueue {
     lines: Vec<u8>,
     written: usize,
-    /// Where the piece ends that is being written: what is long is looked through once.
+    /// The end of the piece being written, so that a long message is searched once.
     piece_end: usize,
 }
 
 impl LineBuffer {
-    /// Lines of at most so many bytes, and at most so many of the end of a longer one. No memory is taken before
-    /// something is read.
+    /// Limits a line to `most` bytes, of which `end` bytes are the end of a longer line. No memory
+    /// is allocated before the first read.
     pub(super) fn new(most: usize, end: usize) -> Self {
         let kept = most.saturating_add(1);
         Self {
@@ -55,7 +55,7 @@ impl LineBuffer {
         }
     }
 
-    /// The next line, without its end, where all of it was read.
+    /// Returns the next complete line, without its newline.
     pub(super) fn next(&mut self) -> Option<Range<usize>> {
         let unsearched = self.read.start + self.searched;
         match memchr(b'\n', &self.memory[unsearched..self.read.end]) {
@@ -72,12 +72,12 @@ impl LineBuffer {
         }
     }
 
-    /// The line without an end, when the stream has ended.
+    /// Returns the last line, which has no newline, when the stream has ended.
     pub(super) fn last(&mut self) -> Option<Range<usize>> {
         (!self.read.is_empty()).then(|| self.give(self.read.end, 0))
     }
 
-    /// Cuts what is too much out of a line, before its end. Returns where it ends then.
+    /// Removes the excess from a line, before its end. Returns the new end.
     fn cut(&mut self, start: usize, end: usize) -> usize {
         let kept = start.saturating_add(self.kept);
         if end <= kept {
@@ -99,12 +99,12 @@ impl LineBuffer {
         line
     }
 
-    /// The bytes of a line that was given last.
+    /// Returns the bytes of the last returned line.
     pub(super) fn get(&self, line: Range<usize>) -> &[u8] {
         &self.memory[line]
     }
 
-    /// The memory to read more into, once no line is left: never empty.
+    /// Returns space to read into, once no complete line is left. Never empty.
     pub(super) fn space(&mut self) -> &mut [u8] {
         if self.read.start > 0 {
             self.memory.copy_within(self.read.clone(), 0);
@@ -121,7 +121,6 @@ impl LineBuffer {
         &mut self.memory[self.read.end..]
     }
 
-    /// Notes that so many bytes were read into the space.
     pub(super) fn add(&mut self, bytes: usize) {
         self.read.end += bytes;
     }
@@ -130,8 +129,9 @@ impl LineBuffer {
 impl LineQueue {
     /// Adds a message: JSON, without a newline at its end.
     ///
-    /// It gets the only newline in it. A line break inside JSON text stands between its tokens, where
-    /// a space means the same: text carried from a peer or an author may hold some.
+    /// The added newline is the only one in the message. A line break inside JSON is only
+    /// whitespace between tokens and becomes a space; text from a peer or an author may contain
+    /// some.
     pub(super) fn add(&mut self, message: Vec<u8>) {
         let mut searched = self.lines.len();
         if self.lines.is_empty() && message.len() >= WRITTEN_AT_ONCE {
@@ -146,7 +146,7 @@ impl LineQueue {
         self.lines.push(b'\n');
     }
 
-    /// Adds what waits already, so that none waits for others; gives those who wait until it is
+    /// Adds all waiting messages without blocking. Returns the senders that wait until theirs is
     /// written.
     pub(super) fn gather(
         &mut self,
@@ -165,12 +165,12 @@ impl LineQueue {
         flushed
     }
 
-    /// How many bytes are not written.
+    /// The number of unwritten bytes.
     pub(super) fn len(&self) -> usize {
         self.lines.len() - self.written
     }
 
-    /// The bytes to be written next: whole lines as far as they fit, or one that is longer.
+    /// The next bytes to write: as many whole lines as fit, or one longer line.
     pub(super) fn piece(&mut self) -> Option<&[u8]> {
         let rest = &self.lines[self.written..];
         if self.piece_end <= self.written {
@@ -181,7 +181,6 @@ impl LineQueue {
         Some(&self.lines[self.written..self.piece_end])
     }
 
-    /// Notes that so many bytes of the piece were written.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written += bytes;
         if self.written == self.lines.len() {
@@ -193,7 +192,7 @@ impl LineQueue {
         }
     }
 
-    /// Drops all of them, and keeps memory for as many as are written at once.
+    /// Drops all messages, and keeps enough memory for one write.
     pub(super) fn clear(&mut self) {
         let mut lines = mem::take(&mut self.lines);
         lines.clear();
@@ -234,7 +233,7 @@ mod tests {
         given
     }
 
-    /// The same, as it is written down: the whole stream is cut at each end of a line.
+    /// The simple definition: the whole stream is split at each newline.
     fn oracle(bytes: &[u8], most: usize, end: usize) -> Vec<Vec<u8>> {
         let kept = most + 1;
         let end = end.min(kept / 2);

@@ -1,4 +1,4 @@
-//! Which message goes where.
+//! The task that routes messages.
 
 use std::{
     collections::BTreeMap,
@@ -30,73 +30,72 @@ use super::{
     stream::listen,
 };
 
-/// The task behind the channel: it takes what the engine sends, and carries all requests that are under
-/// way. They are no tasks of their own, each of which would cost more than the answer it waits for. The
-/// answers to one client are therefore read one after another.
+/// The task behind the channel: it takes the engine's messages and polls all requests in flight. A
+/// task per request would cost more than the response it waits for. Responses to one client are
+/// therefore read one after another.
 pub(super) struct Bridge {
     state: Arc<HttpState>,
     shape: Shape,
     ongoing: FuturesUnordered<Abortable<BridgeTask>>,
     by_request: BTreeMap<RequestId, AbortHandle>,
-    /// Whether the client listens to the server, or is about to.
+    /// Whether the client has opened the server's event stream, or is about to.
     is_listening: bool,
-    /// Requests whose responses can only come on the stream that the client listens on, and their errors if it ends.
+    /// Requests whose responses can only arrive on the client's event stream, and their errors if
+    /// it ends.
     elsewhere: BTreeMap<RequestId, ClientError>,
-    /// How many go on at a time at most: requests, and what is said beside them.
+    /// The limit of concurrent requests and notifications.
     most: usize,
-    /// Something goes on that has to end before the next message is sent.
+    /// A task must end before the next message is sent.
     is_held: bool,
-    /// How many go on that are heard to their end although nobody listens any more.
+    /// The number of tasks that are finished even though the client has closed.
     parting: usize,
 }
 
-/// How something that the bridge carries ended.
+/// The result of a task of the bridge.
 #[derive(Debug)]
 pub(super) enum BridgeOutcome {
-    /// As it should.
     Done,
-    /// The server knows that the session is open: it may be listened to.
+    /// The server knows that the session is open, so the event stream can be opened.
     Initialized,
-    /// The response may come on the stream that the client listens on. Without that stream, the request ends with this
-    /// error.
+    /// The response may arrive on the client's event stream. Without that stream, the request fails
+    /// with this error.
     Elsewhere(ClientError),
-    /// The client no longer listens: the server has no stream for that.
+    /// The event stream is closed: the server does not offer one.
     Deaf,
-    /// Nothing more can be said on this connection, for the reason given.
+    /// The connection cannot be used any more, for this reason.
     Over(String),
-    /// The server does not take `initialize`, but may speak the older transport.
+    /// The server does not accept `initialize`, but may use the older transport.
     TryOld {
         request: Box<PendingRequest>,
         error: ClientError,
     },
 }
 
-/// Something that goes on: a request, or what is said beside.
+/// A request or notification in flight.
 struct BridgeTask {
     id: Option<RequestId>,
-    /// Whether the next message waits for its end.
+    /// Whether the next message waits for this task.
     holds: bool,
-    /// Whether it is one of those that are heard to their end.
+    /// Whether this task is finished even if the client closes.
     parts: bool,
     work: BoxFuture<'static, BridgeOutcome>,
 }
 
-/// How something ended.
 struct Outcome {
     id: Option<RequestId>,
     holds: bool,
     parts: bool,
-    /// Nothing where it panicked.
+    /// `None` if the task panicked.
     ended: Option<BridgeOutcome>,
 }
 
-/// Which transport is spoken.
+/// The transport in use.
 enum Shape {
-    /// One endpoint; in which era, each message says itself.
+    /// One endpoint. Each message says which era it belongs to.
     Streamable,
-    /// The older pair of URLs, as it is remembered; it was not yet opened.
+    /// The older pair of URLs, remembered but not yet opened.
     RememberedOld,
-    /// The older pair of URLs, and where messages go.
+    /// The older pair of URLs, and the URL for messages.
     Old(Target),
 }
 
@@ -119,14 +118,14 @@ impl Bridge {
         }
     }
 
-    /// Carries messages until either side ends; why the server's side did is left in `end`.
+    /// Carries messages until either side ends. `end` gets the reason if the server's side ended.
     pub(super) async fn run(
         mut self,
         sent: mpsc::Receiver<ClientMessage>,
         end: Arc<Mutex<Option<String>>>,
     ) {
         let state = Arc::clone(&self.state);
-        // Whatever a server keeps waiting: it is over when nobody listens any more.
+        // Closing the client ends everything that the server keeps waiting.
         let why = tokio::select! {
             why = self.carry(sent) => why,
             () = state.incoming.closed() => None,
@@ -138,7 +137,7 @@ impl Bridge {
         }
     }
 
-    /// Carries messages; says why the server's side ended, if it did.
+    /// Carries messages. Returns the reason if the server's side ended.
     async fn carry(&mut self, mut sent: mpsc::Receiver<ClientMessage>) -> Option<String> {
         loop {
             let ended = tokio::select! {
@@ -154,8 +153,8 @@ impl Bridge {
         }
     }
 
-    /// Waits until the server has heard what is told to it at the end, such as that a task is cancelled;
-    /// says why the server's side ended, if it did. Whoever closes the client bounds the time.
+    /// Waits until the server has received the last notifications, such as a task's cancellation.
+    /// Returns the reason if the server's side ended. The caller limits the time.
     async fn part(&mut self) -> Option<String> {
         while self.parting > 0 {
             let outcome = self.ongoing.next().await?;
@@ -210,8 +209,8 @@ impl Bridge {
                     end.abort();
                 }
                 self.elsewhere.remove(&id);
-                // Where a request stands alone, hanging up is how it is cancelled
-                // (2026-07-28, basic/transports/streamable-http, Cancellation).
+                // A stateless request is cancelled by closing its connection (2026-07-28,
+                // basic/transports/streamable-http, Cancellation).
                 if !stands_alone {
                     self.tell(tell(Arc::clone(&self.state), bytes));
                 }
@@ -250,7 +249,7 @@ impl Bridge {
         })
     }
 
-    /// Begins with what is told to the server, and asks nothing.
+    /// Starts a notification.
     fn tell(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
         self.push(BridgeTask {
             id: None,
@@ -260,8 +259,8 @@ impl Bridge {
         });
     }
 
-    /// Begins with what the next message waits for: it must find the session open. The requests that are
-    /// under way go on beside it.
+    /// Starts a task that the next message waits for, because it needs the open session. Requests
+    /// in flight continue.
     fn hold(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
         self.is_held = true;
         self.push(BridgeTask {
@@ -306,7 +305,7 @@ impl Bridge {
                 BridgeOutcome::Done
             }
             (Some(BridgeOutcome::Elsewhere(error)), Some(id)) => {
-                // Which of them the stream has answered is not known here: the oldest most likely.
+                // Which of them the stream has answered is not known here; most likely the oldest.
                 if self.elsewhere.len() >= self.most {
                     self.elsewhere.pop_first();
                 }
@@ -329,7 +328,7 @@ impl Bridge {
         }
     }
 
-    /// Ends the requests whose responses cannot come, because the client does not listen.
+    /// Fails the requests whose responses cannot arrive, because the event stream is closed.
     fn lose_elsewhere(&mut self) {
         if self.is_listening || self.elsewhere.is_empty() {
             return;
@@ -344,7 +343,8 @@ impl Bridge {
         });
     }
 
-    /// Opens the older transport for a handshake that failed with `error`, or is known to want it.
+    /// Opens the older transport after the handshake failed with `error`, or if the server is known
+    /// to need it.
     async fn open_old(
         &mut self,
         request: PendingRequest,
@@ -380,7 +380,7 @@ impl Bridge {
 impl Future for BridgeTask {
     type Output = Outcome;
 
-    /// A panic ends only the work that panicked.
+    /// A panic ends only the task that panicked.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let polled = catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(cx)));
         let ended = match polled {
@@ -397,7 +397,7 @@ impl Future for BridgeTask {
     }
 }
 
-/// Why the handshake failed, and the older transport beside.
+/// Adds the older transport's error to the handshake's error.
 fn with(error: ClientError, old: &ClientError) -> ClientError {
     match error {
         ClientError::Http { status, why } => ClientError::Http {

@@ -7,20 +7,20 @@ use std::{
 
 use url::Url;
 
-/// The eras of the servers that were reached over HTTP, so that the next client need not probe
-/// again (2026-07-28, basic/versioning, Backward Compatibility). Clones share their entries; one
-/// that turns out wrong is dropped.
+/// The eras of servers reached over HTTP, so that the next client does not probe again (2026-07-28,
+/// basic/versioning, Backward Compatibility). Clones share their entries. An entry that turns out
+/// to be wrong is removed.
 ///
-/// It is kept by origin and path: a gateway has servers of both eras behind one origin.
+/// The key is origin and path, because a gateway may have servers of both eras at one origin.
 #[derive(Debug, Clone, Default)]
 pub struct Eras(Arc<Mutex<HashMap<String, ServerEra>>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerEra {
-    /// Every request stands alone.
+    /// Stateless requests.
     Modern,
     Handshake,
-    /// With a handshake, over an event stream and a message endpoint.
+    /// A handshake, an event stream and a message endpoint.
     EventsAndMessages,
 }
 

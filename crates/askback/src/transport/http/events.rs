@@ -12,29 +12,29 @@ use hyper::body::Incoming;
 
 use super::send::Response;
 
-/// A stream of events that is being read.
+/// An event stream being read.
 pub(super) struct Events {
     body: Incoming,
     parser: Parser,
     ready: VecDeque<SseEvent>,
-    /// Why nothing can be read after what is ready.
+    /// The error to return after the events already parsed.
     failed: Option<SseLimitError>,
 }
 
-/// Where a stream goes on after it broke off.
+/// Where to resume a broken stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Resumption {
     /// The id of the last event that had one.
     pub(super) after: Option<String>,
-    /// How long the server wants a client to wait.
+    /// The server's reconnection delay.
     pub(super) retry: Option<Duration>,
 }
 
-/// Why no event comes.
+/// Why there are no more events.
 #[derive(Debug)]
 pub(super) enum EventStreamEnd {
     Ended(String),
-    /// The server sent more than it may.
+    /// The server exceeded a limit.
     Failed(ClientError),
 }
 
@@ -48,7 +48,7 @@ impl Events {
         }
     }
 
-    /// The next event that holds something. Not cancel safe.
+    /// Returns the next event with data. Not cancel safe.
     pub(super) async fn next(&mut self) -> Result<SseEvent, EventStreamEnd> {
         loop {
             while let Some(event) = self.ready.pop_front() {
@@ -77,8 +77,8 @@ impl Events {
         }
     }
 
-    /// Notes the stream's instructions for resumption; those it did not give stay as they were. Says whether it had an event
-    /// with an id.
+    /// Records the stream's id and delay for resumption; values it did not send are unchanged.
+    /// Returns whether an event had an id.
     pub(super) fn note_resumption(&self, resumption: &mut Resumption) -> bool {
         let id = self.parser.last_event_id();
         if let Some(id) = id {
@@ -90,7 +90,7 @@ impl Events {
         id.is_some()
     }
 
-    /// Reads over the rest, so that the connection can be used again.
+    /// Reads the rest, so that the connection can be reused.
     pub(super) async fn read_over(&mut self) {
         while let Ok(Some(_)) = next_piece(&mut self.body).await {}
     }
@@ -109,7 +109,7 @@ impl Events {
     }
 }
 
-/// Whether an event holds a message of the protocol. Events of other names are for others.
+/// Whether an event holds a protocol message. Events with other names are ignored.
 pub(super) fn is_message(event: &SseEvent) -> bool {
     event.event.as_deref().is_none_or(|name| name == "message")
 }

@@ -1,4 +1,4 @@
-//! One request and everything that comes back for it.
+//! One request and all responses to it.
 
 use std::sync::Arc;
 
@@ -25,29 +25,29 @@ use super::{
 
 enum Answer {
     Response(ExchangeResponse),
-    /// Something that holds the response.
+    /// An undecoded message that contains the response.
     Whole(ServerMessage),
-    /// Nothing: on a session, the response may come on the stream that the client listens on. Without that stream, the
-    /// request ends with this error.
+    /// No response: on a session, it may arrive on the client's event stream. Without that stream,
+    /// the request fails with this error.
     Elsewhere(ClientError),
 }
 
 struct ExchangeResponse {
     response: jsonrpc::Response,
-    /// How long it was.
+    /// The response's length.
     bytes: usize,
-    /// The rest of the stream it came on.
+    /// The rest of its stream.
     rest: Option<Box<Events>>,
 }
 
-/// Why nothing came back.
+/// Why there was no response.
 enum Failure {
     Lost(RequestLoss),
     SessionOver,
     TryOld(ClientError),
 }
 
-/// Sends a request and gives the engine what comes back.
+/// Sends a request and passes the responses to the engine.
 pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> BridgeOutcome {
     let failure = match ask_well(&state, &request).await {
         Ok(Answer::Elsewhere(error)) => return BridgeOutcome::Elsewhere(error),
@@ -81,7 +81,7 @@ pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> 
     }
 }
 
-/// Sends something that has no response.
+/// Sends a message that has no response.
 pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome {
     let in_session = state.is_in_session();
     let posted = post_until_taken(&state, message);
@@ -104,9 +104,10 @@ pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome
     BridgeOutcome::Done
 }
 
-/// Posts a message of a session that has no response, until the server has taken it. If nothing listens at its address, the
-/// connection breaks or the server has no time, it may be starting again or be one of several: the message is posted again
-/// for as long as a broken stream is. An answer that comes twice is the same answer.
+/// Posts a session's message that has no response, until the server accepts it. If the connection
+/// is refused or breaks, or the server is busy, the server may be restarting or be one of several,
+/// so the message is posted again for as long as a broken stream is resumed. A duplicate answer is
+/// harmless.
 async fn post_until_taken(state: &HttpState, message: Bytes) -> Result<Response, RequestLoss> {
     let set = |headers: &mut HeaderMap| state.set_session(headers);
     let begun = Instant::now();
@@ -134,8 +135,8 @@ async fn post_until_taken(state: &HttpState, message: Bytes) -> Result<Response,
     }
 }
 
-/// Posts a request, and posts it again if the server has not begun it and says when it may (503 with `Retry-After`): it may
-/// be a process that stops, before another one that serves.
+/// Posts a request. Posts it again if the server has not begun it and says when to retry (503 with
+/// `Retry-After`): the process may be stopping while another one takes over.
 async fn post_until_begun(
     state: &HttpState,
     set: &(dyn Fn(&mut HeaderMap) + Sync),
@@ -158,7 +159,7 @@ async fn post_until_begun(
 
 const SESSION_OVER: &str = "the server no longer knows the session";
 
-/// Sends a request, and sends it again if its headers lacked what the tool wants mirrored
+/// Sends a request, and sends it again if it lacked headers that the tool wants mirrored
 /// (2026-07-28, basic/transports/streamable-http, Client Behavior).
 async fn ask_well(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
     let answer = ask(state, request).await?;
@@ -181,7 +182,7 @@ async fn ask_well(state: &HttpState, request: &PendingRequest) -> Result<Answer,
     }
 }
 
-/// Reads the tools again, and says whether the request now has other headers.
+/// Lists the tools again. Returns whether the request's headers have changed.
 async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -229,7 +230,7 @@ async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     false
 }
 
-/// Sends a request and waits for its response; what comes before goes to the engine.
+/// Sends a request and waits for its response. Earlier messages go to the engine.
 async fn ask(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
     let belongs_to_session = !request.stands_alone() && !request.is_initialize();
     let in_session = belongs_to_session && state.is_in_session();
@@ -295,7 +296,7 @@ fn no_response(content: &Result<Payload, MalformedMessage>, received: &[u8]) -> 
     }
 }
 
-/// Reads a response that is not a success: it may hold a message nevertheless.
+/// Reads an error response, which may still contain a message.
 async fn refused(
     state: &HttpState,
     request: &PendingRequest,
@@ -334,7 +335,7 @@ async fn refused(
     Err(failed(error))
 }
 
-/// Reads a stream up to the response. On a session, one that breaks off is taken up again.
+/// Reads a stream up to the response. A session's broken stream is resumed.
 async fn stream_to(
     state: &HttpState,
     request: &PendingRequest,
@@ -342,14 +343,14 @@ async fn stream_to(
 ) -> Result<Answer, Failure> {
     let mut resumption = Resumption::default();
     let mut attempts = Attempts::default();
-    // If the stream ends without a response, this may have been meant as one.
+    // If the stream ends without a response, this may have been intended as one.
     let mut unread = None;
     loop {
         let event = match events.next().await {
             Ok(event) => event,
             Err(EventStreamEnd::Failed(error)) => return Err(failed(error)),
             Err(EventStreamEnd::Ended(why)) => {
-                // A stream with an event had begun: to come back for it again is not one more failure in a row.
+                // A stream with an event was not a failed attempt: resuming it starts a new count.
                 if events.note_resumption(&mut resumption) {
                     attempts.begin_again();
                 }
@@ -376,7 +377,7 @@ async fn stream_to(
                 }));
             }
             Reply::Whole(message) => return Ok(Answer::Whole(message)),
-            // What cannot be read is reported by the engine.
+            // The engine reports messages that cannot be read.
             Reply::Other(message) => {
                 if !may_come_before(&message.content) {
                     let kept = &event.data[..event.data.len().min(SHOWN_BODY_BYTES)];
@@ -388,7 +389,7 @@ async fn stream_to(
     }
 }
 
-/// Whether it is what a server may send on the stream of a request before the response.
+/// Whether a server may send this on a request's stream before the response.
 fn may_come_before(content: &Result<Payload, MalformedMessage>) -> bool {
     matches!(
         content,
@@ -398,7 +399,7 @@ fn may_come_before(content: &Result<Payload, MalformedMessage>) -> bool {
     )
 }
 
-/// Gives the engine a response, having learned from it what it tells of the server.
+/// Records what the response says about the server, and passes it to the engine.
 async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeResponse) {
     let ExchangeResponse {
         mut response,
@@ -439,7 +440,7 @@ async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeRes
     }
 }
 
-/// Whether the server says that it no longer knows the session.
+/// Whether the server says that the session no longer exists.
 fn is_over(response: &Response, in_session: bool) -> bool {
     in_session && response.status() == StatusCode::NOT_FOUND
 }
