@@ -9,14 +9,15 @@ use std::{
     },
 };
 
+#[cfg(unix)]
+use askback::protocol::{ElicitParams, InputRequest, InputResponse, ListRootsResult};
 use askback::{
     Error, Result,
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-        ElicitUrlParams, Implementation, InputRequest, InputResponse, ListRootsResult, Meta,
-        RequestParams, Root, codes::USER_REJECTED,
+        CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
+        Implementation, Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -252,6 +253,7 @@ impl Relay {
     }
 
     /// Asks the person a question of any kind.
+    #[cfg(unix)]
     pub(crate) async fn reply_to(&self, question: HostQuestion) -> Reply {
         match question.request.clone() {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
@@ -379,6 +381,7 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
 }
 
 /// A reply to a question of any kind, as the protocol says it.
+#[cfg(unix)]
 pub(crate) fn response(request: &InputRequest, reply: Reply) -> Result<InputResponse> {
     Ok(match request {
         InputRequest::Elicit(_) => InputResponse::Elicit(elicited(reply)?),
