@@ -458,7 +458,7 @@ fn offer(target: &Target) -> Option<Root> {
     folders.last().or_else(|| folder::root(&here).ok())
 }
 
-fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
+pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     let shown = limits.host.message_shown;
     match answers {
         Answers::Person => {

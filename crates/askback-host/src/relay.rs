@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+#[cfg(unix)]
+use askback::protocol::{ElicitParams, InputRequest, InputResponse, ListRootsResult};
 use askback::{
     Error, Result,
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},

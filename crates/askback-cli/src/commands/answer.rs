@@ -4,12 +4,21 @@ use std::{
     collections::BTreeMap,
     env,
     io::{self, IsTerminal, Read},
+    path::PathBuf,
 };
 
 use askback::{
     Limits,
     forms::{Content, Field, FieldKind, FormSchema},
     protocol::{ElicitParams, ElicitResult, InputRequest, Meta},
+};
+#[cfg(unix)]
+use askback_host::{
+    Interruption,
+    attach::{self, FrontEndKind},
+    host::Host,
+    model::{Asker, Desk, Origin},
+    relay::Relay,
 };
 use askback_host::{
     model::{link, read_field},
@@ -26,6 +35,8 @@ use super::{
     park::{self, ParkedCallReport},
     print_as_json,
 };
+#[cfg(unix)]
+use crate::session::leaf;
 use crate::{
     args::{self, Argument, ArgumentValue, Place},
     error::{Error, Outcome},
@@ -37,17 +48,20 @@ const AFTER: &str = "\
 Examples:
   askback answer
   askback answer k3f size=large
+  askback answer --file rules.yaml
 
 askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
 with it, and prints the result, or the next question with an id of its own.
 
-Without an ID, it lists what waits; with an ID alone, it prints the question again, or sends again an \
+Without an ID, it lists what waits. At a terminal it then waits for the questions of all programs of \
+yours that have nobody to ask, and puts them before you; with --file the rules of an answers file answer \
+them. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends again an \
 answer to which no result came. Any other answer replaces that one. A field that is not given has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
 Exit codes: those of askback call, and 8 where a question waits.";
 
-/// Answer a question that was parked by `askback call --park`
+/// Answer questions of programs that have nobody to ask, and of `askback call --park`
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct AnswerArgs {
@@ -78,6 +92,15 @@ pub struct AnswerArgs {
     /// Print the result, and a question that waits, as JSON; without a terminal a question is JSON in any case
     #[arg(long)]
     json: bool,
+    /// Answer the questions that come by the rules of this file; `askback help answers` describes them
+    #[arg(long, value_name = "RULES", conflicts_with_all = ["id", "json"])]
+    file: Option<PathBuf>,
+    /// Ask one question a line, for a screen reader or a simple terminal
+    #[arg(long, conflicts_with_all = ["id", "json", "file"])]
+    plain: bool,
+    /// The folder of the questions that come, in place of the user's
+    #[arg(long, value_name = "FOLDER", hide = true, conflicts_with = "id")]
+    asks: Option<PathBuf>,
 }
 
 /// The words behind `askback call`.
@@ -92,7 +115,14 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     // Whatever is asked for, what waited too long is forgotten.
     let waiting = parking.all()?;
     let Some(id) = &args.id else {
-        return list(&waiting, args.json);
+        let waits = !args.json && (args.file.is_some() || out::is_attended());
+        if !waits || !waiting.is_empty() {
+            list(&waiting, args.json)?;
+        }
+        return match waits {
+            true => wait(args).await,
+            false => Ok(()),
+        };
     };
     // They are read before the file of the call, so that what is kept there is sent again only by a line that says nothing.
     let fields = args::parse(&args.fields)?;
@@ -121,6 +151,44 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let went_on = park::go_on(&mut session, turn, args.json, outcome).await;
     session.close().await;
     went_on
+}
+
+/// Answers the questions that come, until the person ends that.
+#[cfg(unix)]
+async fn wait(args: AnswerArgs) -> Result<(), Error> {
+    let kind = match args.file {
+        Some(_) => FrontEndKind::Script,
+        None => FrontEndKind::Terminal,
+    };
+    let answers = super::answers(args.file.as_deref())?;
+    let limits = Limits::default();
+    let (relay, arrivals) = Relay::new();
+    let ours = Asker {
+        name: "askback".to_owned(),
+        reached: Origin::Typed("askback answer".to_owned()),
+        claims: None,
+    };
+    let desk = Desk::new(ours, None, None, limits.clone());
+    let leaf = leaf(answers, args.plain, &limits);
+    let mut host = Host::new(desk, leaf, arrivals, &limits);
+    relay.tell("Waiting for questions. Ctrl-C ends this; open questions stay.");
+    let joined = attach::join(&mut host, &relay, kind, args.asks, &limits).await;
+    host.end();
+    match joined {
+        Ok(Interruption) => Ok(()),
+        Err(error) => Err(Error::usage(words!(
+            "questions cannot be waited for: {}",
+            given(error)
+        ))),
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait(_: AnswerArgs) -> Result<(), Error> {
+    Err(
+        Error::usage("questions of other programs are not there on this system yet")
+            .hint("askback answer ID answers a parked call."),
+    )
 }
 
 impl AnswerArgs {

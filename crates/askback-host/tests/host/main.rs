@@ -1,6 +1,8 @@
 //! The tests of the host, in one binary.
 
 mod agreed;
+#[cfg(unix)]
+mod attach;
 mod conversation;
 mod desk;
 mod dialog;
