@@ -1,10 +1,10 @@
 //! `askback wrap`: a server in front of another, which answers questions in place of the client.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use askback::{
     BoxFuture,
-    bridge::{Answers, Bridge},
+    bridge::{Answers, Bridge, Hold},
     client::HostQuestion,
     protocol::{ClientCapabilities, Implementation, InputRequest, InputResponse},
     transport,
@@ -23,6 +23,8 @@ use crate::{
     environment,
     error::{Error, Kind},
     locate::TargetArgs,
+    role::KnownClient,
+    seconds::seconds,
     session::{self, SessionArgs, prepare},
     sign_in::SignInArgs,
     target::{Reach, Target},
@@ -30,6 +32,12 @@ use crate::{
 
 /// The words behind the title of each client.
 const MARK: &str = " (askback wrap)";
+
+/// How long a call goes on that was given back, if the client does not make it again.
+const KEEP: Duration = Duration::from_secs(900);
+
+/// Where questions are answered.
+const PLACE: &str = "The answers file of `askback wrap` answers in a while.";
 
 const AFTER: &str = "\
 Examples:
@@ -55,9 +63,12 @@ pub struct WrapArgs {
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Ask the client what it takes, or answer everything here
-    #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Client)]
+    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Auto)]
     ask: Ask,
+    /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    hold: Option<u64>,
     #[command(flatten)]
     sign_in: SignInArgs,
 }
@@ -65,6 +76,7 @@ pub struct WrapArgs {
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Ask {
+    Auto,
     Client,
     Here,
 }
@@ -81,8 +93,16 @@ impl Answers for HostAnswers {
         self.lent.clone()
     }
 
-    fn answers_for(&self, _: &Implementation, _: &InputRequest) -> bool {
-        self.ask == Ask::Here
+    fn answers_for(&self, client: &Implementation, question: &InputRequest) -> bool {
+        match self.ask {
+            Ask::Client => false,
+            Ask::Here => true,
+            Ask::Auto => {
+                let known = KnownClient::of_info(&client.name);
+                let is_lent = self.lent != ClientCapabilities::default();
+                is_lent && known.is_some_and(|client| !client.shows(question))
+            }
+        }
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, askback::Result<InputResponse>> {
@@ -92,6 +112,7 @@ impl Answers for HostAnswers {
 
 /// Runs the command until the client ends its input, or a signal comes.
 pub async fn run(args: WrapArgs) -> Result<(), Error> {
+    let hold = args.hold;
     let script = args.answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
     let lent = lent(script.as_ref());
@@ -127,6 +148,14 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
+        .hold(move |client, has_progress| Hold {
+            after: match hold {
+                Some(seconds) => Duration::from_secs(seconds),
+                None => KnownClient::hold(&client.name, has_progress),
+            },
+            keep: KEEP,
+            place: PLACE.to_owned(),
+        })
         .limits(limits.clone());
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
     // Some clients end their servers by a signal, which is no failure, until the process ends.

@@ -212,6 +212,28 @@ fn a_client_that_takes_forms_is_asked_unless_the_command_line_says_otherwise() {
     client.end();
 }
 
+#[test]
+fn a_call_whose_answer_takes_long_is_given_back_and_made_again() {
+    let scratch = Scratch::new("wrap-hold");
+    scratch.file(
+        "answers.yaml",
+        &ANSWERS.replace("    accept: {name", "    after: 2s\n    accept: {name"),
+    );
+    let words = ["--answers", "answers.yaml", "--hold", "1", "--", ASKBACK];
+    let words = [&words[..], &["serve", "travel", "--directory", "kept"]].concat();
+    let mut client = Client::start(&scratch, "2025-06-18", &words, &[]);
+    client.greet(&json!({}));
+    let mut said = client.book();
+    assert!(said.contains("Call `book_holiday` again"), "{said}");
+    while said.contains("Call `book_holiday` again") {
+        said = client.book();
+    }
+    assert!(said.starts_with("Booked: Barcelona"), "{said}");
+    let told = client.end();
+    // The server was called once, and asked two questions.
+    assert_eq!(told.matches("a form: answered").count(), 2, "{told}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_server_is_given_no_key_of_a_model_unless_the_command_line_names_it() {
