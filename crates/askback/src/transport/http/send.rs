@@ -257,8 +257,8 @@ impl HttpState {
         Err(RequestLoss::Failed(ClientError::Protocol(why)))
     }
 
-    /// All headers of a request. The permission's headers take precedence, and the user's headers
-    /// come last.
+    /// All headers of a request. The permission's headers have the highest precedence, and the
+    /// user's headers the lowest.
     fn all_headers(&self, head: &Head<'_>, permitted: HeaderMap) -> HeaderMap {
         /// The number of the transport's headers.
         const OWN: usize = 6;
