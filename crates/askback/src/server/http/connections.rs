@@ -155,7 +155,7 @@ impl ConnectionTable {
         ConnectionGuard(standing)
     }
 
-    /// Closes some of the connections that were idle longest.
+    /// Asks some of the connections that were idle longest to close.
     pub(super) fn make_room(&self) {
         let mut waiting = self.waiting(|_| true);
         let many = waiting.len() / GIVING_WAY + 1;
@@ -165,7 +165,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Closes the other connection that has held a large unfinished head longest.
+    /// Asks the other connection that has held a large unfinished head longest to close.
     fn make_room_for_head(&self, of: &ConnectionActivity) {
         let holding = |standing: &ConnectionActivity| {
             standing.number != of.number
