@@ -175,8 +175,8 @@ impl<T: Answer> HandlerCall<T> {
         rest.await
     }
 
-    /// Ends a call if its handler ended with its first poll, as most do. Otherwise returns a boxed
-    /// future for the rest, which would make every call larger.
+    /// Ends a call if its handler ended with its first poll, as most do. Otherwise returns the rest as
+    /// a boxed future, because it would make every call larger.
     fn end(
         &mut self,
         drive: Drive<Outcome<T>>,

@@ -17,7 +17,7 @@ use crate::server::{
     page_cache::Message,
 };
 
-/// Bodies larger than this, in bytes, count against the quota.
+/// Requests and responses in transit count against the quota if they have more bytes than this.
 pub(super) const WORTH_COUNTING: usize = 4 << 10;
 
 /// Bytes being sent to a client. A large body holds its charge until it is written or the client is
