@@ -9,8 +9,6 @@ use std::{
     },
 };
 
-#[cfg(unix)]
-use askback::protocol::{ElicitParams, InputRequest, InputResponse, ListRootsResult};
 use askback::{
     Error, Result,
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},

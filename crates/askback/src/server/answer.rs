@@ -1,4 +1,4 @@
-//! The ends of handlers, as their clients are told of them.
+//! Converts the ends of handlers to results and errors for their clients.
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest},
@@ -23,18 +23,18 @@ use crate::{
 
 /// The result type of a call.
 pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
-    /// Says what the end of a call comes to for its client.
+    /// Converts the end of a call to its client's result or error.
     fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
         let _ = (origin, output);
         ended
     }
 
-    /// Whether it says that the call failed.
+    /// Whether the result says that the call failed.
     fn is_error(&self) -> bool {
         false
     }
 
-    /// It is for whoever asked, whatever its author says of it: no cache may hand it to others.
+    /// Restricts caching to the caller, whatever the author set.
     fn keep_private(&mut self) {}
 }
 
@@ -81,7 +81,7 @@ pub(super) fn tool_result(
 fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<CallToolResult> {
     let error = as_client_takes(origin, error);
     match error.kind() {
-        // Clients want a value of a result that is no error.
+        // Clients expect structured content in a result that is not an error.
         Kind::NotDone(_) if is_structured => {
             Ok(CallToolResult::error(error.message()).mark_declined())
         }
@@ -144,7 +144,7 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
     }
     let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
     let mut links = required.links().iter().map(link);
-    // No limit says anything of a link.
+    // No limit applies to a link.
     let wrong = links.find_map(|link| CheckedRequest::new(link, None, &Limits::default()).err());
     wrong.map_or(error, Error::from)
 }

@@ -1,4 +1,4 @@
-//! Questions that are with their clients.
+//! Questions that were sent to their clients.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -11,19 +11,19 @@ use tokio::sync::oneshot;
 
 use crate::flow::BoxFuture;
 
-/// The client of a call, as far as a question can be sent to it.
+/// The client of a call, to which questions can be sent.
 pub(super) trait QuestionSender: Clone + Send + 'static {
-    /// The name of a question at this client.
+    /// The id of a question at this client.
     type Id: Send;
 
-    /// Why a question has no answer that was not withdrawn.
+    /// Why a question was not answered, if it was not withdrawn.
     const OVER: &'static str;
 
     /// Sends a question.
     ///
     /// # Errors
     ///
-    /// If the call is over, or there is no room for the question.
+    /// If the call has ended, or there is no room for the question.
     fn send(
         &self,
         key: &str,
@@ -31,7 +31,7 @@ pub(super) trait QuestionSender: Clone + Send + 'static {
         reply: oneshot::Sender<Reply>,
     ) -> Result<Self::Id, ErrorObject>;
 
-    /// The answer is not waited for any more.
+    /// Withdraws a question, because its answer is no longer needed.
     fn withdraw(&self, id: &Self::Id);
 }
 
@@ -52,21 +52,21 @@ impl<I: Eq + Hash> PendingQuestions<I> {
         self.0.remove(id);
     }
 
-    /// Gives a question its answer, if the question is still there.
+    /// Delivers an answer, if the question is still open.
     pub(super) fn answer(&mut self, id: &I, answer: Result<RawJson, ErrorObject>) {
         if let Some(reply) = self.0.remove(id) {
-            // A handler that no longer waits has dropped its question.
+            // The handler may have dropped its question.
             let _ = reply.send(answer.into());
         }
     }
 
-    /// There will be no answers any more.
+    /// Drops all questions, because no more answers can arrive.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// A question that is with the client; dropping it withdraws it.
+/// A question that was sent; dropping it withdraws it.
 struct SentQuestion<S: QuestionSender> {
     sender: S,
     id: S::Id,
@@ -78,7 +78,7 @@ impl<S: QuestionSender> Drop for SentQuestion<S> {
     }
 }
 
-/// Asks, and waits for the answer. Dropping the future withdraws the question.
+/// Asks a question and waits for the answer. Dropping the future withdraws the question.
 pub(super) fn ask<S: QuestionSender>(
     sender: &S,
     key: &str,
@@ -104,7 +104,7 @@ pub(super) fn refused(error: ErrorObject) -> BoxFuture<'static, Reply> {
     Box::pin(async { Err(error).into() })
 }
 
-/// The refusal of a question whose call is over.
+/// The error for a question whose call has ended.
 pub(super) fn over() -> ErrorObject {
     ErrorObject::internal("the request is over")
 }

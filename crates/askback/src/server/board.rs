@@ -1,4 +1,4 @@
-//! The table of tasks, with the work on each.
+//! The table of tasks and their running work.
 
 use std::{
     collections::HashMap,
@@ -17,14 +17,14 @@ use super::{
     budget::{Budget, Charge},
 };
 
-/// The tasks of a server, and who works on them.
+/// A server's tasks and their running work.
 pub(super) struct Board {
     inner: Mutex<Inner>,
-    /// The room for so many of them.
+    /// The budget for the number of tasks.
     pub(super) places: Budget,
 }
 
-/// The room of one task: its place among the others, and what is kept of it.
+/// The charges of one task: its place and its stored data.
 pub(super) struct TaskRoom {
     pub(super) _place: Charge,
     pub(super) bytes: Charge,
@@ -34,9 +34,9 @@ pub(super) struct Inner {
     pub(super) tasks: Tasks<TaskRoom>,
     /// The running work of each unfinished task.
     pub(super) work: HashMap<String, Work>,
-    /// The scopes that each task needs: those of the call that it was.
+    /// The scopes that each task needs, taken from its call.
     pub(super) scopes: HashMap<String, Arc<Scopes>>,
-    /// Whether somebody looks over the tasks.
+    /// Whether a watcher runs for the tasks.
     pub(super) watched: bool,
 }
 
@@ -59,8 +59,8 @@ impl Board {
         }
     }
 
-    /// A panic while the lock was held cannot have left what it guards half-changed: it calls
-    /// nobody.
+    /// Ignores poisoning: no foreign code runs under the lock, so a panic cannot leave the table
+    /// half-changed.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,7 +73,7 @@ impl Room for TaskRoom {
 }
 
 impl Inner {
-    /// Forgets what is over.
+    /// Removes what has expired.
     pub(super) fn sweep(&mut self, now: u64) {
         for id in self.tasks.sweep(now) {
             self.stop(&id);
@@ -81,7 +81,7 @@ impl Inner {
         }
     }
 
-    /// Stops the work for a task. Whoever waits for an answer is dropped with it.
+    /// Stops a task's work, and drops the questions it waits for.
     pub(super) fn stop(&mut self, id: &str) {
         if let Some(handler) = self.work.remove(id).and_then(|work| work.handler) {
             handler.abort();

@@ -1,7 +1,7 @@
-//! The room for what is kept for clients: counted where it is kept, and shared out among owners.
+//! The memory budget for what a server keeps for its clients, divided among owners.
 //!
-//! Whatever outlives the moment in which a client's bytes are handled holds a [`Charge`]: it grows
-//! with what is kept, and gives its room back when it is dropped.
+//! Data that is kept after a client's message was handled holds a [`Charge`]. The charge grows with
+//! the data, and is returned when it is dropped.
 //!
 //! The share of an owner depends on the room that is left. Three quarters of the room are given in
 //! order of arrival: an owner who is alone may have its share of the whole, one part in
@@ -10,8 +10,8 @@
 //! thousandth of the whole, whatever others have. So hundreds of owners have to act together before
 //! there is no room for one more.
 //!
-//! Callers who are not known are one owner. It may have all but one share: where nobody is known, as
-//! on a server of one's own machine, it is the only one.
+//! All unauthenticated callers are one owner, which may have all but one share. On a server that
+//! authenticates no callers, such as a local one, it is the only owner.
 
 use std::{
     collections::HashMap,
@@ -24,19 +24,19 @@ use std::{
 
 use askback_core::{ask::Principal, engine::server, limits::Limits};
 
-/// In which steps bytes are taken, so that what changes little costs nothing.
+/// Bytes are counted in steps of this size, so that small changes cost nothing.
 const GRAIN: usize = 4 << 10;
 
-/// One in how many of the whole is for small holdings.
+/// One part in this many is reserved for small holdings.
 const RESERVE: usize = 4;
 
-/// One in how many of the whole is a small holding.
+/// A small holding is one part in this many of the whole.
 const SMALL: usize = 1024;
 
-/// How many steps more than is needed a charge keeps for what comes next.
+/// How many extra steps a charge keeps for growth.
 const SLACK: usize = 4;
 
-/// Room of one kind. Cheap to clone: clones are the same room.
+/// A budget of one kind. Cheap to clone: clones share it.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<Inner>);
 
@@ -56,18 +56,17 @@ struct Account {
     of: Option<(Weak<Inner>, Owner)>,
 }
 
-/// Whose something is: a principal, whichever client acts for it.
+/// The owner of kept data: a principal, whichever client acts for it.
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Principal>);
 
-/// Room that was taken.
+/// A reserved part of a budget.
 pub(crate) struct Charge {
     budget: Arc<Inner>,
     account: Arc<Account>,
     units: usize,
 }
 
-/// Why there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
     #[error(
@@ -75,24 +74,24 @@ pub(crate) enum NoRoom {
          try again later"
     )]
     Share,
-    /// Everything is taken.
+    /// The budget is used up.
     #[error("the server keeps as much for its clients as it can; try again later")]
     All,
 }
 
-/// Why a charge got no room, and what would help.
+/// Why a charge failed, and what would help.
 #[cfg(feature = "http-server")]
 pub(crate) struct Shortage {
     pub(crate) why: NoRoom,
-    /// How much its owner has with all its charges.
+    /// The total of all charges of the same owner.
     pub(crate) own: usize,
-    /// How much others have to give back before there is room, which may be more than they have;
-    /// none where no amount is enough.
+    /// How much other owners must give back before there is room, which may be more than they have.
+    /// `None` if no amount is enough.
     pub(crate) lacks: Option<usize>,
 }
 
 impl Budget {
-    /// Room for so many bytes.
+    /// A budget of bytes.
     pub(crate) fn of_bytes(limits: &Limits) -> Self {
         Self::new(limits.server.kept_bytes, limits.server.owner_share, GRAIN)
     }
@@ -101,7 +100,7 @@ impl Budget {
         Self::new(most, limits.server.owner_share, 1)
     }
 
-    /// Room for what clients send before anybody knows whose it is: the heads of their requests.
+    /// A budget for data whose owner is not yet known: the heads of requests.
     #[cfg(feature = "http-server")]
     pub(crate) fn of_heads(limits: &Limits) -> Self {
         Self::new(
@@ -125,12 +124,11 @@ impl Budget {
         }))
     }
 
-    /// How much is taken.
     pub(crate) fn used(&self) -> usize {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Begins a charge of this owner, of nothing yet.
+    /// Opens an empty charge of this owner.
     pub(crate) fn open(&self, owner: Option<&Arc<Principal>>) -> Charge {
         let account = match owner {
             None => Arc::clone(&self.0.unknown),
@@ -143,7 +141,7 @@ impl Budget {
         }
     }
 
-    /// Takes this much for an owner.
+    /// Charges this amount to an owner.
     ///
     /// # Errors
     ///
@@ -159,10 +157,10 @@ impl Budget {
         Ok(charge)
     }
 
-    /// Returns the owner with the most, and its bytes.
+    /// Returns the owner with the largest holdings, and their bytes.
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
-        // An account that is dropped locks the table.
+        // Dropping an account locks the table.
         let known: Vec<_> = self.0.known().values().filter_map(Weak::upgrade).collect();
         let accounts = known.into_iter().chain([Arc::clone(&self.0.unknown)]);
         let largest = accounts.max_by_key(|account| account.used.load(Ordering::Relaxed));
@@ -237,7 +235,7 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// [`NoRoom`], and then the charge is what it was before.
+    /// [`NoRoom`]. The charge is then unchanged.
     pub(crate) fn cover(&mut self, units: usize) -> Result<(), NoRoom> {
         let grain = self.budget.grain;
         let wanted = units.checked_next_multiple_of(grain).unwrap_or(usize::MAX);
@@ -250,7 +248,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Gives back all beyond this much.
+    /// Returns everything above this amount.
     pub(crate) fn shrink_to(&mut self, units: usize) {
         let wanted = units.next_multiple_of(self.budget.grain);
         if let Some(over) = self.units.checked_sub(wanted) {
@@ -359,7 +357,7 @@ mod tests {
         charge.units
     }
 
-    /// How many owners are known.
+    /// The number of known owners.
     fn accounts(budget: &Budget) -> usize {
         budget.0.known().len()
     }

@@ -1,5 +1,5 @@
-//! One call of a handler, from its request to its result. Most end with their first poll; the others have one of three
-//! drivers, by how their questions travel.
+//! One call of a handler, from its request to its result. Most calls end with their first poll. The
+//! others use one of three drivers, depending on how their questions reach the client.
 
 mod held_driver;
 mod round;
@@ -53,17 +53,17 @@ pub(super) struct HandlerCall<T> {
     pub(super) incoming: Arc<Incoming>,
     handler: ErasedHandler<Outcome<T>>,
     task: TaskRole,
-    /// The schema that its arguments must fit.
+    /// The schema of the arguments.
     input: Option<Arc<InputCheck>>,
-    /// The schema that its result must fit.
+    /// The schema of the result.
     output: Option<Arc<OutputCheck>>,
     /// What its answers must keep to, beyond their forms.
     answer_rule: Option<Arc<dyn AnswerRule>>,
-    /// The room of its parameters, if they are large or stay for long.
+    /// The charge for its parameters, if they are large or long-lived.
     room: Option<Charge>,
-    /// The state of the rounds before it.
+    /// The state from earlier rounds.
     rounds: Rounds,
-    /// How the round that has ended goes on.
+    /// How the flow continues after this round.
     pause: FlowPause,
 }
 
@@ -92,7 +92,7 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Sets what the arguments and the result must fit.
+    /// Sets the schemas of the arguments and the result.
     pub(super) fn checks(
         mut self,
         input: Arc<InputCheck>,
@@ -109,7 +109,7 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Runs the call to its end or, in rounds, to its next questions, with the middleware around it.
+    /// Runs the call, inside its middleware, to its end or to its next questions.
     pub(super) async fn run(&mut self) -> Result<Outcome<T>> {
         let bytes = self.incoming.kept_bytes() + self.rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
@@ -119,7 +119,7 @@ impl<T: Answer> HandlerCall<T> {
         let ended = if self.shared.handler_scope(self.scope).layers.is_empty() {
             self.handle().await
         } else {
-            // Apart, as it would make every call larger.
+            // Boxed, because it would make every call larger.
             Box::pin(self.handle_inside_middleware()).await
         };
         self.end_round(asked, ended).await
@@ -156,7 +156,7 @@ impl<T: Answer> HandlerCall<T> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
         let layers = &shared.handler_scope(self.scope).layers;
         let ended = middleware::around(layers, &call, self.handle()).await;
-        // The handler may have been given another copy of the request.
+        // The handler may have used another copy of the request.
         if call.principal_read.get() {
             self.incoming.principal_read.set();
         }
@@ -185,8 +185,8 @@ impl<T: Answer> HandlerCall<T> {
         rest.await
     }
 
-    /// Ends a call whose handler has ended with its first poll, as most do; else gives the future of the
-    /// rest. That is apart, as it would make every call larger.
+    /// Ends a call if its handler ended with its first poll, as most do. Otherwise returns the rest as
+    /// a boxed future, because it would make every call larger.
     fn end(
         &mut self,
         drive: Drive<Outcome<T>>,
@@ -213,7 +213,7 @@ impl<T: Answer> HandlerCall<T> {
         Ok(())
     }
 
-    /// The bounds of the server whose handler it is, also if that server is mounted on another.
+    /// The limits of the handler's own server, even if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
         &self.shared.handler_scope(self.scope).backing.limits
     }
@@ -224,7 +224,7 @@ impl<T: Answer> HandlerCall<T> {
             .open(self.incoming.origin.principal.as_ref())
     }
 
-    /// Takes the questions that are to be asked now.
+    /// Takes the questions to send now.
     fn send_questions(&self, cell: &Cell) -> Vec<OpenQuestion> {
         let Incoming { method, target, .. } = &*self.incoming;
         let mut flow = cell.flow();
@@ -242,7 +242,7 @@ impl<T: Answer> HandlerCall<T> {
         questions
     }
 
-    /// How long the handler may work, and a person may take to answer.
+    /// The timeouts of the handler's work and of the user's answer.
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.is_task() {
@@ -251,7 +251,7 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Makes ready to run the handler: in a flow that goes on, else in a new one.
+    /// Prepares to run the handler, in an existing flow or a new one.
     pub(super) fn drive(&self, flow: Option<Flow>, peer: Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let rounds = match self.peer {
             // Any process goes on with it, also if it becomes a task.
@@ -281,7 +281,7 @@ impl<T: Answer> HandlerCall<T> {
     }
 }
 
-/// Measures the time a handler works.
+/// Measures a handler's working time.
 struct Stopwatch {
     left: Duration,
     running: Option<(Instant, Pin<Box<Sleep>>)>,
@@ -314,7 +314,7 @@ impl Stopwatch {
     }
 }
 
-/// The refusal of a call that would be kept.
+/// The error for a call that exceeds the quota.
 fn no_room(why: NoRoom) -> Error {
     Error::protocol(ErrorObject::internal(why.to_string()))
 }

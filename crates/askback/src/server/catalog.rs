@@ -1,4 +1,4 @@
-//! Everything that a server offers.
+//! The catalog of a server: its tools, prompts and resources.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,14 +21,13 @@ use super::{
 };
 use crate::{error::Result, flow::BoxFuture, handler::ErasedHandler};
 
-/// Lists resources that come and go, for whoever asks.
+/// Lists a caller's dynamic resources.
 pub(super) type Lister = Arc<
     dyn Fn(Option<Arc<Principal>>) -> BoxFuture<'static, Result<Vec<protocol::Resource>>>
         + Send
         + Sync,
 >;
 
-/// Everything that a server offers.
 #[derive(Clone, Default)]
 pub(super) struct Catalog {
     pub(super) tools: Registry<Tool>,
@@ -36,41 +35,41 @@ pub(super) struct Catalog {
     pub(super) resources: Registry<Resource>,
     pub(super) templates: Registry<ResourceTemplate>,
     pub(super) listers: Vec<Lister>,
-    /// Whether one of them lists to each who asks their own.
+    /// Whether a lister's result depends on the caller.
     pub(super) lists_of_each: bool,
-    /// Whether anything has ever needed more of a token than every request does.
+    /// Whether any offer has ever needed more scopes than every request does.
     pub(super) needs_scopes: bool,
-    /// Whether a handler has ever taken something of its HTTP request.
+    /// Whether any handler has ever used its HTTP request.
     pub(super) takes_extensions: bool,
-    /// Whether anything has ever had a name in which something is encoded.
+    /// Whether any offer has ever had an encoded name.
     pub(super) has_encoded_names: bool,
     pub(super) written: WrittenPages,
 }
 
 enum ResourceMatch<'a> {
     Resource(&'a Entry<Resource>),
-    /// With the values that the template takes out of the URI.
+    /// The template, and the values it takes from the URI.
     OfTemplate(&'a Entry<ResourceTemplate>, BTreeMap<String, String>),
 }
 
-/// How a URI is read.
+/// The handler that reads a URI.
 pub(super) struct ResourceReader {
     pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) mime_type: Option<String>,
-    /// Whether it is not for everybody.
+    /// Whether the result is only for some callers.
     pub(super) private: bool,
     pub(super) scope: ScopeId,
 }
 
 impl Catalog {
-    /// Whether nothing is offered, now or later.
+    /// Whether the catalog is empty and cannot change.
     #[cfg(feature = "bridge")]
     pub(super) fn is_empty(&self) -> bool {
         self.all().next().is_none() && self.listers.is_empty()
     }
 
-    /// All things of all kinds, with the handler scopes they belong to.
+    /// All offers of all kinds, with their handler scopes.
     pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
         fn of<T: OfferDetails + 'static>(
             registry: &Registry<T>,
@@ -82,8 +81,8 @@ impl Catalog {
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
     }
 
-    /// Returns the capabilities that clients are shown. They hold for the server's lifetime: offers
-    /// that come later are declared before.
+    /// Returns the capabilities that clients see. They are fixed for the server's lifetime, so
+    /// offers that may be added later are declared in advance.
     pub(super) fn capabilities(
         &self,
         changing: ChangeableLists,
@@ -146,7 +145,7 @@ impl Catalog {
         })
     }
 
-    /// Returns the scopes that reading a URI needs.
+    /// Returns the scopes needed to read a URI.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_resource(
         &self,
@@ -157,19 +156,19 @@ impl Catalog {
         found.offered().needs().scopes().cloned()
     }
 
-    /// Whether a caller may be told of what is at a URI. Of a URI that nothing offered has, anybody may.
+    /// Whether a caller may be told of changes at a URI. Any caller may if no offer has the URI.
     pub(super) fn may_know(&self, uri: &str, caller: Option<&Principal>) -> bool {
         self.first_at(uri).is_none_or(|first| first.is_for(caller))
     }
 
-    /// Finds what is at a URI for this caller. What is hidden from the caller does not give way to
-    /// what stands behind it: the URI would be found by another rule than its author's.
+    /// Finds the resource at a URI for this caller. If the first match is hidden from the caller,
+    /// later matches are not tried, because the author's rules would be bypassed.
     fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<ResourceMatch<'_>> {
         self.first_at(uri).filter(|first| first.is_for(caller))
     }
 
-    /// Finds what stands at a URI, whoever finds it: a resource of its own, else one of the first
-    /// template it fits. At a resource's own URI that is encoded in another way there is nothing.
+    /// Finds the first match for a URI, whoever the caller is: a fixed resource, else the first
+    /// template that fits. A differently encoded form of a fixed resource's URI matches nothing.
     fn first_at(&self, uri: &str) -> Option<ResourceMatch<'_>> {
         if let Some(resource) = self.resources.get(uri) {
             return Some(ResourceMatch::Resource(resource));
@@ -183,7 +182,7 @@ impl Catalog {
         })
     }
 
-    /// Whether a URI comes to that of a resource when both are decoded.
+    /// Whether a URI equals a resource's URI when both are decoded.
     fn is_alias(&self, uri: &str) -> bool {
         let mut resources = self.resources.entries().iter();
         let is_same = |entry: &Entry<Resource>| {

@@ -1,4 +1,4 @@
-//! Servers: what they offer, and how they are reached.
+//! Servers: their tools, prompts and resources, and how to serve them.
 
 mod answer;
 mod asks;
@@ -119,7 +119,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Server(pub(crate) Arc<Shared>);
 
-/// Puts a [`Server`] together.
+/// Builds a [`Server`].
 #[must_use = "a builder makes a server when it is built or run"]
 pub struct ServerBuilder {
     info: Implementation,
@@ -155,8 +155,8 @@ pub struct ServerBuilder {
 }
 
 impl Server {
-    /// Begins a server with the name and version it gives for itself: the builder takes what it
-    /// offers, and then runs it ([`ServerBuilder::run_stdio`]) or builds it
+    /// Starts a builder with the server's name and version. The builder takes tools, prompts and
+    /// resources, and then runs the server ([`ServerBuilder::run_stdio`]) or builds it
     /// ([`ServerBuilder::build`]).
     #[expect(
         clippy::new_ret_no_self,
@@ -205,7 +205,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails where standard input or output does, and where it was called before in this process.
+    /// Fails if standard input or output fails, or if this process has called it before.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(&self) -> std::io::Result<()> {
         self.serve_stdio_until(std::future::pending()).await
@@ -229,20 +229,19 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails where the channel does.
+    /// Fails if the channel fails.
     pub async fn serve(&self, channel: Channel) -> std::io::Result<()> {
         self.serve_until(channel, std::future::pending()).await
     }
 
-    /// Serves one client over a channel of messages, until it ends or the signal comes. From the
-    /// signal on nothing new is begun, and calls go on, with the questions in them, for as long as
-    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says. Those that still go
-    /// on then are answered with an error that says why; subscriptions end with their result, and
-    /// then the channel.
+    /// Serves one client over a channel of messages, until the channel ends or the signal arrives.
+    /// After the signal, new calls are refused. Running calls, with their questions, may continue
+    /// for [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); after that they get
+    /// an error that says why. Subscriptions end with their result, and then the channel ends.
     ///
     /// # Errors
     ///
-    /// Fails where the channel does.
+    /// Fails if the channel fails.
     pub async fn serve_until(
         &self,
         channel: Channel,
@@ -251,19 +250,20 @@ impl Server {
         connection::serve(Arc::clone(&self.0), channel, signal).await
     }
 
-    /// Tells the clients that care that something the server offers has changed: those of every
-    /// principal. What is different for each principal is told with [`Server::changed_for`].
+    /// Tells the subscribed clients of all principals that something in the catalog has changed.
+    /// For a change that concerns one principal, use [`Server::changed_for`].
     ///
-    /// Changes through [`Offers`] are told by themselves. No client is told that a list changed which
-    /// was not declared to change ([`ServerBuilder::changing_tools`] and its like).
+    /// Changes through [`Offers`] are announced automatically. A change to a list is announced only
+    /// if the list was declared to change ([`ServerBuilder::changing_tools`] and the similar
+    /// methods).
     pub fn changed(&self, changed: Change) {
         self.0.changed(&changed, Audience::All);
     }
 
-    /// Tells the clients of one principal that care that something has changed for it: its list of
-    /// resources, or what stands in a resource of its own. Nobody else hears of it, also where
-    /// another client watches the same URI. The tenant, the issuer and the subject say who it is;
-    /// all clients that act for it are told.
+    /// Tells one principal's clients that something has changed for it: its list of resources, or
+    /// the content of one of its resources. Clients of other principals are not told, even if they
+    /// watch the same URI. The tenant, the issuer and the subject identify the principal; all
+    /// clients that act for it are told.
     ///
     /// ```
     /// # use askback::{Change, Principal, Server};
@@ -283,7 +283,7 @@ impl Server {
         self.0.kept.used()
     }
 
-    /// Returns the capabilities that clients are shown.
+    /// Returns the capabilities that clients see.
     #[must_use]
     pub fn capabilities(&self) -> &ServerCapabilities {
         &self.0.profile.capabilities
@@ -323,8 +323,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Lists resources that come and go, after those that are always there. Whoever changes them
-    /// says so with [`Server::changed`] or [`Ctx::changed`](crate::Ctx::changed).
+    /// Lists dynamic resources, after the fixed ones. Announce changes with [`Server::changed`] or
+    /// [`Ctx::changed`](crate::Ctx::changed).
     pub fn list_resources<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
@@ -336,11 +336,11 @@ impl ServerBuilder {
         self
     }
 
-    /// Lists resources that come and go, to each who asks their own; who it is, is known where the
-    /// server has found out ([`Ctx::principal`](crate::Ctx::principal)). Changes of one principal's
-    /// list are told with [`Server::changed_for`] or
-    /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller), so that nobody else hears of
-    /// them. Such a list is never the same for everybody ([`ServerBuilder::cache`]).
+    /// Lists dynamic resources that differ between callers. The caller is known if the server
+    /// authenticates it ([`Ctx::principal`](crate::Ctx::principal)). Announce changes to one
+    /// principal's list with [`Server::changed_for`] or
+    /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller), so that other principals are
+    /// not told. Such a list is never cached for all callers ([`ServerBuilder::cache`]).
     pub fn list_resources_for<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,
@@ -353,19 +353,20 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds code that runs around each call, inside of what was added before: see [`middleware`].
+    /// Adds code that runs around each call, inside the middleware added before: see
+    /// [`middleware`].
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.own.layers.push(Arc::new(middleware));
         self
     }
 
-    /// Lets everybody call as often as they like. Otherwise each caller may call each tool and
-    /// prompt [`limits.server.calls`](crate::limits::ServerLimits::calls) times within
-    /// [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window), and as often read
-    /// resources, and complete arguments; those who are not known together
+    /// Removes the rate limit. By default each caller may call each tool and prompt
+    /// [`limits.server.calls`](crate::limits::ServerLimits::calls) times within
+    /// [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window), and read
+    /// resources and complete arguments as often. All unauthenticated callers together may do so
     /// [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls) times. Servers
-    /// have to limit calls (2026-07-28, server/tools, Security Considerations): leave it out only
-    /// where something in front of the server does.
+    /// must limit calls (2026-07-28, server/tools, Security Considerations), so use this only if
+    /// something in front of the server does.
     pub fn without_rate_limit(mut self) -> Self {
         self.unlimited = true;
         self
@@ -411,8 +412,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Gives the handlers something of the server's own, such as a database: those that take a
-    /// [`State`](crate::State) of this type get a clone.
+    /// Gives handlers shared state, such as a database: a handler that takes a
+    /// [`State`](crate::State) of this type gets a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         if !self.own.states.add(state) {
             self.note(Err(BuildError::Twice {
@@ -423,7 +424,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Speaks only these revisions. It speaks all of them unless told otherwise.
+    /// Limits the server to these revisions. By default it supports all of them.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.revisions = revisions.into_iter().collect();
         self.revisions.sort_unstable_by(|a, b| b.cmp(a));
@@ -466,8 +467,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Lets clients keep lists for this long, and says whether they are the same for everybody
-    /// (2026-07-28, server/utilities/caching). Unless told otherwise, nothing is kept.
+    /// Lets clients cache lists for this long, and says whether the lists are the same for all
+    /// callers (2026-07-28, server/utilities/caching). By default lists are not cached.
     pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
         self.cache = Cache { ttl, scope };
         self
@@ -500,7 +501,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the clock, in place of the machine's.
+    /// Sets the clock. The default is the system's clock.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -547,7 +548,7 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// The first thing that was wrong with what was added.
+    /// The first error in what was added.
     pub fn build(mut self) -> Result<Server, BuildError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);

@@ -1,4 +1,4 @@
-//! The common part of the four kinds of offers.
+//! The common part of tools, prompts, resources and resource templates.
 
 use std::{
     borrow::Cow,
@@ -33,7 +33,7 @@ pub(super) struct ChangeableLists {
 }
 
 impl ChangeableLists {
-    /// Returns the lists that may change where both are one server.
+    /// Combines the lists of two servers that are served as one.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             tools: self.tools || other.tools,
@@ -54,18 +54,18 @@ pub(super) struct Cache {
 #[derive(Clone, Default)]
 pub(super) struct Visibility(Option<Arc<PrincipalFilter>>);
 
-/// Says whether a thing is for a caller.
+/// Decides whether a caller may see an offer.
 type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Visibility {
-    /// Only the callers for whom this is true.
+    /// Restricts an offer to the callers for which this returns true.
     pub(super) fn only(
         is_for: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
     ) -> Self {
         Self(Some(Arc::new(is_for)))
     }
 
-    /// Whether this caller finds it. Where the author's closure panics, nobody does.
+    /// Whether this caller may see the offer. If the author's closure panics, no caller may.
     pub(super) fn is_for(&self, caller: Option<&Principal>) -> bool {
         let Some(is_for) = &self.0 else { return true };
         catch_unwind(AssertUnwindSafe(|| is_for(caller))).unwrap_or_else(|_| {
@@ -74,13 +74,13 @@ impl Visibility {
         })
     }
 
-    /// Whether callers differ in whether they find it.
+    /// Whether the result depends on the caller.
     pub(super) fn differs(&self) -> bool {
         self.0.is_some()
     }
 }
 
-/// The scopes of a thing, or why they are none.
+/// The required scopes, or why they are not valid.
 #[derive(Debug, Clone)]
 pub(super) struct Needs(Result<Option<Arc<Scopes>>, String>);
 
@@ -97,7 +97,7 @@ impl Needs {
         Self(scopes.map(some).map_err(|bad| bad.to_string()))
     }
 
-    /// The scopes there are. Where there is something wrong with them, no server is built.
+    /// Returns the scopes, if there are any. A server with invalid scopes is not built.
     pub(super) fn scopes(&self) -> Option<&Arc<Scopes>> {
         self.0.as_ref().ok()?.as_ref()
     }
@@ -115,9 +115,9 @@ impl Needs {
     }
 }
 
-/// One thing that a server offers, of whatever kind.
+/// One offer, of any kind.
 pub(super) trait OfferDetails: Send + Sync {
-    /// The name or URI by which clients ask for it.
+    /// The name or URI that clients use.
     fn name(&self) -> &str;
 
     /// Returns the needs of its handler's parameters.
@@ -127,7 +127,7 @@ pub(super) trait OfferDetails: Send + Sync {
 
     fn visibility(&self) -> &Visibility;
 
-    /// The completers of its arguments, for kinds whose arguments are completed.
+    /// The completers of its arguments, for kinds that support completion.
     fn completers(&self) -> Option<&Completers> {
         None
     }
@@ -137,7 +137,7 @@ pub(super) trait OfferDetails: Send + Sync {
     }
 }
 
-/// A kind of thing that a server offers: each has a registry of its own, and a list.
+/// A kind of offer, with its own registry and list.
 pub(super) trait Offer: OfferDetails + Clone + 'static {
     /// The words for one and for several.
     const ONE: &'static str;
@@ -151,7 +151,7 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
 
     fn name_of(description: &Self::Description) -> &str;
 
-    /// Puts a prefix before its name, where its name is not a URI.
+    /// Adds a prefix to the name, unless the name is a URI.
     fn prefix(&mut self, prefix: &str);
 
     /// Checks what only a complete one shows, and takes down what calls need of that.
@@ -174,7 +174,7 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
     ) -> Self::List;
 }
 
-/// Checks the `_meta` of something that is offered.
+/// Checks the `_meta` of an offer.
 fn check_meta(name: &str, offered: &impl HasMeta) -> Result<(), BuildError> {
     let checked = offered.meta().map_or(Ok(()), |meta| meta.check());
     checked.map_err(|why| BuildError::Meta {

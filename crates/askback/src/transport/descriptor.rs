@@ -1,6 +1,6 @@
 //! Streams inherited from another process, read and written when they are ready.
 //!
-//! Such a stream is shared with other processes, and so is its blocking mode, which is therefore
+//! The stream is shared with other processes, and so is its blocking mode, which is therefore
 //! not changed. Before each read and write, the system is asked whether it would block now, because
 //! earlier readiness may be out of date. A closed stream has ended even if another process opens it
 //! again, as is possible with a named pipe: the system keeps reporting the end.

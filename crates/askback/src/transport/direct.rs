@@ -1,4 +1,4 @@
-//! The ends of a channel, polled by the task that handles its messages: nothing is between them and it.
+//! The ends of a channel, polled by the task that handles its messages, without tasks between them.
 
 use std::{
     collections::VecDeque,
@@ -14,12 +14,12 @@ use super::{
     lines::{LineReader, LineWriter},
 };
 
-/// Of how many bytes at a time it is waited that they are written by the task of a transport. Of less, as
-/// many as the channel holds may be under way: to wait for each would cost more than the calls.
+/// How many bytes may be sent before the sender waits until the transport's task has written them.
+/// Waiting for each smaller message would cost more than the calls.
 const WORTH_WAITING: usize = 64 << 10;
 
 pub(crate) enum DirectReceiver {
-    /// A stream of lines, which are received where they were read.
+    /// A stream of lines, borrowed from the read buffer.
     Lines(LineReader),
     /// The messages that others leave there.
     Queue {
@@ -28,31 +28,30 @@ pub(crate) enum DirectReceiver {
     },
 }
 
-/// The sending end of a channel. Once it failed, it drops what it is given, and fails again.
+/// The sending end of a channel. After a failure it drops its messages and keeps failing.
 pub(crate) struct DirectSender {
     way: SendPath,
     failed: bool,
 }
 
-/// Where messages are sent.
 enum SendPath {
     Lines(LineWriter),
     Queue(QueueSender),
 }
 
-/// Sends to where others take messages from.
+/// Sends into the queue of another task.
 struct QueueSender {
     /// Absent while it writes.
     sender: Option<Sender>,
-    /// The messages for which there was no room yet.
+    /// The messages for which the queue had no room yet.
     waiting: VecDeque<Vec<u8>>,
-    /// How many bytes were sent since the last flush.
+    /// The bytes sent since the last flush.
     unwritten: usize,
-    /// Sends what waits, and waits until it is written.
+    /// Sends the waiting messages, and waits until they are written.
     writing: Option<BoxFuture<'static, io::Result<Sender>>>,
 }
 
-/// A channel for one task, and what is known of its other end.
+/// A channel for one task, and what is known about its other end.
 pub(crate) struct ChannelEnds {
     pub(crate) receiver: DirectReceiver,
     pub(crate) sender: DirectSender,
@@ -62,7 +61,8 @@ pub(crate) struct ChannelEnds {
 }
 
 impl Channel {
-    /// The two ends, for one task that polls both, with what is known of the other side.
+    /// Splits the channel for one task that polls both ends, with what is known about the other
+    /// side.
     pub(crate) fn into_ends(mut self) -> ChannelEnds {
         let (place, is_in_memory) = (self.place(), self.is_in_memory());
         let principal = self.take_principal();
@@ -76,7 +76,7 @@ impl Channel {
         }
     }
 
-    /// The two ends, for one task that polls both.
+    /// Splits the channel for one task that polls both ends.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
         let (receiver, way) = match self.ends {
             Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), SendPath::Lines(writer)),
@@ -92,7 +92,7 @@ impl Channel {
 }
 
 impl DirectReceiver {
-    /// Polls for the next message, or `None` once the other side is gone.
+    /// Polls for the next message; `None` once the other side is gone.
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
         match self {
             Self::Lines(reader) => reader.poll_message(cx),
@@ -108,8 +108,8 @@ impl DirectReceiver {
 }
 
 impl DirectSender {
-    /// Takes a message: JSON, without a newline at its end. It is written by
-    /// [`DirectSender::poll_flush`].
+    /// Queues a message: JSON, without a newline at its end. [`DirectSender::poll_flush`] writes
+    /// it.
     pub(crate) fn send(&mut self, message: Vec<u8>) {
         match &mut self.way {
             _ if self.failed => {}
@@ -118,7 +118,7 @@ impl DirectSender {
         }
     }
 
-    /// How many bytes it holds, or has handed on without waiting for them.
+    /// The bytes it buffers, or has handed on without waiting.
     pub(crate) fn unwritten(&self) -> usize {
         match &self.way {
             _ if self.failed => 0,
@@ -127,7 +127,7 @@ impl DirectSender {
         }
     }
 
-    /// Writes what was sent, until the other side takes no more for now.
+    /// Writes what was sent, until the other side accepts no more for now.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = match &mut self.way {
             _ if self.failed => Err(gone()),
@@ -138,7 +138,7 @@ impl DirectSender {
         Poll::Ready(flushed.map_err(|_| gone()))
     }
 
-    /// Writes what was sent, and ends this side, so that the other sees the end.
+    /// Writes what was sent, and closes this side.
     pub(crate) async fn close(mut self) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_flush(cx)).await?;
         match self.way {
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// The same channel, used by its direct ends.
+    /// Runs a channel through its direct ends.
     fn driven(channel: Channel, max_bytes: usize) -> Channel {
         let (receiver, sender) = channel.into_direct();
         Channel::new(Reader(receiver), Writer(Some(sender)), max_bytes)

@@ -1,4 +1,4 @@
-//! Where messages wait until they are received.
+//! A queue of received messages.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::WAITING;
 
-/// A queue of [`WAITING`] messages, of which one at most is large: so a peer that sends faster than
-/// it is listened to can make it as long as a few messages, and not as long as all of them together.
+/// A queue of [`WAITING`] messages, at most one of which is large. This limits the memory that a
+/// fast peer can fill to little more than one large message.
 #[derive(Debug)]
 pub(super) struct Inbox<M> {
     messages: mpsc::Sender<QueuedMessage<M>>,
-    /// A message longer than this is large, in bytes.
+    /// A longer message is large, in bytes.
     small: usize,
     room: Arc<Semaphore>,
 }
@@ -21,11 +21,11 @@ pub(super) struct Inbox<M> {
 #[derive(Debug)]
 pub(crate) struct QueuedMessage<M> {
     pub(super) message: M,
-    /// The room a large one takes until it is received.
+    /// The permit of a large message until it is received.
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// Nobody receives any more.
+/// The receiver is gone.
 #[derive(Debug)]
 pub(super) struct ClosedInbox;
 
@@ -40,7 +40,7 @@ impl<M> Inbox<M> {
         (inbox, received)
     }
 
-    /// Waits until there is room for a message of so many bytes, and leaves it there.
+    /// Waits until there is room for a message of this length, then queues it.
     pub(super) async fn put(&self, message: M, bytes: usize) -> Result<(), ClosedInbox> {
         if bytes <= self.small {
             return self
@@ -60,7 +60,7 @@ impl<M> Inbox<M> {
         self.messages.send(waiting).await.map_err(|_| ClosedInbox)
     }
 
-    /// The same on a thread that may block.
+    /// Like `put`, on a thread that may block.
     #[cfg(feature = "stdio")]
     pub(super) fn blocking_put(
         &self,
@@ -77,7 +77,7 @@ impl<M> Inbox<M> {
         runtime.block_on(self.put(message, bytes))
     }
 
-    /// Waits until nobody receives any more.
+    /// Waits until the receiver is gone.
     #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
     pub(super) async fn closed(&self) {
         self.messages.closed().await;
@@ -97,7 +97,7 @@ impl<M> From<M> for QueuedMessage<M> {
 mod tests {
     use super::{Inbox, WAITING};
 
-    /// How many messages of this length wait where they may have 3200 bytes at most.
+    /// Checks how many messages of this length fit into a queue for 3200 bytes.
     async fn check(length: usize, waiting: usize) {
         let (inbox, mut received) = Inbox::new(3200);
         let putting = tokio::spawn(async move {
@@ -105,7 +105,7 @@ mod tests {
                 inbox.put(vec![b' '; length], length).await.unwrap();
             }
         });
-        // Nothing but that task goes on: it stops where there is no more room.
+        // Only that task runs, until there is no more room.
         tokio::task::yield_now().await;
         assert_eq!(received.len(), waiting);
         let mut all = 0;

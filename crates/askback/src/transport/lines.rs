@@ -1,4 +1,4 @@
-//! Messages over streams of bytes.
+//! Channels over byte streams.
 
 use std::{
     future::poll_fn,
@@ -20,10 +20,10 @@ use super::{
     inbox::Inbox,
 };
 
-/// A channel over any two byte streams, for messages of at most so many bytes: the framing of
-/// stdio, which works unchanged over sockets and pipes.
+/// Makes a channel over any two byte streams, for messages of at most the given number of bytes. It
+/// uses the framing of stdio, which works over sockets and pipes as well.
 ///
-/// Nothing is read before the channel is served, connected or [split](Channel::split), which must happen within a
+/// Nothing is read until the channel is served, connected or [split](Channel::split), which needs a
 /// tokio runtime.
 pub fn lines<R, W>(reader: R, writer: W, max_message_bytes: usize) -> Channel
 where
@@ -31,15 +31,15 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let reader = LineReader::new(reader, max_message_bytes);
-    // A stream may lead anywhere.
+    // A stream may lead to any machine.
     Channel::over(Ends::Lines(reader, LineWriter::new(writer)))
 }
 
 pub(crate) struct LineReader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
-    /// The longest line, in bytes.
+    /// The length limit of a line, in bytes.
     most: usize,
-    /// How much is given of the end of a longer one.
+    /// How much of a longer line's end is returned.
     end: usize,
     lines: LineBuffer,
     ended: bool,
@@ -48,17 +48,19 @@ pub(crate) struct LineReader {
 pub(crate) struct LineWriter {
     stream: Box<dyn AsyncWrite + Send + Unpin>,
     lines: LineQueue,
-    /// Something was written and may be held back by the stream.
+    /// The stream may still buffer written bytes.
     unflushed: bool,
 }
 
 impl LineReader {
-    /// Reads messages of at most so many bytes: of a longer one, one byte more is given, with its end.
+    /// Reads messages of at most `most` bytes. A longer message is returned with one byte more,
+    /// including its end.
     pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> Self {
         Self::ending(stream, most, KEPT_ENDS)
     }
 
-    /// Reads text, in lines of at most so many bytes: of a longer one, its beginning is given, and one byte more.
+    /// Reads text in lines of at most `most` bytes. A longer line returns its beginning, with one
+    /// byte more.
     #[cfg(all(feature = "client", feature = "stdio"))]
     pub(super) fn of_text(stream: impl AsyncRead + Send + Unpin + 'static, most: usize) -> Self {
         Self::ending(stream, most, 0)
@@ -74,7 +76,7 @@ impl LineReader {
         }
     }
 
-    /// The next message, where it stands: a line that is not blank.
+    /// Returns the next line that is not blank, borrowed from the read buffer.
     pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
         let line = loop {
             match ready!(self.poll_line(cx)) {
@@ -85,7 +87,7 @@ impl LineReader {
         Poll::Ready(line.map(|line| self.lines.get(line)))
     }
 
-    /// The next message, if it was read already.
+    /// Returns the next message, if it has been read already.
     #[cfg(feature = "client")]
     pub(super) fn ready(&mut self) -> Option<&[u8]> {
         let line = loop {
@@ -101,8 +103,8 @@ impl LineReader {
         self.lines.get(line.clone()).trim_ascii().is_empty()
     }
 
-    /// The next line. A stream that fails has ended: there is nobody to be told, and nothing else to
-    /// read.
+    /// Returns the next line. An error ends the stream, because it cannot be reported and nothing
+    /// more can be read.
     fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<Range<usize>>> {
         loop {
             if let Some(line) = self.lines.next() {
@@ -123,7 +125,7 @@ impl LineReader {
         }
     }
 
-    /// The next line, without its end, or `None` at the end of the stream. Cancel safe.
+    /// Returns the next line, without its newline, or `None` at the end of the stream. Cancel safe.
     #[cfg(all(feature = "client", feature = "stdio"))]
     pub(super) async fn line(&mut self) -> Option<&[u8]> {
         let line = poll_fn(|cx| self.poll_line(cx)).await;
@@ -140,19 +142,19 @@ impl LineWriter {
         }
     }
 
-    /// Takes a message, which is written by [`LineWriter::poll_flush`].
+    /// Queues a message. [`LineWriter::poll_flush`] writes it.
     #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn add(&mut self, message: Vec<u8>) {
         self.lines.add(message);
     }
 
-    /// How many bytes it holds.
+    /// The number of unwritten bytes.
     #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn unwritten(&self) -> usize {
         self.lines.len()
     }
 
-    /// Writes what it holds, until the stream takes no more for now.
+    /// Writes queued messages, until the stream accepts no more for now.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = ready!(self.poll_write(cx));
         if flushed.is_err() {
@@ -177,14 +179,14 @@ impl LineWriter {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes what it holds, and ends the stream.
+    /// Writes queued messages and closes the stream.
     pub(super) fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
-/// The halves of a channel over lines, each driven by a task.
+/// Splits a channel over lines into halves, each with its own task.
 pub(super) fn spawn(reader: LineReader, writer: LineWriter) -> (Receiver, Sender) {
     let (received, incoming) = Inbox::new(reader.most);
     let (outgoing, sent) = mpsc::channel(WAITING);
@@ -222,7 +224,7 @@ async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<WriterCommand>) 
             return;
         }
         for done in flushed {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = done.send(());
         }
     }
@@ -264,7 +266,8 @@ mod tests {
         check("{}\r\n\r\n \n[]\n", &["{}", "[]"]).await;
         check("{}\n[]", &["{}", "[]"]).await;
         check("12345678\n", &["12345678"]).await;
-        // One byte over the limit is enough to see that it was too long; its end may say whose it is.
+        // One byte over the limit shows that the line was too long; its end may hold the request
+        // id.
         check("123456789\n", &["123456789"]).await;
         check("123456789abcdefg\n{}\n", &["12345defg", "{}"]).await;
         check("123456789abcde", &["12345bcde"]).await;

@@ -1,4 +1,4 @@
-//! The two directions of a way to a server.
+//! The two directions of a connection to a server.
 
 use std::{
     future::poll_fn,
@@ -21,33 +21,32 @@ use super::{
 use super::{inbox::QueuedMessage, lost};
 
 pub(crate) enum LinkReceiver {
-    /// From a channel, which carries bytes.
+    /// From a channel, as bytes.
     Channel(Receiver),
-    /// From a stream that is read by whoever receives.
+    /// From a stream that the receiver reads itself.
     Lines(LineReader),
-    /// From a transport that has read them already.
+    /// From a transport, already decoded.
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Receiver<QueuedMessage<ServerMessage>>),
 }
 
 pub(crate) enum LinkSender {
-    /// Over a channel, which carries bytes.
+    /// To a channel, as bytes.
     Channel(Sender),
-    /// To a stream that is written by whoever sends.
+    /// To a stream that the sender writes itself.
     Lines(LineWriter),
-    /// To the task that makes each message an exchange of its own.
+    /// To the task that sends each message as its own exchange.
     #[cfg(feature = "http-client")]
     Exchanges(ExchangeSender),
 }
 
-/// The sending side of a transport with a task behind it.
+/// The sending side of a transport with its own task.
 #[cfg(feature = "http-client")]
 pub(crate) struct ExchangeSender {
     messages: mpsc::Sender<ClientMessage>,
     task: JoinHandle<()>,
 }
 
-/// Room for one message in a [`LinkSender`].
 pub(crate) enum LinkReady<'a> {
     Channel(SendPermit<'a>),
     Lines(&'a mut LineWriter),
@@ -55,11 +54,11 @@ pub(crate) enum LinkReady<'a> {
     Exchanges(mpsc::Permit<'a, ClientMessage>),
 }
 
-/// How many bytes wait at most to be written at once, unless one message is longer.
+/// How many bytes are buffered for one write, unless one message is longer.
 const AT_ONCE: usize = 16 << 10;
 
 impl LinkReceiver {
-    /// The next message, or `None` once the server is gone. Cancel safe.
+    /// Returns the next message, or `None` once the server is gone. Cancel safe.
     pub(crate) async fn receive(
         &mut self,
         limits: &Limits,
@@ -85,7 +84,7 @@ impl LinkReceiver {
         }
     }
 
-    /// The next message, if it has come already.
+    /// Returns the next message, if it has arrived already.
     pub(crate) fn try_receive(&mut self, limits: &Limits, tap: &Tap) -> Option<ServerMessage> {
         match self {
             Self::Channel(channel) => {
@@ -98,7 +97,7 @@ impl LinkReceiver {
         }
     }
 
-    /// Receives what still comes, unread, until the server is gone.
+    /// Discards everything until the server is gone.
     pub(crate) async fn read_over(&mut self) {
         match self {
             Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},
@@ -116,7 +115,7 @@ impl LinkSender {
     ///
     /// # Errors
     ///
-    /// Broken pipe where the server is gone.
+    /// Broken pipe if the server is gone.
     pub(crate) async fn ready(&mut self) -> io::Result<LinkReady<'_>> {
         match self {
             Self::Channel(channel) => channel.ready().await.map(LinkReady::Channel),
@@ -134,11 +133,11 @@ impl LinkSender {
         }
     }
 
-    /// Writes what was sent, where nobody else does. Cancel safe.
+    /// Writes what was sent, if no other task does. Cancel safe.
     ///
     /// # Errors
     ///
-    /// Fails where the server is gone.
+    /// Fails if the server is gone.
     pub(crate) async fn write(&mut self) -> io::Result<()> {
         match self {
             Self::Lines(lines) => poll_fn(|cx| lines.poll_flush(cx)).await,
@@ -148,21 +147,21 @@ impl LinkSender {
         }
     }
 
-    /// Ends this side, so that the server sees the end: waits until everything sent is written.
+    /// Closes this side after everything sent is written.
     pub(crate) async fn close(self) {
         match self {
             Self::Channel(mut channel) => {
-                // What could not be written has nobody to read it.
+                // Unwritten messages can no longer be delivered.
                 let _ = channel.close().await;
             }
             Self::Lines(mut lines) => {
-                // The same.
+                // Unwritten messages can no longer be delivered.
                 let _ = poll_fn(|cx| lines.poll_close(cx)).await;
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
                 drop(sender.messages);
-                // A task that panicked has sent what it will.
+                // A task that panicked sends nothing more.
                 let _ = sender.task.await;
             }
         }
@@ -177,7 +176,7 @@ impl ExchangeSender {
 }
 
 impl LinkReady<'_> {
-    /// Sends a message. Over HTTP it is shown as the request that it becomes.
+    /// Sends a message. Over HTTP, the tap shows the request that carries it.
     pub(crate) fn send(self, message: ClientMessage, tap: &Tap) {
         match self {
             Self::Channel(room) => {
@@ -194,7 +193,7 @@ impl LinkReady<'_> {
     }
 }
 
-/// Reads a message that came over a stream.
+/// Decodes a message from a stream.
 fn read(bytes: &[u8], limits: &Limits, tap: &Tap) -> ServerMessage {
     tap.show(WireEvent::Received(bytes));
     ServerMessage::parse(bytes, &limits.wire)

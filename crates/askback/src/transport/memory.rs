@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 
 use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::QueuedMessage};
 
-/// The two ends of a connection in memory: what is sent into one comes out of the other.
+/// Returns the two ends of a connection in memory: each receives what the other sends.
 #[must_use]
 pub fn memory() -> (Channel, Channel) {
     let (here, there) = (mpsc::channel(WAITING), mpsc::channel(WAITING));

@@ -1,10 +1,10 @@
-//! Transports: how messages travel between the two sides.
+//! Transports: how messages travel between a client and a server.
 //!
-//! Nearly every transport that is a stream ends in the same thing, a [`Channel`]: whole messages in,
-//! whole messages out, in order, as bytes. What carries them (the standard streams, memory, any pair
-//! of byte streams) is not seen beyond it. There are two others: a client reads and writes the streams
-//! of a child process itself, without the tasks and queues of a channel; and HTTP, where each message
-//! is an exchange of its own, takes and gives messages that are read.
+//! Most transports are a [`Channel`], which sends and receives whole messages in order, as bytes.
+//! It hides the medium: the standard streams, memory, or any pair of byte streams. There are two
+//! exceptions. A client reads and writes a child process's streams itself, without a channel's
+//! tasks and queues. HTTP, where each message is its own exchange, sends and receives decoded
+//! messages.
 
 mod channel;
 #[cfg(all(feature = "client", feature = "stdio"))]
@@ -67,28 +67,27 @@ use self::{
     lines::{LineReader, LineWriter},
 };
 
-/// How many messages may wait in a channel before its sender waits.
+/// How many messages a channel queues before its sender waits.
 const WAITING: usize = 32;
 
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Channel {
     ends: Ends,
-    /// Where the other end is.
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
     place: ClientLocation,
     /// The principal at the other end.
     principal: Option<Arc<Principal>>,
 }
 
-/// The reader and the writer of the messages of a channel.
 #[derive(Debug)]
 enum Ends {
-    /// The task that serves the channel, or the tasks of the halves once it is split.
+    /// Read and written by the task that serves the channel, or by one task per half once it is
+    /// split.
     Lines(LineReader, LineWriter),
-    /// Others do, or nobody has to.
+    /// Read and written by other tasks, or in memory without any.
     Halves(Receiver, Sender),
-    /// Nothing any more: a client took what did.
+    /// Already taken by a client.
     #[cfg(feature = "client")]
     Opened,
 }
@@ -97,7 +96,7 @@ enum Ends {
 #[derive(Debug)]
 pub struct Receiver {
     messages: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
-    /// Reads what is to be received; none in memory.
+    /// The task that reads; `None` in memory.
     reader: Option<AbortHandle>,
 }
 
@@ -106,7 +105,7 @@ pub struct Receiver {
 pub struct Sender {
     /// Absent once closed.
     messages: Option<Messages>,
-    /// Writes what was sent; none in memory, where sending is arriving.
+    /// The task that writes; `None` in memory.
     writer: Option<JoinHandle<()>>,
 }
 
@@ -129,13 +128,12 @@ enum Room<'a> {
 #[derive(Debug)]
 enum WriterCommand {
     Message(Vec<u8>),
-    /// Tell when everything before is written.
+    /// Reports when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
 
 impl Channel {
-    /// A channel that may lead to another machine, whose messages are read and written by
-    /// tasks.
+    /// Makes a channel that may lead to another machine, and is read and written by tasks.
     fn elsewhere(
         incoming: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
         reader: Option<AbortHandle>,
@@ -153,7 +151,7 @@ impl Channel {
         Self::over(Ends::Halves(receiver, sender))
     }
 
-    /// A channel that may lead to another machine.
+    /// Makes a channel that may lead to another machine.
     fn over(ends: Ends) -> Self {
         Self {
             ends,
@@ -162,13 +160,11 @@ impl Channel {
         }
     }
 
-    /// Where the other end is.
     #[cfg(feature = "server")]
     pub(crate) fn place(&self) -> ClientLocation {
         self.place
     }
 
-    /// Whether the other end is in this process.
     #[cfg(feature = "server")]
     pub(crate) fn is_in_memory(&self) -> bool {
         let Ends::Halves(_, sender) = &self.ends else {
@@ -177,23 +173,22 @@ impl Channel {
         matches!(sender.messages, Some(Messages::Memory(_)))
     }
 
-    /// Sets who is at the other end, where the transport has found out, such as from the request that
-    /// opened a WebSocket. All that a server keeps for that client belongs to this principal, and
-    /// handlers find it in [`Ctx::principal`](crate::Ctx::principal).
+    /// Sets the principal at the other end, if the transport has authenticated it, for example from
+    /// the request that opened a WebSocket. Everything that a server stores for that client belongs
+    /// to this principal. Handlers read it with [`Ctx::principal`](crate::Ctx::principal).
     #[must_use]
     pub fn principal(mut self, principal: Principal) -> Self {
         self.principal = Some(Arc::new(principal));
         self
     }
 
-    /// Takes who is at the other end.
     #[cfg(feature = "server")]
     pub(crate) fn take_principal(&mut self) -> Option<Arc<Principal>> {
         self.principal.take()
     }
 
-    /// The two halves, each of which goes on without the other: a channel over [lines](lines()) is read and
-    /// written by two tasks from then on.
+    /// Splits the channel into independent halves. A channel over [lines](lines()) is then read and
+    /// written by two tasks.
     #[must_use]
     pub fn split(self) -> (Receiver, Sender) {
         match self.ends {
@@ -206,20 +201,20 @@ impl Channel {
 }
 
 impl Receiver {
-    /// The next message, or `None` once the other side is gone. Cancel safe.
+    /// Receives the next message, or `None` once the other side is gone. Cancel safe.
     ///
-    /// A message longer than the limit of the channel is cut off one byte after the limit: whoever
-    /// parses it refuses it for its length. The next one is whole again.
+    /// A message longer than the channel's limit is cut off one byte after the limit, so that the
+    /// parser rejects it as too long. The next message is complete again.
     ///
     /// # Errors
     ///
-    /// None of today's transports fails otherwise than by ending.
+    /// No current transport fails; a transport only ends.
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
         let received = self.messages.recv().await;
         Ok(received.map(|waiting| waiting.message))
     }
 
-    /// The next message, if it has come already.
+    /// Receives the next message, if it has arrived already.
     #[cfg(feature = "client")]
     pub(crate) fn try_receive(&mut self) -> Option<Vec<u8>> {
         let received = self.messages.try_recv().ok()?;
@@ -228,12 +223,12 @@ impl Receiver {
 }
 
 impl Sender {
-    /// Sends a message: JSON, without a newline at its end. Waits while too many are under way,
+    /// Sends a message: JSON, without a newline at its end. Waits if too many messages are queued,
     /// but not until it is written. Not cancel safe; [`Sender::ready`] is.
     ///
     /// # Errors
     ///
-    /// Broken pipe where the other side is gone.
+    /// Broken pipe if the other side is gone.
     pub async fn send(&mut self, message: Vec<u8>) -> io::Result<()> {
         self.ready().await?.send(message);
         Ok(())
@@ -243,7 +238,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// Broken pipe where the other side is gone.
+    /// Broken pipe if the other side is gone.
     pub async fn ready(&self) -> io::Result<SendPermit<'_>> {
         let room = match self.messages.as_ref().ok_or_else(gone)? {
             Messages::Written(messages) => Room::Written(messages.reserve().await.map_err(lost)?),
@@ -252,7 +247,7 @@ impl Sender {
         Ok(SendPermit(room))
     }
 
-    /// The room for a message, where there is some now.
+    /// Returns room for a message, if there is any now.
     #[cfg(feature = "server")]
     fn try_ready(&self) -> io::Result<Option<SendPermit<'_>>> {
         let room = match self.messages.as_ref().ok_or_else(gone)? {
@@ -266,11 +261,11 @@ impl Sender {
         }
     }
 
-    /// Waits until everything sent is written. Messages are written without it, too.
+    /// Waits until everything sent is written. Messages are also written without a flush.
     ///
     /// # Errors
     ///
-    /// Broken pipe where the other side is gone.
+    /// Broken pipe if the other side is gone.
     pub async fn flush(&mut self) -> io::Result<()> {
         if let Some(Messages::Written(messages)) = &self.messages {
             let (done, written) = oneshot::channel();
@@ -283,15 +278,15 @@ impl Sender {
         Ok(())
     }
 
-    /// Ends this side, so that the other sees the end: waits until everything sent is written.
+    /// Closes this side after everything sent is written.
     ///
     /// # Errors
     ///
-    /// None: what could not be written has nobody to read it.
+    /// Never fails: unwritten messages can no longer be delivered.
     pub async fn close(&mut self) -> io::Result<()> {
         self.messages = None;
         if let Some(writer) = &mut self.writer {
-            // One that panicked has written what it will.
+            // A task that panicked writes nothing more.
             let _ = writer.await;
             self.writer = None;
         }

@@ -1,4 +1,4 @@
-//! Time that no server is charged with.
+//! Time that does not count against a server's timeouts.
 
 use std::{
     future::poll_fn,
@@ -10,8 +10,8 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The time in which a transport waits for a person, or for somebody else than the server. The
-/// clock by which the server is judged stands meanwhile.
+/// The time in which a transport waits for a user, or for another service than the server. The
+/// server's timeouts stop meanwhile.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pause(Arc<Mutex<State>>);
 
@@ -19,14 +19,14 @@ pub(crate) struct Pause(Arc<Mutex<State>>);
 struct State {
     waiting: usize,
     since: Option<Instant>,
-    /// How long it was before.
+    /// The total of the earlier pauses.
     before: Duration,
-    /// Whether it began or ended since that was waited for, and who waits.
+    /// Whether a pause began or ended since the last wait, and the waiting task.
     has_changed: bool,
     waker: Option<Waker>,
 }
 
-/// Somebody waits, as long as this value lasts.
+/// Pauses for as long as this value lives.
 #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
 pub(crate) struct PauseGuard(Pause);
 
@@ -41,7 +41,7 @@ impl Pause {
         PauseGuard(self.clone())
     }
 
-    /// How long it was in all, up to now.
+    /// The total pause until now.
     pub(crate) fn lasted(&self) -> Duration {
         let state = self.lock();
         let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -52,7 +52,7 @@ impl Pause {
         self.lock().since.is_some()
     }
 
-    /// Waits until it begins or ends, if it did not since that was waited for last. One waits at a
+    /// Waits until a pause begins or ends, unless one did since the last wait. One task waits at a
     /// time. Cancel safe.
     pub(crate) async fn changed(&self) {
         let changed = poll_fn(|cx| {

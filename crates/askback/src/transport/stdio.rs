@@ -25,29 +25,31 @@ use super::{descriptor, lines};
 /// Whether the standard streams are in use.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The channel over standard input and output, for messages of at most so many bytes.
+/// Makes the channel over standard input and output, for messages of at most the given number of
+/// bytes.
 ///
-/// On Unix, standard output belongs to the messages alone from here on: they are written to a
-/// duplicate of it, and whatever else the process prints, a C library or a child of it too, goes to
-/// standard error. Standard input is duplicated as well, and is empty for everybody else: a child that
-/// reads it would take messages away. It stays so until the process ends, as the client sees the end of
-/// the stream when the channel is closed. On other systems nothing may print to standard output while the channel is
-/// in use: what is printed ends up between the messages.
+/// On Unix, standard output then carries only messages: they are written to a duplicate of it, and
+/// everything else that the process, a C library or a child prints goes to standard error. Standard
+/// input is duplicated as well, and other readers see it as empty, so that a child cannot take
+/// messages away. This lasts until the process ends, because the client sees the end of the stream
+/// when the channel is closed. On other systems nothing may print to standard output while the
+/// channel is in use, because the output would appear between the messages.
 ///
-/// Pipes and sockets, which clients give to the servers they start, are read and written by the task
-/// that serves the channel. Files and terminals, and all streams on other systems than Unix, have a thread
-/// each: no system lets a program wait for all of them.
+/// The task that serves the channel reads and writes pipes and sockets, which clients give to their
+/// servers. Files and terminals, and all streams on systems other than Unix, get a thread each,
+/// because the system cannot wait for all of them.
 ///
-/// It must be called within a tokio runtime whose I/O is enabled, as that of `#[tokio::main]` is. Before
-/// the process ends, [`close`](super::Sender::close) waits until the last message is written.
+/// Must be called within a tokio runtime whose I/O is enabled, such as that made by
+/// `#[tokio::main]`. Before the process ends, call [`close`](super::Sender::close), which waits
+/// until the last message is written.
 ///
 /// # Errors
 ///
-/// Fails where the streams cannot be duplicated, and where it was called before in this process.
+/// Fails if the streams cannot be duplicated, or if this process has called it before.
 ///
 /// # Panics
 ///
-/// If the runtime has no I/O, and if the system has no threads to give where they are needed.
+/// If the runtime has no I/O, or the system cannot start a thread that is needed.
 pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(io::Error::other(
@@ -55,17 +57,17 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
         ));
     }
     Ok(Channel {
-        // Whoever holds the other ends of these streams started this process.
+        // The process at the other end started this process.
         place: ClientLocation::Here,
         ..streams(max_message_bytes)?
     })
 }
 
-/// The channel over the standard streams, which it takes away from everything but the messages.
+/// Makes the channel over the standard streams, and takes them away from all other uses.
 #[cfg(unix)]
 fn streams(max_message_bytes: usize) -> io::Result<Channel> {
     use std::os::fd::AsFd;
-    // Duplicates are closed in children, when another program is executed.
+    // Duplicates are closed when a child executes another program.
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -73,7 +75,7 @@ fn streams(max_message_bytes: usize) -> io::Result<Channel> {
     Ok(over(input, output, max_message_bytes))
 }
 
-/// The channel over the standard streams as they are: no safe way leads to others.
+/// Makes the channel over the standard streams as they are: they cannot be redirected safely.
 #[cfg(not(unix))]
 fn streams(max_message_bytes: usize) -> io::Result<Channel> {
     Ok(threads(io::stdin(), io::stdout(), max_message_bytes))
@@ -87,7 +89,7 @@ fn over(input: File, output: File, max_message_bytes: usize) -> Channel {
     }
 }
 
-/// The channel over two streams that block, each with a thread of its own.
+/// Makes a channel over two blocking streams, with a thread for each.
 fn threads(
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
@@ -108,11 +110,11 @@ fn threads(
     });
     // The thread never sends: it is done when its end is dropped.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
-    // A stream may lead anywhere.
+    // A stream may lead to any machine.
     Channel::elsewhere(incoming, None, outgoing, writer)
 }
 
-/// Reads lines until the stream ends or nobody wants them any more. A stream that fails has ended.
+/// Reads lines until the stream ends or the receiver is gone. An error ends the stream.
 fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), ClosedInbox>, most: usize) {
     let mut lines = LineBuffer::new(most, KEPT_ENDS);
     let put_line = |line: &[u8]| {
@@ -133,7 +135,7 @@ fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), ClosedInbox>,
         }
     }
     if let Some(line) = lines.last() {
-        // Nobody is told whether somebody wanted it.
+        // The stream has ended either way.
         let _ = put_line(lines.get(line));
     }
 }
@@ -153,7 +155,7 @@ fn write(mut writer: impl Write, mut sent: mpsc::Receiver<WriterCommand>) {
             return;
         }
         for done in flushed {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = done.send(());
         }
     }

@@ -30,15 +30,15 @@ pub enum WireEvent<'a> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WireRequest<'a> {
-    /// The number of the request among those of this connection, which its response repeats.
+    /// The number of the exchange on this connection. The response has the same number.
     pub exchange: u64,
     /// The method.
     pub method: String,
-    /// Where it was sent, without the query, which may hold a secret.
+    /// The URL without its query, which may hold a secret.
     pub url: String,
     /// The headers.
     pub headers: Vec<WireHeader>,
-    /// The message in it; empty where there is none.
+    /// The message; empty if there is none.
     pub message: &'a [u8],
 }
 
@@ -64,10 +64,10 @@ pub struct WireHeader {
     pub value: WireValue,
 }
 
-/// The value of a header, as far as others may see it.
+/// The value of a header, unless it may be secret.
 ///
-/// A value is shown where the protocol or HTTP says what it holds, and hidden otherwise: tokens,
-/// cookies and ids of sessions among them, and whatever header the user had sent.
+/// A value is shown if HTTP or the protocol defines its content. All others are hidden: tokens,
+/// cookies, session ids, and every header set by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireValue {
@@ -80,11 +80,11 @@ pub enum WireValue {
     },
 }
 
-/// A function that is shown what travels.
+/// A function that observes messages.
 pub(crate) type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
-/// The place of an [`Observer`] at a way to a server. Where nobody observes, looking for one is all
-/// that is done.
+/// The place of an [`Observer`] at a connection to a server. Without an observer, it costs only a
+/// check.
 #[derive(Clone, Default)]
 pub(crate) struct Tap(Arc<TapState>);
 
@@ -96,9 +96,8 @@ struct TapState {
 }
 
 impl Tap {
-    /// Has everything shown that travels from now on.
     pub(crate) fn set(&self, observer: &Observer) {
-        // A way is opened once.
+        // A connection is opened once.
         let _ = self.0.observer.set(Arc::clone(observer));
     }
 
@@ -111,7 +110,7 @@ impl Tap {
 
 #[cfg(feature = "http-client")]
 impl Tap {
-    /// Shows a request; returns its number, by which its response is shown.
+    /// Shows a request. Returns its number, which its response repeats.
     pub(crate) fn request(
         &self,
         method: &Method,
@@ -131,7 +130,6 @@ impl Tap {
         Some(exchange)
     }
 
-    /// Shows the head of the response to a request that was shown.
     pub(crate) fn response(&self, exchange: Option<u64>, status: StatusCode, headers: &HeaderMap) {
         if let Some(exchange) = exchange {
             self.show(WireEvent::Response(WireResponse {
@@ -152,8 +150,8 @@ fn shown(headers: &HeaderMap) -> Vec<WireHeader> {
     shown.collect()
 }
 
-/// The headers whose values hold no secret: those that HTTP defines for what is sent and how, and
-/// those of the protocol, which repeat what is in the message.
+/// The headers whose values are not secret: those that HTTP defines for the content and its
+/// transfer, and the protocol's, which repeat the message.
 #[cfg(feature = "http-client")]
 const SHOWN: [&str; 21] = [
     "accept",
@@ -181,7 +179,7 @@ const SHOWN: [&str; 21] = [
 
 #[cfg(feature = "http-client")]
 impl WireValue {
-    /// The one place where a value is shown.
+    /// The only place where a value becomes visible.
     fn of(name: &HeaderName, value: &HeaderValue) -> Self {
         let is_known = SHOWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-param-");
         match is_known && !value.is_sensitive() {
@@ -191,12 +189,12 @@ impl WireValue {
     }
 }
 
-/// A URL without what may be secret.
+/// A URL without the parts that may be secret.
 #[cfg(feature = "http-client")]
 pub(crate) fn shortened(mut url: Url) -> String {
     url.set_query(None);
     url.set_fragment(None);
-    // URLs that cannot have them have none.
+    // A URL that cannot have credentials contains none.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()

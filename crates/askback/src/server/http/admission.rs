@@ -1,5 +1,5 @@
-//! Admission of a request of the stateless era: its headers must repeat its body, in a revision
-//! that is spoken here (2026-07-28, basic/transports/streamable-http, Server Validation).
+//! Admission of a stateless request: its headers must match its body, in a supported revision
+//! (2026-07-28, basic/transports/streamable-http, Server Validation).
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -25,7 +25,6 @@ use crate::server::Shared;
 
 pub(super) type Attachment = Arc<Extensions>;
 
-/// Opens a session.
 pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const VERSION: HeaderName = HeaderName::from_static(headers::PROTOCOL_VERSION);
 
@@ -34,8 +33,8 @@ pub(super) fn principal(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<Principal>().cloned().map(Arc::new)
 }
 
-/// Returns what handlers may take of a request, if one of them does: not the headers and extensions that prove
-/// who asks.
+/// Returns the headers and extensions that handlers may read, if any handler does. Credentials are
+/// removed.
 pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
     if !shared.catalog.load().takes_extensions {
         return None;
@@ -52,7 +51,8 @@ pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
     Some(Arc::new(extensions))
 }
 
-/// Whether a header proves who asks, by its name: also those that proxies and clouds put there.
+/// Whether a header carries credentials, by its name. Includes the headers that proxies and clouds
+/// add.
 fn is_proof(name: &HeaderName) -> bool {
     const PARTS: [&str; 9] = [
         "auth",
@@ -77,8 +77,8 @@ pub(super) fn attach(call: &mut Call, attachment: Option<&Attachment>) {
     }
 }
 
-/// Admits a request, or says the first thing that is wrong: headers before the revision, the
-/// revision before the method, the method before its parameters.
+/// Admits a request, or returns the first error: headers before the revision, the revision before
+/// the method, the method before its parameters.
 pub(super) fn admit(
     shared: &Shared,
     heads: &Heads<'_>,
@@ -129,7 +129,7 @@ pub(super) fn judge(
     checked.err().unwrap_or(error)
 }
 
-/// Checks the arguments that are repeated in headers of their own.
+/// Checks the arguments that headers repeat.
 fn check_arguments(
     shared: &Shared,
     caller: Option<&Principal>,
@@ -169,7 +169,7 @@ fn check_revision(
     let header = headers.version.map(String::from_utf8_lossy);
     let Some(version) = named.or(header.as_deref()) else {
         return Err(if method == INITIALIZE {
-            // It is told what to speak instead (2026-07-28, basic/versioning).
+            // The error lists the supported revisions (2026-07-28, basic/versioning).
             engine::unsupported(profile, wish.unwrap_or_default())
         } else {
             Mismatch::Missing("MCP-Protocol-Version".into()).into()
@@ -199,7 +199,7 @@ pub(super) fn names_a_version(received: &ReceivedMessage) -> bool {
     }
 }
 
-/// The revision that parameters name, whatever else stands in them.
+/// The revision in the parameters, even if the rest is invalid.
 fn version_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {
@@ -215,7 +215,7 @@ fn version_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     Some(params.meta.version)
 }
 
-/// The revision that `initialize` wishes for.
+/// The revision that `initialize` requests.
 fn wish_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {

@@ -1,4 +1,4 @@
-//! Bodies of responses.
+//! Response bodies.
 
 use std::{
     convert::Infallible,
@@ -17,32 +17,31 @@ use crate::server::{
     page_cache::Message,
 };
 
-/// From how many bytes on what is on its way is counted.
+/// Requests and responses in transit count against the quota if they have more bytes than this.
 pub(super) const WORTH_COUNTING: usize = 4 << 10;
 
-/// Bytes on their way to a client. Those worth counting hold their room until they are written, or
-/// the client is gone.
+/// Bytes being sent to a client. A large body holds its charge until it is written or the client is
+/// gone.
 pub(super) struct Outgoing(Bytes);
 
-/// Bytes with the room they take.
 struct CountedBytes {
     bytes: Vec<u8>,
     _room: Charge,
 }
 
-/// A whole body, in two pieces: the second, which may be empty, is shared with other responses.
+/// A whole body, in two pieces. The second may be empty, and is shared with other responses.
 pub(super) struct WholeBody {
     next: Bytes,
     rest: Bytes,
 }
 
-/// A page with the room it takes for as long as it is on its way: its list may change meanwhile.
+/// A page being sent, with its charge: the list may change meanwhile.
 struct CountedPage {
     page: Arc<WrittenResponse>,
     _room: Option<Charge>,
 }
 
-/// The body of a response: whole, or a stream of events.
+/// The body of a response: whole, or an event stream.
 pub struct Body(Kind);
 
 enum Kind {
@@ -50,19 +49,19 @@ enum Kind {
     Events(Box<dyn Events>),
 }
 
-/// A stream of events, as it is written.
+/// An event stream being written.
 pub(super) trait Events: Send + 'static {
-    /// The next events, as many as there are; none at the end.
+    /// Polls for all events that are ready; `None` at the end.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>>;
 }
 
 impl Outgoing {
-    /// Wraps a short body: an error, a sign of life.
+    /// Wraps a short body, such as an error or a keep-alive.
     pub(super) fn short(bytes: Vec<u8>) -> Self {
         Self(bytes.into())
     }
 
-    /// Takes room for what is worth counting.
+    /// Wraps bytes, and charges for them if they are large.
     pub(super) fn new(
         bytes: Vec<u8>,
         take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
@@ -71,13 +70,13 @@ impl Outgoing {
         Ok(Self::with(bytes, room.transpose()?))
     }
 
-    /// Wraps bytes that leave their place and take their room along.
+    /// Wraps bytes, and moves their charge along.
     pub(super) fn moved(bytes: Vec<u8>, from: &mut Charge) -> Self {
         let room = (bytes.len() > WORTH_COUNTING).then(|| from.split_off(bytes.capacity()));
         Self::with(bytes, room)
     }
 
-    /// Wraps bytes that have room already, where they are worth counting.
+    /// Wraps bytes that are already charged if they are large.
     pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
         Self(match room {
             Some(_room) => Bytes::from_owner(CountedBytes { bytes, _room }),
@@ -87,7 +86,7 @@ impl Outgoing {
 }
 
 impl WholeBody {
-    /// Takes room for what is worth counting.
+    /// Charges for the body if it is large.
     pub(super) fn new(
         message: Message,
         take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
@@ -146,7 +145,7 @@ impl Body {
         Self(Kind::Events(Box::new(events)))
     }
 
-    /// The same, but a stream ends after that time.
+    /// Ends an event stream after this time. Other bodies are unchanged.
     #[cfg(feature = "oauth-server")]
     pub(super) fn for_no_longer_than(self, time: std::time::Duration) -> Self {
         match self.0 {
@@ -159,7 +158,7 @@ impl Body {
     }
 }
 
-/// Events until a time.
+/// An event stream with a deadline.
 #[cfg(feature = "oauth-server")]
 struct Ending {
     events: Box<dyn Events>,

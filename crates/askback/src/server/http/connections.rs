@@ -1,4 +1,4 @@
-//! Connections by what they are at: those that only wait give way where there are too many.
+//! Connection limits: if there are too many connections, idle ones are closed.
 
 use std::{
     collections::HashMap,
@@ -14,24 +14,25 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How long to wait before others give way once more.
+/// The pause before more idle connections are closed.
 pub(super) const BREATH: Duration = Duration::from_millis(50);
 
-/// One in how many connections gives way where there is no room for one more, so that a flood does
-/// not look through all of them for each of its own.
+/// If there is no room, one connection in this many is closed at once, so that a flood does not
+/// cause a search of all connections for each new one.
 const GIVING_WAY: usize = 256;
 
-/// Stands for the time since which a connection waits that is at work.
+/// The `waits_since` value of a connection that is working.
 const AT_WORK: u64 = u64::MAX;
 
-/// Room for connections. If all are taken, the connections that have waited for the longest give way.
+/// A limited number of connections. If all places are taken, the connections that were idle longest
+/// are closed.
 #[derive(Debug)]
 pub struct ConnectionPlaces {
     room: Arc<Semaphore>,
     waiting: Arc<ConnectionTable>,
 }
 
-/// The place of a connection, as long as there is one.
+/// The place of one connection. Dropping it frees the place.
 #[derive(Debug)]
 pub struct ConnectionPlace {
     present: ConnectionGuard,
@@ -39,7 +40,7 @@ pub struct ConnectionPlace {
 }
 
 impl ConnectionPlaces {
-    /// Creates so many places.
+    /// Creates this many places.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl ConnectionPlaces {
         }
     }
 
-    /// Returns a place for a connection that has come, which waits for its first request.
+    /// Returns a place for a new connection, which waits for its first request.
     ///
     /// # Panics
     ///
@@ -80,12 +81,12 @@ impl ConnectionPlaces {
 }
 
 impl ConnectionPlace {
-    /// Notes that a whole request has come: from now on, the connection gives way to no other.
+    /// Notes that a whole request has arrived. The connection is no longer closed for another one.
     pub fn work(&self) {
         self.present.0.work();
     }
 
-    /// Waits until the connection is to give way to another.
+    /// Waits until the connection should close to make room for another.
     pub async fn gives_way(&self) {
         self.present.0.gives_way().await;
     }
@@ -103,18 +104,18 @@ struct Connections {
     last: u64,
 }
 
-/// The state of one connection. It waits until a whole request has arrived, works on it, and waits
-/// again when the response is written.
+/// The state of one connection. It is idle until a whole request has arrived, then works, and is
+/// idle again when the response is written.
 #[derive(Debug)]
 pub(super) struct ConnectionActivity {
     number: u64,
-    /// In nanoseconds, from when the server began.
+    /// In nanoseconds since the server started.
     waits_since: AtomicU64,
-    /// Whether the head of a request has come, and its response is not written yet.
+    /// Whether a request's head has arrived and its response is not yet written.
     in_request: AtomicBool,
-    /// Whether the response has come to its end, and has yet to be written.
+    /// Whether the response is complete but not yet written.
     is_answered: AtomicBool,
-    /// Whether it holds much of a head that has not come to its end.
+    /// Whether it holds a large part of an unfinished head.
     holds_head: AtomicBool,
     is_asked: AtomicBool,
     gives_way: Notify,
@@ -124,7 +125,7 @@ pub(super) struct ConnectionActivity {
 #[derive(Debug)]
 pub(super) struct ConnectionGuard(pub(super) Arc<ConnectionActivity>);
 
-/// A request whose head has come, up to the end of its response.
+/// A request from the end of its head to the end of its response.
 pub(super) struct RequestGuard(Arc<ConnectionActivity>);
 
 impl ConnectionTable {
@@ -135,7 +136,7 @@ impl ConnectionTable {
         })
     }
 
-    /// Notes a connection, which waits for its first request.
+    /// Adds a connection, which waits for its first request.
     pub(super) fn enter(self: &Arc<Self>) -> ConnectionGuard {
         let mut connections = self.lock();
         connections.last += 1;
@@ -154,7 +155,7 @@ impl ConnectionTable {
         ConnectionGuard(standing)
     }
 
-    /// Asks some of those that have waited for the longest to give way.
+    /// Asks some of the connections that were idle longest to close.
     pub(super) fn make_room(&self) {
         let mut waiting = self.waiting(|_| true);
         let many = waiting.len() / GIVING_WAY + 1;
@@ -164,7 +165,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Asks another to give way that has held much of a head for the longest.
+    /// Asks the other connection that has held a large unfinished head longest to close.
     fn make_room_for_head(&self, of: &ConnectionActivity) {
         let holding = |standing: &ConnectionActivity| {
             standing.number != of.number
@@ -204,7 +205,7 @@ impl ConnectionActivity {
         self.waits_since.load(Ordering::Relaxed)
     }
 
-    /// Since when it waits for a request, while it does.
+    /// Since when it has waited for a request, if it does.
     pub(super) fn waits_since(&self) -> Instant {
         self.among.begun + Duration::from_nanos(self.since())
     }
@@ -213,7 +214,7 @@ impl ConnectionActivity {
         self.since() == AT_WORK
     }
 
-    /// Whether what is read now is the head of a request.
+    /// Whether the next bytes are a request's head.
     pub(super) fn awaits_head(&self) -> bool {
         !self.in_request.load(Ordering::Relaxed)
     }
@@ -224,7 +225,7 @@ impl ConnectionActivity {
         RequestGuard(Arc::clone(self))
     }
 
-    /// The whole request has come.
+    /// Notes that the whole request has arrived.
     pub(super) fn work(&self) {
         self.waits_since.store(AT_WORK, Ordering::Relaxed);
     }
@@ -236,7 +237,8 @@ impl ConnectionActivity {
         }
     }
 
-    /// It holds much of a head, for which there is room or not: then another gives way.
+    /// Notes that it holds a large unfinished head. If there is no room for that, another
+    /// connection is closed.
     pub(super) fn hold_head(&self, has_room: bool) {
         if !has_room {
             self.among.make_room_for_head(self);
@@ -253,7 +255,7 @@ impl ConnectionActivity {
         self.is_asked.load(Ordering::Relaxed)
     }
 
-    /// Waits until it is to give way to another, and is not at work.
+    /// Waits until it should close for another connection and is not working.
     pub(super) async fn gives_way(&self) {
         loop {
             self.gives_way.notified().await;

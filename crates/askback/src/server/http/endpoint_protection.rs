@@ -46,7 +46,7 @@ mod guarded {
     /// The header with the nonce for the next proof (RFC 9449, 8.2).
     const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-    /// How long anybody may keep the document.
+    /// How long any cache may keep the document.
     const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
 
     impl EndpointProtection {
@@ -56,12 +56,12 @@ mod guarded {
             }
         }
 
-        /// Whether a request is looked at here at all.
+        /// Whether the endpoint is protected.
         pub(in crate::server::http) fn protects(&self) -> bool {
             self.by.is_some()
         }
 
-        /// Whether this path is that of the document.
+        /// Whether this path is the metadata document's.
         pub(in crate::server::http) fn serves(&self, path: &str) -> bool {
             let by = self.by.as_ref();
             by.is_some_and(|protection| protection.metadata_path() == path)
@@ -113,7 +113,8 @@ mod guarded {
             response.map(|body| body.for_no_longer_than(left))
         }
 
-        /// Refuses a message that needs more scopes than its token has: all of it, if it is a batch.
+        /// Rejects a message that needs more scopes than its token has. A batch is rejected as a
+        /// whole.
         pub(in crate::server::http) async fn refuse(
             &self,
             shared: &Shared,
@@ -138,7 +139,7 @@ mod guarded {
                 }
             };
             if shared.fleet.is_some() {
-                // Apart, as it would make every request larger.
+                // Boxed, because it would make every request larger.
                 let of_tasks = shared.needed_by_tasks(received, principal.as_ref());
                 match Box::pin(of_tasks).await {
                     Ok(of_tasks) => needed.extend(of_tasks),

@@ -1,4 +1,4 @@
-//! Sessions of a fleet: their ids say all that a process needs to serve them.
+//! Sessions in a fleet: a session id contains everything a process needs to serve it.
 
 use std::{
     io,
@@ -24,16 +24,16 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// How long a session lasts, in milliseconds: seven days. Its client opens another one then.
+/// The lifetime of a session, in milliseconds: seven days. The client then opens a new one.
 const TTL: Millis = 7 * 24 * 3600 * 1000;
 
-/// The longest id of a session, in characters. It is a header of each request.
+/// The maximum length of a session id, in characters. Each request carries it in a header.
 const CHARS: usize = 4 << 10;
 
-/// The content of the id of a session.
+/// The content of a session id.
 #[derive(Serialize, Deserialize)]
 struct Token {
-    /// The name of the session in the fleet.
+    /// The session's id in the fleet.
     #[serde(rename = "j")]
     member: [u8; 16],
     #[serde(rename = "e")]
@@ -42,7 +42,7 @@ struct Token {
     seed: SessionSeed,
 }
 
-/// The binding of an id: it opens for the same principal only.
+/// The binding of a session id: it is valid for the same principal only.
 fn binding<'a>(shared: &'a Shared, principal: Option<&'a Principal>) -> seal::Binding<'a> {
     seal::Binding {
         audience: shared.service(),
@@ -57,14 +57,14 @@ fn binding<'a>(shared: &'a Shared, principal: Option<&'a Principal>) -> seal::Bi
     }
 }
 
-/// The id of a session that has been opened, and its name in the fleet.
+/// Returns a new session's sealed id, and its id in the fleet.
 pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, SessionId)> {
     let mut random = RandomBytes::<{ 16 + 28 }>::new()?;
     let (member, entropy) = (random.take(), seal::Entropy(random.take()));
     let mut seed = session
         .seed()
         .ok_or_else(|| io::Error::other("the session is not open"))?;
-    // They may be as long as the client likes, and no handler of a handshake revision needs them to ask.
+    // They may have any length, and handlers of a handshake revision do not need them to ask.
     seed.capabilities.experimental = None;
     seed.capabilities.extensions = None;
     let token = Token {
@@ -82,11 +82,11 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
     Ok((id.map_err(io::Error::other)?, SessionId(member)))
 }
 
-/// The session of an id that a process of the fleet has given, unless it has ended.
+/// Returns the session for an id issued by any process of the fleet, unless it has ended.
 ///
 /// # Errors
 ///
-/// If the journal does not answer.
+/// If the journal cannot be read.
 pub(super) async fn open(
     shared: &Arc<Shared>,
     id: &str,
@@ -110,7 +110,7 @@ pub(super) async fn open(
     Ok(session.map(|session| session.named(id.to_owned()).of_fleet(member)))
 }
 
-/// The content of an id, if it is one of this fleet and this principal, and has not expired.
+/// The content of an id, if it was issued in this fleet for this principal and has not expired.
 fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Token> {
     let keys = shared.keys().ok()?;
     let bytes = seal::open(keys, &binding(shared, principal), id, CHARS).ok()?;
@@ -125,7 +125,7 @@ fn note_place(member: SessionId) -> String {
     URL_SAFE_NO_PAD.encode(member.0)
 }
 
-/// Notes what the client of a session has chosen, for other processes.
+/// Records the choices of a session's client for other processes.
 pub(super) async fn note(shared: &Shared, session: &Session) {
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return;
@@ -152,7 +152,7 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
     }
 }
 
-/// Takes over what a client has chosen at another process.
+/// Loads the choices that a client made at another process.
 pub(super) async fn reread(shared: &Shared, session: &Session) {
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return;
@@ -221,5 +221,5 @@ pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
     }
 }
 
-/// How far the clocks of two processes may be apart, in milliseconds.
+/// The maximum clock difference between two processes, in milliseconds.
 const SKEW: Millis = 10_000;

@@ -1,4 +1,4 @@
-//! The headers that say what a message is, and where it comes from.
+//! The headers that describe a message and its origin.
 
 use askback_core::http::{
     Mismatch,
@@ -7,7 +7,7 @@ use askback_core::http::{
 };
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-/// The headers that say what a message is, and where it comes from, found in one pass.
+/// The headers that describe a message and its origin, found in one pass.
 pub(super) struct Heads<'a> {
     content_type: Head<'a>,
     accept: Head<'a>,
@@ -18,7 +18,7 @@ pub(super) struct Heads<'a> {
     all: &'a HeaderMap,
 }
 
-/// One header: its first value, and whether there are others.
+/// A header's first value, and whether there are more.
 #[derive(Clone, Copy, Default)]
 struct Head<'a> {
     first: Option<&'a [u8]>,
@@ -56,7 +56,7 @@ impl<'a> Heads<'a> {
         self.all
     }
 
-    /// The kind of the body.
+    /// The media type of the body.
     pub(super) fn media(&self) -> Option<Media> {
         let media = self.content_type;
         media
@@ -65,7 +65,7 @@ impl<'a> Heads<'a> {
             .and_then(Media::of)
     }
 
-    /// The kinds of body that the client takes.
+    /// The media types that the client accepts.
     pub(super) fn accepted(&self) -> AcceptedMedia {
         if self.accept.is_repeated {
             let values = self.all.get_all(ACCEPT).iter();
@@ -75,7 +75,7 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// The revision, where there are several the first.
+    /// The revision; the first one if there are several.
     pub(super) fn version(&self) -> Option<&'a [u8]> {
         self.version.first
     }

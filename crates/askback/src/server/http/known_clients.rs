@@ -1,4 +1,4 @@
-//! The clients whose description a server has read.
+//! A cache of client descriptions.
 
 use std::sync::{
     Arc,
@@ -13,20 +13,20 @@ use askback_core::{
 
 use crate::server::Shared;
 
-/// How many descriptions are kept. Installations of one program describe themselves alike, so that a
-/// few are those of nearly all clients.
+/// The size of the cache. All installations of a program send the same description, so a few
+/// entries cover nearly all clients.
 const MOST: usize = 4;
 
-/// The clients that described themselves of late. Nothing is known of who they are.
+/// The most recent client descriptions. They do not identify a client.
 #[derive(Default)]
 pub(super) struct KnownClients {
     known: ArcSwap<Vec<Arc<KnownClient>>>,
-    /// How many calls said something that was not known.
+    /// The number of calls with an unknown description.
     unknown: AtomicU32,
 }
 
 impl KnownClients {
-    /// Reads a message, and what it says of its client only where that is not known.
+    /// Reads a message, and parses its client description only if it is not cached.
     pub(super) fn read(
         &self,
         body: &[u8],
@@ -44,7 +44,7 @@ impl KnownClients {
         Ok(received)
     }
 
-    /// Keeps another in the place of the oldest.
+    /// Replaces the oldest entry.
     fn keep(&self, learned: Option<KnownClient>) {
         let Some(learned) = learned.map(Arc::new) else {
             return;

@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! [`ServerBuilder::run_http`] is all that most need. [`Server::http`] gives the [`Endpoint`]: it says
-//! by which names the server is reached, serves until told to stop, or is made into a tower
-//! [`Service`] to stand in a router beside other routes.
+//! [`ServerBuilder::run_http`] is enough for most servers. [`Server::http`] returns the
+//! [`Endpoint`], which sets the server's host names, serves until a signal, or becomes a tower
+//! [`Service`] for a router with other routes.
 
 mod admission;
 mod body;
@@ -63,15 +63,15 @@ use super::{RunError, Server, ServerBuilder, Shared};
 use crate::authorization::server::Protection;
 use crate::limits::Limits;
 
-/// The path of the endpoint unless it is told otherwise.
+/// The default path of the endpoint.
 const PATH: &str = "/mcp";
 
-/// Where a server is reached over HTTP, and by whom.
+/// The HTTP endpoint of a server: its path, its host names and its access rules.
 ///
-/// Requests whose `Host` or `Origin` is not allowed are refused: otherwise any web page could use
-/// a server on its visitor's machine by rebinding a name (2026-07-28,
-/// basic/transports/streamable-http, Security & Endpoint). Allowed unless told otherwise are the
-/// names of the machine itself: `localhost`, `127.0.0.1` and `[::1]`.
+/// Requests whose `Host` or `Origin` is not allowed are rejected. Otherwise any web page could use
+/// a server on its visitor's machine by DNS rebinding (2026-07-28,
+/// basic/transports/streamable-http, Security & Endpoint). By default only the machine's own names
+/// are allowed: `localhost`, `127.0.0.1` and `[::1]`.
 #[derive(Clone)]
 #[must_use = "an endpoint does nothing until it serves"]
 pub struct Endpoint {
@@ -79,19 +79,19 @@ pub struct Endpoint {
     guard: Guard,
     path: String,
     protected: EndpointProtection,
-    /// Whether the pair of endpoints of 2024-11-05 is served as well.
+    /// Whether the two endpoints of 2024-11-05 are served as well.
     pairs: bool,
     beside: SideServices,
 }
 
 impl ServerBuilder {
-    /// Builds the server and serves over HTTP at `/mcp` of this address, to clients that reach it by a name of the machine
-    /// itself, until the program is told to [stop](stop_signal). If it has another name, needs authorization or stops
-    /// otherwise, build it and use [`Server::http`].
+    /// Builds the server and serves it over HTTP at `/mcp` of this address until the program gets a
+    /// [stop signal](stop_signal). Only the machine's own names are accepted. If the server has
+    /// another name, needs authorization or stops differently, build it and use [`Server::http`].
     ///
     /// # Errors
     ///
-    /// Fails where the server cannot be built, and where the address cannot be listened on.
+    /// Fails if the server cannot be built, or the address cannot be listened on.
     pub async fn run_http(self, addr: impl ToSocketAddrs) -> Result<(), RunError> {
         let server = self.build()?;
         let resolved = lookup_host(addr).await.map_err(RunError::Address)?;
@@ -107,17 +107,17 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Serves over HTTP at `/mcp` of this address, to those who reach it by a name of the machine
-    /// itself, without end. It must be called within a tokio runtime.
+    /// Serves over HTTP at `/mcp` of this address, without end. Only the machine's own names are
+    /// accepted. Must be called within a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Where the address cannot be listened on.
+    /// If the address cannot be listened on.
     pub async fn serve_http(&self, addr: impl ToSocketAddrs) -> io::Result<()> {
         self.http().serve(TcpListener::bind(addr).await?).await
     }
 
-    /// Where the server is reached over HTTP.
+    /// Returns the server's HTTP endpoint.
     pub fn http(&self) -> Endpoint {
         Endpoint {
             shared: Arc::clone(&self.0),
@@ -131,8 +131,8 @@ impl Server {
 }
 
 impl Endpoint {
-    /// Sets the accepted hosts and origins: the names the server is known by, and the origins of
-    /// pages that may use it from a browser.
+    /// Sets the accepted hosts and origins: the server's names, and the origins of web pages that
+    /// may use it.
     pub fn guard(mut self, guard: Guard) -> Self {
         self.guard = guard;
         self
@@ -144,10 +144,9 @@ impl Endpoint {
         self
     }
 
-    /// Serves also the transport that 2024-11-05 had before Streamable HTTP (HTTP+SSE), a stream
-    /// and a second address, at the same path: for clients that know nothing else. It is
-    /// deprecated, and each open stream is a session that is kept, so it is served only where the
-    /// operator says so. Clients of that revision that know Streamable HTTP are served in any case.
+    /// Also serves the older HTTP+SSE transport of 2024-11-05, at the same path, for clients that
+    /// support nothing else. It is deprecated, and each open stream keeps a session, so it is off
+    /// by default. Clients of that revision that support Streamable HTTP are always served.
     pub fn allow_http_sse(mut self) -> Self {
         self.pairs = true;
         self
@@ -173,8 +172,8 @@ impl Endpoint {
         self
     }
 
-    /// Lets only those in who have an access token for this server; who they are is then known to
-    /// handlers, sessions and all that is kept for them.
+    /// Requires an access token for this server. Handlers, sessions and stored data then have the
+    /// caller's principal.
     #[cfg(feature = "oauth-server")]
     pub fn protect(mut self, protection: Protection) -> Self {
         self.protected = EndpointProtection::by(protection);
@@ -242,26 +241,26 @@ impl Endpoint {
         service
     }
 
-    /// Serves whoever connects, without end. See [`serve_until`](Self::serve_until).
+    /// Serves all connections, without end. See [`serve_until`](Self::serve_until).
     ///
     /// # Errors
     ///
-    /// None today: a connection that fails costs only itself.
+    /// Never fails today: a failed connection ends only itself.
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         self.serve_until(listener, std::future::pending()).await
     }
 
-    /// Serves whoever connects, until the signal comes. Then nothing new is begun, subscriptions
-    /// end with their result, and calls go on, with the questions in them, for as long as
-    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says: until the last has
-    /// ended, clients may still answer and come back for the rest of a stream. Calls that still go
-    /// on when the time is up are answered with an error that says why.
+    /// Serves all connections until the signal arrives. After the signal, new calls are refused and
+    /// subscriptions end with their result. Running calls, with their questions, may continue for
+    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); until the last one has
+    /// ended, clients may still answer and resume streams. After that time, the remaining calls get
+    /// an error that says why.
     ///
-    /// The URL is logged, and the store in which [commits](crate::Ctx::commit) are claimed.
+    /// Logs the URL, and the store in which [commits](crate::Ctx::commit) are claimed.
     ///
     /// # Errors
     ///
-    /// None today: a connection that fails costs only itself.
+    /// Never fails today: a failed connection ends only itself.
     pub async fn serve_until(
         self,
         listener: TcpListener,

@@ -13,7 +13,7 @@ use http::{
 
 use super::{body::Body, response::empty};
 
-/// For how long a browser may remember what was allowed, in seconds.
+/// How long a browser may cache the preflight response, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// The headers that a page may read beside the usual ones: the id of its session, and the challenge
@@ -21,14 +21,14 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 const READABLE: HeaderValue =
     HeaderValue::from_static("mcp-session-id, www-authenticate, dpop-nonce");
 
-/// Whether a browser asks what a page may send, before it lets it.
+/// Whether this is a browser's preflight request.
 pub(super) fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(ORIGIN)
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Answers a preflight request: a page may send these methods, and any headers.
+/// Answers a preflight request: a page may use these methods and any headers.
 pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> {
     let mut response = empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
@@ -41,7 +41,7 @@ pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> 
     response
 }
 
-/// Lets a page read a response.
+/// Allows a page to read a response.
 pub(super) fn share(origin: &HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(VARY, HeaderValue::from_static("origin"));

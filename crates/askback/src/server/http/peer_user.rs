@@ -8,17 +8,17 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-/// The most that is read of a list of sockets, in bytes: some 400 000 sockets.
+/// How much of a socket list is read, in bytes: about 400 000 sockets.
 #[cfg(target_os = "linux")]
 const LIST: u64 = 64 << 20;
 
-/// The longest row that is read, in bytes. Linux writes 150.
+/// The maximum length of a row, in bytes. Linux writes 150.
 const ROW: usize = 512;
 
 /// The system's own user.
 const ROOT: u32 = 0;
 
-/// The user at the other end of a connection within this machine, as far as the system tells.
+/// The user at the other end of a local connection, if the system reports it.
 ///
 /// If pages are for the one user of a machine, close the connections of other users when you accept them. A service
 /// behind [`Endpoint::beside`](super::Endpoint::beside) gets the addresses as [`ConnectionEnds`](super::ConnectionEnds).
@@ -37,12 +37,13 @@ const ROOT: u32 = 0;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerUser {
-    /// The user that this process runs as, or root: it sees all that this process has, and relays for others.
+    /// The user of this process, or root, which can read everything this process has and may relay
+    /// for other users.
     Same,
-    /// Another user; or nobody who can be told, though the connection is within this machine: whoever closes at once, and
-    /// whoever has so many sockets that they are not all looked at.
+    /// Another user, or a local connection whose user cannot be determined: the peer closed at
+    /// once, or has too many sockets to search.
     Other,
-    /// The system does not tell: it is not Linux, or the connection is from elsewhere.
+    /// Not known: the system is not Linux, or the connection is from another machine.
     Unknown,
 }
 
@@ -51,7 +52,7 @@ impl PeerUser {
     pub async fn of(local: SocketAddr, remote: SocketAddr) -> Self {
         #[cfg(target_os = "linux")]
         {
-            // It reads files.
+            // The lookup reads files.
             let looked_up = tokio::task::spawn_blocking(move || looked_up(local, remote));
             looked_up.await.unwrap_or(Self::Unknown)
         }
@@ -63,7 +64,7 @@ impl PeerUser {
     }
 }
 
-/// The users of both ends of a connection, as far as they were found.
+/// The users of both ends of a connection, if they were found.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Ends {
     near: Option<u32>,
@@ -120,7 +121,7 @@ fn is_within(local: SocketAddr, remote: SocketAddr) -> bool {
 fn looked_up(local: SocketAddr, remote: SocketAddr) -> PeerUser {
     let mut ends = Ends::default();
     let mut are_listed = false;
-    // A socket for IPv6 may be connected to an address of IPv4.
+    // An IPv6 socket may be connected to an IPv4 address.
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let looked = std::fs::File::open(path).and_then(|file| {
             let list = io::BufReader::new(file.take(LIST));

@@ -1,4 +1,4 @@
-//! Reading the body of a request, within limits.
+//! Reads request bodies within limits.
 
 use std::{
     future::poll_fn,
@@ -13,7 +13,6 @@ use tokio::time::{Sleep, sleep};
 
 use crate::server::budget::{Charge, NoRoom};
 
-/// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyReadError {
     #[error("the body is longer than the {0} bytes accepted here")]
@@ -50,7 +49,7 @@ pub(super) async fn read<B: Body>(
             return Ok(gathered.into());
         };
         let frame = frame.map_err(|_| BodyReadError::Broken)?;
-        // What follows the body (trailers) says nothing here.
+        // Trailers are ignored.
         let Ok(mut data) = frame.into_data() else {
             continue;
         };
@@ -62,7 +61,7 @@ pub(super) async fn read<B: Body>(
         }
         let needed = gathered.len() + data.remaining();
         if needed > gathered.capacity() {
-            // In steps that double, as a vector grows by itself, but never beyond what may come.
+            // Doubles like a growing vector, up to the limit.
             let capacity = needed.max(2 * gathered.capacity()).min(most);
             room.get_or_insert_with(&open).cover(capacity)?;
             gathered.reserve_exact(capacity - gathered.len());

@@ -305,7 +305,7 @@ async fn refused(
     let status = response.status();
     let mut error = refusal(&response, None);
     let is_about_more = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-        // A server that fails says nothing of what it speaks.
+        // A failing server does not say what it supports.
         || status.is_server_error() && request.is_opening();
     if is_about_more {
         return Err(failed(refusal_in_full(response, None, &state.limits).await));

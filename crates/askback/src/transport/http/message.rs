@@ -1,4 +1,4 @@
-//! Requests as they travel over HTTP, and what comes back to them.
+//! Requests sent over HTTP, and their responses.
 
 use askback_core::{
     engine::client::{SentRequest, ServerMessage},
@@ -23,11 +23,11 @@ pub(super) struct PendingRequest {
 
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Its response, which was so many bytes long.
+    /// The response and its length in bytes.
     Response(Response, usize),
-    /// Something that holds its response, and is for the engine to take apart.
+    /// An undecoded message that contains the response. The engine takes it apart.
     Whole(ServerMessage),
-    /// Something else, which comes before.
+    /// Any other message, which precedes the response.
     Other(ServerMessage),
 }
 
@@ -45,7 +45,8 @@ impl PendingRequest {
         &self.sent.id
     }
 
-    /// Whether it asks what the server speaks, so that its failure tells something of the server.
+    /// Whether this request finds out what the server supports, so that its failure says something
+    /// about the server.
     pub(super) fn is_opening(&self) -> bool {
         self.is_initialize() || matches!(*self.sent.request, ClientRequest::Discover(_))
     }
@@ -54,12 +55,12 @@ impl PendingRequest {
         matches!(*self.sent.request, ClientRequest::Initialize(_))
     }
 
-    /// Whether it has a task cancelled, of whose end nobody wants to hear.
+    /// Whether this request cancels a task. Its response is not needed.
     pub(super) fn cancels_task(&self) -> bool {
         matches!(*self.sent.request, ClientRequest::CancelTask(_))
     }
 
-    /// Whether it lists tools, and if so, whether it begins the list anew.
+    /// Whether it lists tools, and if so, whether it starts a new list.
     pub(super) fn lists_tools(&self) -> Option<bool> {
         match &*self.sent.request {
             ClientRequest::ListTools(params) => Some(params.cursor.is_none()),
@@ -89,7 +90,7 @@ impl PendingRequest {
             && let Some(annotations) = tools.get(tool)
         {
             for (header, value) in annotations.headers(arguments) {
-                // It was checked when its annotation was.
+                // The name was checked together with its annotation.
                 if let Ok(header) = header.parse() {
                     put(headers, header, &value);
                 }
@@ -97,7 +98,7 @@ impl PendingRequest {
         }
     }
 
-    /// The tool that is called, and its arguments.
+    /// The called tool and its arguments.
     pub(super) fn tool(&self) -> Option<(&str, Option<&RawObject>)> {
         match &*self.sent.request {
             ClientRequest::CallTool(params) => Some((&params.name, params.arguments.as_ref())),
@@ -105,18 +106,18 @@ impl PendingRequest {
         }
     }
 
-    /// The same request under another id.
+    /// The same request with another id.
     pub(super) fn renamed(&self, id: RequestId) -> Self {
         Self::write(self.sent.renamed(id))
     }
 
-    /// A request for a page of the tools, made in the name of the same client.
+    /// A request for a page of the tools, from the same client.
     pub(super) fn list_tools(&self, id: RequestId, cursor: Option<String>) -> Self {
         let params = PaginatedParams { cursor, meta: None };
         Self::write(self.sent.beside(id, ClientRequest::ListTools(params)))
     }
 
-    /// Classifies a message for this request. An error that names no request is about this one.
+    /// Classifies a message for this request. An error without a request id is about this request.
     pub(super) fn recognize(&self, mut message: ServerMessage) -> Reply {
         let id = Some(&self.sent.id);
         let mine = match message.content {
@@ -136,7 +137,7 @@ impl PendingRequest {
                 Ok(_) => false,
                 Err(malformed) => malformed.response && malformed.id.as_ref() == id,
             }),
-            // One without an id came in answer to this request.
+            // An error without an id answers this request.
             Err(ref mut malformed) => {
                 let is_mine = malformed.response
                     && malformed.id.as_ref().is_none_or(|named| Some(named) == id);
@@ -154,7 +155,7 @@ impl PendingRequest {
     }
 }
 
-/// Sets a header. Values come encoded.
+/// Sets a header. The value is already encoded.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

@@ -1,9 +1,9 @@
-//! A server reached over HTTP, in every revision
-//! (2026-07-28, basic/transports/streamable-http; 2025-11-25 and 2024-11-05, basic/transports).
+//! The transport for HTTP, in every revision (2026-07-28, basic/transports/streamable-http;
+//! 2025-11-25 and 2024-11-05, basic/transports).
 //!
-//! To the engine this is one more link. Behind it, a task makes each message a request of its
-//! own and brings back what comes, read: [`bridge`] says which message goes where, [`exchange`] is one
-//! request with all that follows from it.
+//! The engine sees an ordinary link. Behind it, a task sends each message as its own request and
+//! returns the decoded responses. [`bridge`] routes the messages; [`exchange`] is one request with
+//! all its responses.
 
 mod bridge;
 mod eras;
@@ -47,12 +47,12 @@ use crate::authorization::client::Authorization;
 
 pub use eras::Eras;
 
-/// A server that is reached over HTTP, by its URL.
+/// A server reached over HTTP, by its URL.
 ///
-/// It finds out what the server speaks: Streamable HTTP in every revision, and the older pair of an
-/// event stream and a message endpoint. Redirections are followed only to the same origin. Where the
-/// environment names a proxy, in `HTTP_PROXY` or `HTTPS_PROXY`, requests go through it, but for those to
-/// the hosts in `NO_PROXY`.
+/// Detects what the server supports: Streamable HTTP in every revision, or the older pair of an
+/// event stream and a message endpoint. Redirects are followed only to the same origin. If the
+/// environment sets `HTTP_PROXY` or `HTTPS_PROXY`, requests use that proxy, except to the hosts in
+/// `NO_PROXY`.
 ///
 /// ```no_run
 /// use askback::{client::Client, transport::Http};
@@ -69,30 +69,29 @@ pub struct Http {
     headers: HeaderMap,
     eras: Eras,
     tools: Arc<Tools>,
-    /// Whether no proxy is used.
     is_direct: bool,
-    /// Made with the limits of the client that connects first.
+    /// Created with the limits of the first client that connects.
     requests: Option<Requests>,
     #[cfg(feature = "oauth-client")]
     authorization: Option<Authorization>,
 }
 
-/// A URL that leads to no server.
+/// A URL that is not valid for a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadUrl {
-    /// It is not a URL.
+    /// It cannot be parsed.
     #[error("{url:?} is no URL: {why}")]
     Unreadable {
         /// The URL as given.
         url: String,
-        /// The fault.
+        /// What is wrong with it.
         why: String,
     },
-    /// It is of another kind.
+    /// Its scheme is neither `http` nor `https`.
     #[error("a server is reached by http:// or https://, not {0}://")]
     Scheme(String),
-    /// It holds a name or a password, which would end up in logs.
+    /// It contains a user name or a password, which would end up in logs.
     #[error("the URL holds a name or a password; send them as a header")]
     Credentials,
 }
@@ -101,10 +100,10 @@ pub enum BadUrl {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadHeader {
-    /// Its name or value is none of a header.
+    /// The name or the value is not valid.
     #[error("{0:?} is no header, or its value is none")]
     Unreadable(String),
-    /// It is the transport's own.
+    /// The transport sets this header itself.
     #[error("the header {0:?} is set by the transport")]
     Reserved(String),
 }
@@ -139,7 +138,7 @@ impl Http {
         })
     }
 
-    /// Sends requests through no proxy, whatever the environment names.
+    /// Ignores the environment's proxy settings.
     #[must_use]
     pub fn direct(mut self) -> Self {
         self.is_direct = true;
@@ -147,12 +146,12 @@ impl Http {
         self
     }
 
-    /// Sends a header with every request, such as `Authorization`. It is shown in no log, and goes
-    /// to the origin of the URL alone.
+    /// Sends a header with every request, such as `Authorization`. It never appears in a log, and
+    /// is sent only to the URL's origin.
     ///
     /// # Errors
     ///
-    /// [`BadHeader`] if it is no header, or one the transport sets.
+    /// [`BadHeader`] if it is not a valid header, or the transport sets it.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, BadHeader> {
         let unreadable = || BadHeader::Unreadable(name.to_owned());
         let known: HeaderName = name.parse().map_err(|_| unreadable())?;
@@ -165,8 +164,8 @@ impl Http {
         Ok(self)
     }
 
-    /// Becomes authorized where the server wants it: when it refuses a request, in whatever
-    /// revision, the client signs in and sends the request again.
+    /// Enables authorization: when the server refuses a request, in any revision, the client signs
+    /// in and sends the request again.
     #[cfg(feature = "oauth-client")]
     #[must_use]
     pub fn authorize(mut self, authorization: &Authorization) -> Self {
@@ -174,7 +173,7 @@ impl Http {
         self
     }
 
-    /// Shares what is known of servers with others, so that each is probed once.
+    /// Shares the eras of known servers between clients, so that each server is probed once.
     #[must_use]
     pub fn eras(mut self, eras: &Eras) -> Self {
         self.eras = eras.clone();
@@ -256,7 +255,7 @@ impl ChannelResource for End {
     }
 }
 
-/// Headers that are part of how a message travels.
+/// The headers that the transport sets itself.
 const RESERVED: [&str; 11] = [
     "accept",
     "connection",

@@ -1,5 +1,5 @@
-//! The transport of the first revision: events from one URL, messages to another
-//! (2024-11-05, basic/transports, HTTP with SSE).
+//! The transport of the first revision: events from one URL, messages to another (2024-11-05,
+//! basic/transports, HTTP with SSE).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
     stream::{forward, is_stream},
 };
 
-/// Opens the stream of events, and learns from its first where messages go.
+/// Opens the event stream. Its first event says where to send messages.
 pub(super) async fn open(state: &HttpState) -> Result<(Target, Events), ClientError> {
     let response = match state.get(None).await {
         Ok(response) => response,
@@ -42,7 +42,7 @@ pub(super) async fn open(state: &HttpState) -> Result<(Target, Events), ClientEr
         .ok()
         .and_then(|endpoint| state.target.url.join(endpoint.trim()).ok());
     match endpoint {
-        // Messages, and the headers the user wants sent, are for this server alone.
+        // Messages and the user's headers are sent only to this origin.
         Some(endpoint) if endpoint.origin() == state.target.url.origin() => {
             let endpoint = Target::new(endpoint)?;
             Ok((endpoint, events))
@@ -54,7 +54,7 @@ pub(super) async fn open(state: &HttpState) -> Result<(Target, Events), ClientEr
     }
 }
 
-/// Gives the engine what comes on the stream, on which the connection depends.
+/// Passes the stream's messages to the engine. The connection ends with the stream.
 pub(super) async fn listen(state: Arc<HttpState>, mut events: Events) -> BridgeOutcome {
     BridgeOutcome::Over(match forward(&state, &mut events).await {
         Ok(_) => "its stream of events ended".to_owned(),
@@ -62,7 +62,7 @@ pub(super) async fn listen(state: Arc<HttpState>, mut events: Events) -> BridgeO
     })
 }
 
-/// Sends a message; an answer comes on the stream.
+/// Sends a message. Its answer arrives on the stream.
 pub(super) async fn tell(
     state: Arc<HttpState>,
     endpoint: Target,

@@ -1,4 +1,4 @@
-//! The permission to make requests: a token, where there is authorization.
+//! The permission to make requests: a token, if authorization is enabled.
 
 #[cfg(feature = "oauth-client")]
 mod with_tokens {
@@ -15,23 +15,23 @@ mod with_tokens {
 
     use crate::transport::Pause;
 
-    /// Where tokens come from, if anywhere.
+    /// The source of tokens, if any.
     pub(in super::super) struct Permission(Option<Source>);
 
     struct Source {
         authorizer: Arc<Authorizer>,
-        /// While a token is being had, the server is not waited for.
+        /// Getting a token does not count as the server's time.
         pause: Pause,
     }
 
     /// The credentials of one request.
     pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
-    /// One request, as often as it is sent.
+    /// One request and its retries.
     pub(in super::super) struct Trial<'a> {
         source: Option<&'a Source>,
         trial: oauth::Attempt,
-        /// Whether a refusal is worth a sign-in.
+        /// Whether a refusal may start a sign-in.
         is_patient: bool,
     }
 
@@ -50,7 +50,7 @@ mod with_tokens {
             })))
         }
 
-        /// The context the tokens make; without any it never changes.
+        /// The authorization context of the tokens. Without tokens it never changes.
         pub(in super::super) fn context(&self) -> AuthorizationContext {
             let source = self.0.as_ref();
             source.map_or_else(AuthorizationContext::default, |source| {
@@ -62,7 +62,7 @@ mod with_tokens {
             Trial {
                 source: self.0.as_ref(),
                 trial: oauth::Attempt::default(),
-                // Nobody signs in to say goodbye.
+                // Never start a sign-in just to send the closing DELETE.
                 is_patient: method != Method::DELETE,
             }
         }
@@ -95,7 +95,7 @@ mod with_tokens {
             source.authorizer.pass().await.map_err(failed)
         }
 
-        /// Whether to send it again after this response.
+        /// Whether to send the request again after this response.
         pub(in super::super) async fn again(
             &mut self,
             pass: Pass,
@@ -125,10 +125,8 @@ mod without_tokens {
     use hyper::body::Incoming;
     use url::Url;
 
-    /// Nothing to show.
     pub(in super::super) struct Permission;
 
-    /// The same for one request.
     pub(in super::super) struct Pass;
 
     /// One request, which is sent once.

@@ -1,4 +1,4 @@
-//! Requests over HTTP, and what every response is looked at for.
+//! Requests over HTTP, and the checks on every response.
 
 use std::{
     borrow::Cow,
@@ -38,50 +38,48 @@ use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
-/// The most of a refusal's body that is read, in bytes.
+/// How much of an error response's body is read, in bytes.
 pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
-/// The state that all requests to one server share.
+/// The state shared by all requests to one server.
 pub(super) struct HttpState {
     pub(super) permission: Permission,
     pub(super) requests: Requests,
     pub(super) target: Target,
-    /// Those of every request, whatever it is: what the user wants sent, and who sends it.
+    /// The headers of every request: the user's headers and the user agent.
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
     pub(super) eras: Eras,
     pub(super) tools: Arc<Tools>,
     pub(super) session: Mutex<Session>,
-    /// To the engine.
     pub(super) incoming: Inbox<ServerMessage>,
     pub(super) reports: mpsc::Sender<Report>,
-    /// Where what travels is shown.
     pub(super) tap: Tap,
 }
 
-/// Where requests go.
+/// The URL of a request.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) url: Url,
-    /// The same, as it stands in requests.
+    /// The same URL, as requests carry it.
     pub(super) uri: Uri,
 }
 
-/// The head of a request, beside where it goes.
+/// The head of a request, without its URL.
 struct Head<'a> {
     method: Method,
     accept: HeaderValue,
     set: &'a (dyn Fn(&mut HeaderMap) + Sync),
 }
 
-/// The answer to a request, whose body is still to be read.
+/// A response whose body has not been read.
 pub(super) type Response = http::Response<Incoming>;
 
 impl Target {
     /// # Errors
     ///
-    /// [`ClientError::Unreachable`] for a URL that cannot stand in a request, or that holds a name or a
-    /// password: it would be sent to whoever reads the request line.
+    /// [`ClientError::Unreachable`] if requests cannot carry the URL, or if it contains a user name
+    /// or a password, which would be exposed in the request line.
     pub(super) fn new(url: Url) -> Result<Self, ClientError> {
         if !url.username().is_empty() || url.password().is_some() {
             let why = "its URL holds a name or a password".to_owned();
@@ -100,7 +98,7 @@ pub(super) struct Session {
 }
 
 impl HttpState {
-    /// Sends a message to a URL of the server, with the headers that are set.
+    /// Posts a message to a URL of the server, with the common headers.
     pub(super) async fn post(
         &self,
         target: &Target,
@@ -115,9 +113,9 @@ impl HttpState {
         self.send(&head, target, message).await
     }
 
-    /// Opens a stream of events, after the event of this id if there is one.
+    /// Opens an event stream, resuming after the event with this id if there is one.
     pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, RequestLoss> {
-        // An id that cannot stand in a header cannot be sent back; the stream begins anew.
+        // An id that is not a valid header cannot be sent back; the stream starts over.
         let after = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok());
         let set = |headers: &mut HeaderMap| {
             self.set_session(headers);
@@ -131,7 +129,7 @@ impl HttpState {
         self.send(&head, &self.target, Bytes::new()).await
     }
 
-    /// Tells the server that the session is over. It may not care.
+    /// Tells the server that the session has ended. The response is ignored.
     pub(super) async fn delete_session(&self) {
         if self.is_in_session() {
             let head = Head {
@@ -140,7 +138,7 @@ impl HttpState {
                 set: &|headers| self.set_session(headers),
             };
             let deleting = self.send(&head, &self.target, Bytes::new());
-            // A server that takes its time is not waited for.
+            // A slow server is not waited for.
             let _ = tokio::time::timeout(self.limits.client.exit, deleting).await;
         }
     }
@@ -160,7 +158,7 @@ impl HttpState {
         }
     }
 
-    /// Begins a session, under the name the response gives it, if any.
+    /// Begins a session, with the id in the response, if any.
     pub(super) fn begin_session(&self, response: &Response) -> Result<(), RequestLoss> {
         let mut id = response.headers().get(SESSION_ID).cloned();
         let visible = |id: &HeaderValue| id.as_bytes().iter().all(u8::is_ascii_graphic);
@@ -181,7 +179,7 @@ impl HttpState {
 
     pub(super) async fn deliver(&self, message: ServerMessage) {
         let bytes = message.kept_bytes();
-        // A client that is gone wants nothing.
+        // The client may be gone.
         let _ = self.incoming.put(message, bytes).await;
     }
 
@@ -191,7 +189,7 @@ impl HttpState {
     }
 
     pub(super) async fn lose(&self, id: RequestId, lost: RequestLoss) {
-        // The same.
+        // The client may be gone.
         let _ = self.reports.send(Report::Lost(id, lost)).await;
     }
 
@@ -199,7 +197,7 @@ impl HttpState {
         let _ = self.reports.send(Report::Note(note)).await;
     }
 
-    /// Sends one request with permission, as often as it takes to have it.
+    /// Sends one request with permission, as many times as needed.
     async fn send(
         &self,
         head: &Head<'_>,
@@ -217,8 +215,7 @@ impl HttpState {
         }
     }
 
-    /// Sends one request, to where it is redirected as long as that is the same origin; says where
-    /// that was.
+    /// Sends one request and follows redirects within the same origin. Returns the final URL.
     async fn send_with<'a>(
         &self,
         pass: &Pass,
@@ -260,10 +257,10 @@ impl HttpState {
         Err(RequestLoss::Failed(ClientError::Protocol(why)))
     }
 
-    /// All headers of a request, of which those of the permission stand above the others, and those of
-    /// the user below.
+    /// All headers of a request. The permission's headers have the highest precedence, and the
+    /// user's headers the lowest.
     fn all_headers(&self, head: &Head<'_>, permitted: HeaderMap) -> HeaderMap {
-        /// Those of the transport.
+        /// The number of the transport's headers.
         const OWN: usize = 6;
         let most = self.headers.len() + permitted.len() + OWN;
         let mut headers = HeaderMap::with_capacity(most);
@@ -278,7 +275,7 @@ impl HttpState {
     }
 }
 
-/// Where a redirection leads that may be followed: to the same origin, with the same request.
+/// The target of a redirect that may be followed: the same origin, with the same request.
 fn redirected(url: &Url, response: &Response) -> Result<Target, RequestLoss> {
     let status = response.status();
     let location = response.headers().get(LOCATION);
@@ -305,7 +302,7 @@ fn redirected(url: &Url, response: &Response) -> Result<Target, RequestLoss> {
     }))
 }
 
-/// Returns the media type of a response's body: JSON where the response names none.
+/// Returns the media type of a response's body: JSON if the response names none.
 pub(super) fn media(response: &Response) -> Option<Media> {
     match response.headers().get(CONTENT_TYPE) {
         Some(kind) => Media::of(kind.as_bytes()),
@@ -313,14 +310,14 @@ pub(super) fn media(response: &Response) -> Option<Media> {
     }
 }
 
-/// How long to wait before the request is sent again, if the server has not begun it and says so.
+/// How long to wait before a retry, if the server has not begun the request and says so.
 pub(super) fn pause_before_retry(response: &Response) -> Option<Duration> {
     let after = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
     let seconds = after.parse().ok()?;
     (response.status() == StatusCode::SERVICE_UNAVAILABLE).then(|| Duration::from_secs(seconds))
 }
 
-/// The whole body. One that comes in one piece is not copied.
+/// Reads the whole body. A body in one piece is not copied.
 pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, RequestLoss> {
     let mut body = response.into_body();
     let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
@@ -340,8 +337,9 @@ fn too_long(too_long: BodyTooLong) -> RequestLoss {
     RequestLoss::Failed(ClientError::TooLarge(too_long.0))
 }
 
-/// Returns the error for a response without a message of the protocol. A 401 or 403 here could not
-/// be resolved: authorization begins in [`HttpState::send`] (2026-07-28, basic/authorization).
+/// Returns the error for a response without a protocol message. A 401 or 403 that arrives here
+/// could not be resolved: [`HttpState::send`] handles authorization (2026-07-28,
+/// basic/authorization).
 pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     let status = response.status();
     let challenges: Vec<String> = response
@@ -369,7 +367,8 @@ pub(super) fn refusal(response: &Response, why: Option<&str>) -> ClientError {
     }
 }
 
-/// Returns the same error with the beginning of the body, in which the server or a gateway says why.
+/// Returns the same error with the beginning of the body, in which a server or gateway explains the
+/// refusal.
 pub(super) async fn refusal_in_full(
     response: Response,
     why: Option<&str>,
@@ -397,12 +396,12 @@ pub(super) async fn refusal_in_full(
             beginning.extend_from_slice(&piece[..piece.len().min(room)]);
         }
     };
-    // A body that does not come is not waited for: the status is known.
+    // A slow body is not waited for: the status is known.
     let _ = tokio::time::timeout(limits.http.connect, reading).await;
     saying(error, &excerpt(String::from_utf8_lossy(&beginning).trim()))
 }
 
-/// Adds what the body of a refusal says.
+/// Adds the explanation in the body.
 pub(super) fn saying(mut error: ClientError, said: &str) -> ClientError {
     if let ClientError::Http { why, .. } = &mut error
         && !said.is_empty()

@@ -1,4 +1,4 @@
-//! Streams of a session: the one the server speaks on unasked, and those that broke off
+//! Streams of a session: the server's own event stream, and broken streams that are resumed
 //! (2025-11-25, basic/transports, Listening for Messages from the Server, Resumability and
 //! Redelivery).
 
@@ -18,10 +18,11 @@ use super::{
     send::{HttpState, Response, media},
 };
 
-/// A longer pause before an answer goes on is not left without a word.
+/// If a resumption takes longer than this, the host is told.
 const SILENCE: Duration = Duration::from_millis(1500);
 
-/// Hears what the server says unasked, as long as the session lasts. Ends if the server has no such stream.
+/// Reads the server's event stream for as long as the session lasts. Ends if the server does not
+/// offer one.
 pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
     let mut resumption = Resumption::default();
     let mut attempts = 0;
@@ -41,8 +42,8 @@ pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
                 }
                 events.note_resumption(&mut resumption);
             }
-            // 405 means that there is no such stream, and nothing else a server answers promises
-            // that there will be one. That a session is over is seen when it is used.
+            // 405 means that there is no such stream, and no other response promises that there
+            // will be one. An ended session is noticed by the next request.
             Ok(response) if !response.status().is_server_error() => return BridgeOutcome::Deaf,
             Ok(_)
             | Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => {}
@@ -53,25 +54,25 @@ pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
     }
 }
 
-/// The failed attempts to resume a broken answer, since its last event.
+/// The failed attempts to resume a broken stream since its last event.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    /// How many there were in a row.
+    /// The number of consecutive failures.
     count: u32,
-    /// Since when nothing listens at the address of the server.
+    /// When the server's address began to refuse connections.
     unreachable: Option<Instant>,
-    /// Whether the host knows.
+    /// Whether the host was told.
     is_told: bool,
 }
 
 impl Attempts {
-    /// The next ones are the first again: the server sent something.
+    /// Starts a new count, because the server sent something.
     pub(super) fn begin_again(&mut self) {
         self.count = 0;
         self.unreachable = None;
     }
 
-    /// How long to wait for the next one.
+    /// How long to wait for the next attempt.
     fn pause(&self, resumption: &Resumption, limits: &Limits) -> Duration {
         let pause = pause(resumption, self.count, limits);
         match self.unreachable {
@@ -85,7 +86,7 @@ impl Attempts {
         }
     }
 
-    /// Tells the host, once, that an answer is a while in coming.
+    /// Tells the host, once, that the response is delayed.
     async fn tell(&mut self, state: &HttpState, why: &str) {
         if !self.is_told {
             self.is_told = true;
@@ -97,7 +98,7 @@ impl Attempts {
         }
     }
 
-    /// Tells the host that it goes on, if it heard of the break.
+    /// Tells the host that the stream continues, if it was told of the break.
     async fn tell_end(&mut self, state: &HttpState) {
         if std::mem::take(&mut self.is_told) {
             state.note("the answer goes on".to_owned()).await;
@@ -105,9 +106,8 @@ impl Attempts {
     }
 }
 
-/// Takes up a stream that broke off, where it broke off. The host is told where that does not
-/// succeed at once. A server where nothing listens may be starting again, and is given less time
-/// than one that answers.
+/// Resumes a broken stream after its last event. The host is told if that does not succeed at once.
+/// A server that refuses connections may be restarting, and gets less time than one that responds.
 pub(super) async fn resume(
     state: &HttpState,
     resumption: &Resumption,
@@ -152,11 +152,11 @@ pub(super) async fn resume(
     Err(RequestLoss::Broken(why))
 }
 
-/// Gives the engine what comes, to the end of the stream; says how many messages that were.
+/// Passes messages to the engine until the stream ends. Returns the number of messages.
 ///
 /// # Errors
 ///
-/// If the server sends more than it may.
+/// If the server exceeds a limit.
 pub(super) async fn forward(state: &HttpState, events: &mut Events) -> Result<usize, ClientError> {
     let mut messages = 0;
     loop {
@@ -176,11 +176,11 @@ pub(super) fn is_stream(response: &Response) -> bool {
     response.status() == StatusCode::OK && media(response) == Some(Media::EventStream)
 }
 
-/// How long to wait before connecting again: as long as the server said, within bounds, and longer
-/// each time nothing comes of it.
+/// How long to wait before reconnecting: as long as the server asked, within limits, and longer
+/// after each failure.
 pub(super) fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
     let wish = resumption.retry.unwrap_or(limits.http.stream_retry);
-    // A server that wants no pause gets the least one there is, so that it cannot keep us busy.
+    // A server that asks for no pause gets the minimum, so that it cannot keep the client busy.
     let pause = wish.max(limits.client.round_pause);
     let longer = pause.saturating_mul(1 << attempts.min(16));
     longer.min(limits.http.stream_retry_most)

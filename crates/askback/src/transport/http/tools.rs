@@ -1,5 +1,5 @@
-//! The arguments that tools want mirrored in headers
-//! (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters).
+//! The arguments that tools want mirrored in headers (2026-07-28, basic/transports/streamable-http,
+//! Custom Headers from Tool Parameters).
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,8 +11,8 @@ use askback_core::{http::params::HeaderAnnotations, limits::Limits, protocol::Sc
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The last lists of tools, and those before: until a new list was read to its end, a tool may be
-/// in the old one alone.
+/// The current and the previous lists of tools. Until a new list is complete, a tool may be only in
+/// the old one.
 #[derive(Debug, Default)]
 pub(super) struct Tools(Mutex<Lists>);
 
@@ -26,7 +26,7 @@ struct Lists {
 #[derive(Debug, Default)]
 struct List {
     tools: HashMap<String, ToolHeaders>,
-    /// How long these were, as they were listed.
+    /// The length of these tools in the listing, in bytes.
     bytes: usize,
 }
 
@@ -51,9 +51,9 @@ struct Tool {
 
 #[derive(Debug, Default)]
 pub(super) struct ToolPage {
-    /// The page without the tools whose annotations are forbidden, if it has any.
+    /// The page without the tools that have forbidden annotations, if there were any.
     pub(super) mended: Option<Box<RawValue>>,
-    /// Why tools were left out.
+    /// Why tools were removed.
     pub(super) notes: Vec<String>,
 }
 
@@ -65,9 +65,8 @@ impl Tools {
         Some(Arc::clone(&known.annotations))
     }
 
-    /// Takes in a page. What cannot be read as one is for others to complain of; of what is too
-    /// much ([`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes)), nothing is
-    /// mirrored.
+    /// Reads a page. An unreadable page is reported elsewhere. Tools beyond
+    /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes) are not mirrored.
     pub(super) fn read(&self, page: &RawValue, is_first: bool, limits: &Limits) -> ToolPage {
         let mut read = ToolPage::default();
         let Ok(listed) = serde_json::from_str::<ToolList<'_>>(page.get()) else {
@@ -133,7 +132,7 @@ impl List {
     }
 }
 
-/// How much is told of a tool that was left out, in characters.
+/// The maximum length of a note about a removed tool, in characters.
 const LONGEST_NOTE: usize = 500;
 
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {
