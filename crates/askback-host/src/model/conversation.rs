@@ -1,4 +1,4 @@
-//! The servers before a person, and all that a front end shows of them.
+//! The servers of a session and the state that every front end shows.
 
 use std::time::Duration;
 
@@ -13,81 +13,79 @@ use crate::{
     text::Words,
 };
 
-/// The servers before a person, one at least; which of them the person talks to, and whose question is in front.
+/// The user's servers (at least one), the current server, and the question in front.
 #[derive(Debug)]
 pub struct Conversation {
     servers: PerServer<Server>,
-    /// The server that the person talks to.
     chosen: ServerId,
-    /// The server whose question is in front of the person, and the number of that.
+    /// The server and the number of the question in front of the user.
     front: Option<(ServerId, u64)>,
-    /// The lines that can be typed.
     offers: Offers,
-    /// The lines that the one may become which the person has begun.
+    /// Completions of the line that the user is typing.
     completions: Option<Completions>,
-    /// The words on the servers, where nothing is typed.
+    /// The text about the servers, shown while nothing is typed.
     head: Words,
     history: History,
-    /// The time now, from whenever.
+    /// The current time, from an arbitrary start.
     now: Duration,
-    /// Since when the person has a question in front.
+    /// When the question in front appeared.
     asked_at: Option<Duration>,
-    /// The time in which the person had questions in front before.
+    /// How long earlier questions were in front.
     answered: Duration,
 }
 
 /// A change of a [`Conversation`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Something happens at the desk of a server.
+    /// An event at the desk of a server.
     Desk(ServerId, Event),
-    /// A server says who it is.
+    /// A server sent its name and version.
     Met(ServerId, Option<Claims>),
-    /// A server comes or goes.
+    /// The connection status of a server changed.
     Presence(ServerId, Presence),
-    /// A server was heard of.
+    /// A server sent something.
     Heard(ServerId),
-    /// The connection of a server has ended.
+    /// The connection to a server ended.
     Left(ServerId),
-    /// A server has these lists.
+    /// A server sent its lists.
     Listed(ServerId, Catalog),
-    /// A server is asked for log lines from this level on.
+    /// The log level requested from a server changed.
     Log(ServerId, LoggingLevel),
-    /// The person chooses the folders of a server, which are shown to it as these roots.
+    /// The user chose the folders of a server. The server sees them as these roots.
     Shared(ServerId, Folders, Vec<Root>),
-    /// The questions of a server are answered so.
+    /// The way in which a server's questions are answered changed.
     Stance(ServerId, Stance),
-    /// A server may have a model reply this far without asking.
+    /// How far a server may use a model without asking changed.
     Permission(ServerId, Permission),
-    /// The person makes a call.
+    /// The user made a call.
     Called {
         /// The server that is called.
         server: ServerId,
         /// The call.
         call: Call,
-        /// The line that is offered for it, where there is one.
+        /// The offered line for this call, if it has one.
         line: Option<String>,
-        /// Whether it is the one before again.
+        /// Whether the previous call is repeated.
         is_repeated: bool,
     },
-    /// The server says how far the call is.
+    /// The server reported progress of the call.
     Far(ServerId, Far),
-    /// The call that the person made has ended.
+    /// The user's call ended.
     Ended(ServerId, How),
-    /// The person talks to this server from now on.
+    /// The user switched to this server.
     Chosen(ServerId),
-    /// The person entered these lines, oldest first.
+    /// The user entered these lines, oldest first.
     Entered(Vec<String>),
-    /// These lines can be typed.
+    /// The lines that can be typed changed.
     Offered(Vec<Offer>),
-    /// A line that is begun may become these.
+    /// Completions of a partial line arrived.
     Completed(Completions),
-    /// This is said of the servers, where nothing is typed.
+    /// The text about the servers changed.
     Described(Words),
 }
 
 impl Conversation {
-    /// A conversation with one server.
+    /// Starts a conversation with one server.
     pub fn new(first: Server) -> Self {
         Self {
             servers: PerServer::new(first),
@@ -103,13 +101,13 @@ impl Conversation {
         }
     }
 
-    /// Adds a server, and has the person talk to it. Returns its number.
+    /// Adds a server, makes it the current one, and returns its id.
     pub fn add(&mut self, server: Server) -> ServerId {
         self.chosen = self.servers.add(server);
         self.chosen
     }
 
-    /// The server of this number. Numbers come from [`Conversation::add`] alone.
+    /// Returns a server. Ids come from [`Conversation::add`] only.
     pub fn server(&self, server: ServerId) -> &Server {
         self.servers.get(server)
     }
@@ -118,7 +116,7 @@ impl Conversation {
         self.servers.get_mut(server)
     }
 
-    /// Every server.
+    /// Iterates over all servers.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         self.servers.all().map(|(_, server)| server)
     }
@@ -127,74 +125,75 @@ impl Conversation {
         self.servers.all_mut().map(|(_, server)| server)
     }
 
-    /// The number of the server that the person talks to.
+    /// Returns the id of the current server.
     pub fn chosen_id(&self) -> ServerId {
         self.chosen
     }
 
-    /// The server that the person talks to.
+    /// Returns the current server.
     pub fn chosen(&self) -> &Server {
         self.server(self.chosen)
     }
 
-    /// The number of the server that the person sees: that whose question is in front, else the one they talk to.
+    /// Returns the id of the server on the screen: the server whose question is in front, or else
+    /// the current server.
     pub fn seen_id(&self) -> ServerId {
         self.front.map_or(self.chosen, |(server, _)| server)
     }
 
-    /// The desk that the person sees.
+    /// Returns the desk on the screen.
     pub fn seen(&self) -> &Desk {
         &self.server(self.seen_id()).desk
     }
 
-    /// The lines that can be typed.
+    /// Returns the lines that can be typed.
     pub fn offers(&self) -> &Offers {
         &self.offers
     }
 
-    /// The lines that this one may become, which the person has begun, as far as that is known.
+    /// Returns the known completions of a partial line.
     pub fn completions(&self, begun: &str) -> Option<&Completions> {
         let known = self.completions.as_ref();
         known.filter(|known| known.begun == begun)
     }
 
-    /// The words on the servers, where nothing is typed.
+    /// Returns the text about the servers.
     pub fn head(&self) -> &Words {
         &self.head
     }
 
-    /// The lines that the person has entered.
+    /// Returns the lines that the user entered.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The time in which the person had a question in front.
+    /// Returns how long questions have been in front of the user.
     pub fn answering(&self) -> Duration {
         let now = self.asked_at.map(|since| self.now.saturating_sub(since));
         self.answered.saturating_add(now.unwrap_or_default())
     }
 
-    /// The call of the server that the person talks to, which they wait for, and how long the server has worked on
-    /// it.
+    /// Returns the call to the current server that the user waits for, and how long the server has
+    /// worked on it.
     pub fn under_way(&self) -> Option<(&UnderWay, Duration)> {
         let call = self.chosen().call.as_ref()?;
         Some((call, call.worked(self.now, self.answering())))
     }
 
-    /// Has a model reply where a server wants that.
+    /// Lets a model reply to a server's sampling requests.
     pub fn ask_model(&mut self, name: &str) {
         for server in self.servers_mut() {
             server.desk.ask_model(name.to_owned());
         }
     }
 
-    /// Takes note of the time, measured from whenever. It does not go back.
+    /// Sets the current time, measured from an arbitrary start. It never goes back.
     pub fn pass(&mut self, now: Duration) {
         self.now = self.now.max(now);
     }
 
-    /// Takes in what changes, at the time that was last noted. Says what came of it at a desk, if it is one where it
-    /// happened.
+    /// Applies a change at the current time. Returns the outcome if the change is an event at a
+    /// desk.
     pub fn update(&mut self, change: Change) -> Option<EventOutcome> {
         match change {
             Change::Desk(server, event) => return Some(self.happen(server, event)),
@@ -282,8 +281,8 @@ impl Conversation {
         self.offers.ended(call.line, took, how);
     }
 
-    /// Decides which question is in front, for a desk has changed. One that is there already stays; else the oldest
-    /// comes. Each desk is told how many there are on the others.
+    /// Chooses the question in front after a desk changed. The current one stays; otherwise the
+    /// oldest is next. Each desk learns how many questions wait at the others.
     fn settle(&mut self) {
         for server in self.servers_mut() {
             server.desk.elsewhere = 0;
@@ -303,15 +302,15 @@ impl Conversation {
     }
 }
 
-/// The most lines that are remembered.
+/// The number of lines in the history.
 const REMEMBERED: usize = 1000;
 
-/// The lines that the person has entered, in this conversation and before it.
+/// The lines that the user entered in this conversation and in earlier ones.
 #[derive(Debug, Default)]
 pub struct History(Vec<String>);
 
 impl History {
-    /// Remembers lines, oldest first, behind those that are remembered.
+    /// Appends lines, oldest first.
     fn remember(&mut self, lines: impl IntoIterator<Item = String>) {
         self.0.extend(lines);
         self.0.dedup();
@@ -319,17 +318,17 @@ impl History {
         self.0.drain(..over);
     }
 
-    /// The line that is this far back; the newest is 0.
+    /// Returns an earlier line; 0 is the newest.
     pub fn back(&self, back: usize) -> Option<&str> {
         self.0.iter().rev().nth(back).map(String::as_str)
     }
 
-    /// How many lines are remembered.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The lines that have a text in them, in small letters or capitals: newest first, and each once.
+    /// Returns the lines that contain a text, ignoring case: newest first, without duplicates.
     pub fn find(&self, text: &str) -> Vec<&str> {
         let text = text.to_lowercase();
         let mut found: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! The desk: the questions that wait, and the one in front of the person.
+//! The desk: the waiting questions of a server, and the one in front of the user.
 
 mod models;
 
@@ -18,34 +18,32 @@ use super::{
 };
 use crate::text::{Clock, PeerText, Words};
 
-/// Every question of one server: one in front of the person, others waiting.
+/// The questions of one server: one in front of the user, the others waiting.
 #[derive(Debug)]
 pub struct Desk {
     asker: Asker,
     front: Option<Open>,
     waiting: VecDeque<Open>,
-    /// Questions answered since the desk was last empty.
+    /// The number of questions answered since the desk was last empty.
     answered: usize,
-    /// Questions of other servers that wait for the same person.
+    /// The number of questions of other servers that wait for the same user.
     pub(crate) elsewhere: usize,
     muted: bool,
-    /// The folders the person has agreed to show this server.
+    /// The folders that the user agreed to show this server.
     shared: Option<Vec<Root>>,
-    /// The folder that is offered.
     offer: Option<Root>,
     ended: WorstEnd,
-    /// How the questions before the last call ended.
+    /// The worst outcome before the last call.
     ended_before: WorstEnd,
     stance: Stance,
-    /// The answers of the call before, where they are given again.
     repeats: Repeats,
     kept: Leftover,
     stopped: LastStop,
-    /// Questions that were refused without asking.
+    /// The number of questions refused without asking.
     refused: usize,
-    /// Whether the person was told, since they last answered, that too many questions wait.
+    /// Whether the user was told, since their last answer, that too many questions wait.
     flooded: bool,
-    /// The model that can be asked, as the person named it.
+    /// The name that the user gave the model, if there is a model.
     model: Option<String>,
     permission: Permission,
     limits: Limits,
@@ -55,24 +53,24 @@ pub struct Desk {
 /// An event of a [`Desk`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A question arrives, under a number of the caller's.
+    /// A question arrived, with a number chosen by the caller.
     Asked(u64, Question),
-    /// A question was refused, and does not come to the desk.
+    /// A question was refused before it reached the desk.
     Refused(Refused),
-    /// A question is taken back.
+    /// A question was withdrawn.
     Withdrawn(u64),
-    /// The server went away before its questions were answered.
+    /// The server disconnected before its questions were answered.
     Lost,
-    /// A question of ours was answered in another way than by the person here.
+    /// One of our own questions was answered elsewhere.
     Settled(u64),
-    /// The person said something about the question in front.
+    /// The user acted on the question in front.
     Action(Action),
-    /// The question in front is answered for the person, by a file of theirs.
+    /// A file of the user's answers the question in front.
     Answered(Reply),
-    /// The person will say nothing more.
+    /// The user's input ended.
     EndOfInput,
-    /// The reply of the model that an [`Effect::Run`] asked, or why there is none: in words of ours, and
-    /// in those of its provider.
+    /// The result of an [`Effect::Run`]: the model's reply, or our error message and the
+    /// provider's.
     Sampled(Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>),
     /// The result of an [`Effect::Open`]: whether a browser was started.
     Browser(bool),
@@ -80,74 +78,74 @@ pub enum Event {
     Folder(Result<Root, Words>),
     /// The result of an [`Effect::Suggest`].
     Suggested(Suggestions),
-    /// The server says that a link is done.
+    /// The server says that a link is completed.
     LinkDone(String),
 }
 
 /// The outcome of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventOutcome {
-    /// The question that was in front before, and whether it was one of ours.
+    /// The number of the question that was in front, and whether it was our own.
     pub before: Option<(u64, bool)>,
     /// The server's message of that question.
     pub message: Option<String>,
     /// Whether it was a link.
     pub is_link: bool,
-    /// The party whose doing it was.
+    /// Who caused the event.
     pub cause: Cause,
     /// The effects to carry out.
     pub effects: Vec<Effect>,
 }
 
-/// The party whose doing an [`Event`] was.
+/// Who caused an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The person's.
+    /// The user.
     Person,
-    /// The server's, which asked or said something.
+    /// The server, by asking or saying something.
     Server,
-    /// The server's or the browser's: a question went away by itself.
+    /// The server or the browser: a question was withdrawn.
     Gone,
-    /// This machine's.
+    /// This machine.
     Machine,
 }
 
-/// The question in front of the person, as it is to be shown.
+/// The question in front of the user, as front ends show it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Front<'a> {
     /// Its number.
     pub id: u64,
     /// The question.
     pub question: &'a Question,
-    /// Which of the questions it is, from 1.
+    /// Its position among the questions, from 1.
     pub position: usize,
-    /// How many there are, with those of other servers that wait for the same person.
+    /// The number of questions, including those of other servers that wait for the same user.
     pub total: usize,
     /// The current step.
     pub step: Step<'a>,
-    /// How often the step has changed: what was shown at the same turn need not be shown again.
+    /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
-    /// The issue of the person's last input.
+    /// What is wrong with the user's last input.
     pub issue: Option<&'a Words>,
-    /// The model that can be asked, as the person named it.
+    /// The name that the user gave the model, if there is a model.
     pub model: Option<&'a str>,
-    /// The values that are suggested for the text that the person wrote last.
+    /// The suggested values for the user's last text.
     pub suggested: Option<&'a Suggestions>,
 }
 
 impl Front<'_> {
-    /// Whether the call goes on by itself once the person has agreed to a link: nothing waits for
-    /// the page behind it.
+    /// Whether the call continues as soon as the user agrees to a link, without waiting for the
+    /// page.
     pub fn goes_on(&self) -> bool {
         matches!(self.question.ask, Ask::Link { retried: false, .. })
     }
 
-    /// Whether the person has been to the link in this call already, and the page behind it is not finished.
+    /// Whether the user already opened the link in this call without finishing the page.
     pub fn is_unfinished(&self) -> bool {
         matches!(self.question.ask, Ask::Link { again: true, .. })
     }
 
-    /// Whether values are suggested for the fields of the form.
+    /// Whether the fields of the form have suggestions.
     pub fn suggests(&self) -> bool {
         matches!(self.question.ask, Ask::Arguments { suggests: true, .. })
     }
@@ -160,14 +158,14 @@ struct Open {
     stage: Stage,
     turn: u64,
     issue: Option<Words>,
-    /// The field for which values are wanted, and the text that they begin with.
+    /// The field that needs suggestions, and the text that they start with.
     wanted: Option<(usize, String)>,
     suggested: Option<Suggestions>,
 }
 
 impl Desk {
-    /// A desk without questions. `offer` is the folder offered as a root; `shared` are the
-    /// folders agreed to beforehand.
+    /// Creates an empty desk. `offer` is the folder to offer as a root; `shared` are the folders
+    /// that the user already agreed to.
     pub fn new(
         asker: Asker,
         offer: Option<Root>,
@@ -198,26 +196,26 @@ impl Desk {
         }
     }
 
-    /// Has dates and times in forms be written by this clock, in place of that of this machine in UTC.
+    /// Sets the clock for dates and times in forms. The default is this machine's clock in UTC.
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The server whose questions these are.
+    /// Returns the server that asks these questions.
     pub fn asker(&self) -> &Asker {
         &self.asker
     }
 
-    /// Takes note of the server's own name.
+    /// Stores the server's name and version.
     pub fn meet(&mut self, claims: Option<Claims>) {
         if claims.is_some() {
             self.asker.claims = claims;
         }
     }
 
-    /// The question in front of the person.
+    /// Returns the question in front of the user.
     pub fn front(&self) -> Option<Front<'_>> {
         let open = self.front.as_ref()?;
         let position = self.answered.saturating_add(1);
@@ -235,38 +233,38 @@ impl Desk {
         })
     }
 
-    /// How the questions so far ended, at worst.
+    /// Returns the worst outcome of the questions so far.
     pub fn ended(&self) -> WorstEnd {
         self.ended
     }
 
-    /// How long a server may be silent over a request.
+    /// Returns how long a server may be silent during a request.
     pub fn patience(&self) -> Duration {
         self.limits.wire.request
     }
 
-    /// The folders the person has agreed to show, if that was asked.
+    /// Returns the folders that the user agreed to show, if they were asked.
     pub fn shared(&self) -> Option<&[Root]> {
         self.shared.as_deref()
     }
 
-    /// Shows these folders from now on without asking.
+    /// Shares these folders from now on without asking.
     pub fn share(&mut self, roots: Vec<Root>) {
         self.shared = Some(roots);
     }
 
-    /// Answers the questions that come so from now on, also where the person wanted none.
+    /// Sets how new questions are answered, even if the user had muted them.
     pub fn answer_as(&mut self, stance: Stance) {
         self.stance = stance;
         self.muted = false;
     }
 
-    /// How questions are answered.
+    /// Returns how questions are answered.
     pub fn stance(&self) -> Stance {
         self.stance
     }
 
-    /// Takes in what happened and says what is to be done.
+    /// Applies an event and returns the effects to carry out.
     pub fn update(&mut self, event: Event) -> EventOutcome {
         let front = self.front.as_ref();
         EventOutcome {
@@ -378,18 +376,16 @@ impl Desk {
         }
     }
 
-    /// Answers a question that does not come before the person.
     fn refuse(&mut self, id: u64, reply: Reply) -> Effect {
         self.end(reply.ended());
         Effect::Answer(id, reply)
     }
 
-    /// Takes note of how a question ended.
     fn end(&mut self, ended: WorstEnd) {
         self.ended = self.ended.max(ended);
     }
 
-    /// Tells of a question that was refused: it went unanswered, whoever refused it.
+    /// Reports a question that was refused. It counts as unanswered.
     fn refused(&mut self, refused: Refused) -> Vec<Effect> {
         self.end(WorstEnd::Unanswered);
         if self.muted || refused.is_told {
@@ -405,7 +401,7 @@ impl Desk {
         }
     }
 
-    /// Puts the next waiting question in front that the person did not answer beforehand.
+    /// Brings the next waiting question to the front, unless the user has already answered it.
     fn bring_forward(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.front = None;
@@ -430,7 +426,7 @@ impl Desk {
         effects
     }
 
-    /// Takes a question off the desk. It went unanswered, whoever gave up waiting.
+    /// Removes a question. It counts as unanswered.
     fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
@@ -449,7 +445,7 @@ impl Desk {
         effects
     }
 
-    /// Takes all questions of the server off the desk. They went unanswered.
+    /// Removes all questions of the server. They count as unanswered.
     fn lost(&mut self) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.question.ask.is_ours());
@@ -488,7 +484,7 @@ impl Desk {
         effects
     }
 
-    /// Has values suggested for a field of the form in front, where they can be.
+    /// Requests suggestions for a field of the form in front, if the field can have them.
     fn suggest(&mut self, field: usize, text: String) -> Vec<Effect> {
         let Some(open) = &mut self.front else {
             return Vec::new();
@@ -512,7 +508,7 @@ impl Desk {
         }]
     }
 
-    /// Takes in what was suggested, unless the person has gone on meanwhile.
+    /// Stores suggestions, unless the user has moved on.
     fn suggested(&mut self, suggested: Suggestions) -> Vec<Effect> {
         if let Some(open) = &mut self.front
             && let Some((field, text)) = &open.wanted
@@ -544,8 +540,8 @@ impl Desk {
         effects
     }
 
-    /// Shows these folders from now on, to the questions that wait for them too: the person
-    /// agrees once.
+    /// Shares these folders from now on, and answers the waiting questions about folders too, so
+    /// that the user agrees once.
     fn agree(&mut self, roots: &[Root]) -> Vec<Effect> {
         self.shared = Some(roots.to_vec());
         let waiting = mem::take(&mut self.waiting);
@@ -560,7 +556,7 @@ impl Desk {
             .collect()
     }
 
-    /// Moves the question in front by one turn.
+    /// Applies one turn to the question in front.
     fn turn(&mut self, step: impl FnOnce(Stage, &Question, Option<&Root>) -> Turn) -> Vec<Effect> {
         let Some(open) = self.front.take() else {
             return Vec::new();
@@ -596,14 +592,13 @@ impl Desk {
     }
 }
 
-/// A no without a reason.
 fn declined(by: By) -> Reply {
     Reply::Declined { by, reason: None }
 }
 
 impl Desk {
-    /// Begins a call that the person makes. If it is the one before again, the questions that were
-    /// answered in that are answered as they were, and how they end now counts in place of how they did.
+    /// Starts a call. If it repeats the previous call, the same questions get the same answers, and
+    /// the new outcome replaces the old one.
     pub fn begin_call(&mut self, is_repeated: bool) {
         match is_repeated {
             true => self.ended = self.ended_before,
@@ -612,35 +607,36 @@ impl Desk {
         self.repeats.begin(is_repeated);
     }
 
-    /// Whether anything is kept of what the person wrote in a call that has ended, to be sent if it is made again.
+    /// Whether answers to a call that ended are kept, to be sent if it is repeated.
     pub fn has_kept(&self, call: &Call) -> bool {
         self.repeats.has_kept() || self.kept.is_of(call)
     }
 
-    /// Whether a form of the call asked for a secret. The answers to it are not kept.
+    /// Whether a form of the call asked for a secret. Answers to that form are not kept.
     pub fn asked_secret(&self) -> bool {
         self.repeats.asked_secret()
     }
 
-    /// Ends a call that the person made.
+    /// Ends the user's call.
     pub fn end_call(&mut self) {
         self.repeats.end();
     }
 }
 
-/// Whether the last call was stopped, and nothing was begun since.
+/// Whether the last call was stopped and nothing has started since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum LastStop {
     #[default]
     No,
-    /// It was, and no question came since.
+    /// Stopped, and no question has arrived since.
     Silent,
-    /// It was, and the person was told that the server asks on.
+    /// Stopped, and the user was told that the server still asks questions.
     Told,
 }
 
 impl LastStop {
-    /// Whether a question can only be one for the call that was stopped. A server asks for folders at any time.
+    /// Whether a question can only belong to the stopped call. A server may ask for folders at any
+    /// time.
     fn is_for(self, question: &Question) -> bool {
         let asks = matches!(
             question.ask,
@@ -651,17 +647,17 @@ impl LastStop {
 }
 
 impl Desk {
-    /// Takes note that the person stopped the call, while nothing else of the server was under way.
+    /// Records that the user stopped the call while no other request to the server was pending.
     pub fn stop_call(&mut self) {
         self.stopped = LastStop::Silent;
     }
 
-    /// Takes note that the person does something else: what is asked from now on may belong to that.
+    /// Records that the user did something else. New questions may belong to that.
     pub fn go_on(&mut self) {
         self.stopped = LastStop::No;
     }
 
-    /// Cancels a question of the call that was stopped, and says so once.
+    /// Cancels a question of the stopped call, and tells the user once.
     fn asks_on(&mut self, id: u64) -> Vec<Effect> {
         let is_told = self.stopped == LastStop::Told;
         self.stopped = LastStop::Told;

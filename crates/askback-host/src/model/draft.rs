@@ -1,4 +1,4 @@
-//! A form while it is being filled in: every field of it, in any order.
+//! A form that is being filled in.
 
 use askback::{
     forms::{Content, Field, FieldKind, FormSchema, Opt, read_json},
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::text::{self, Clock, Words};
 
-/// The fault of a required field that is empty.
+/// Returns the error message for an empty required field.
 pub fn missing(field: &Field) -> &'static str {
     match field.kind {
         FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "Please choose",
@@ -20,52 +20,50 @@ pub fn missing(field: &Field) -> &'static str {
     }
 }
 
-/// A form and what stands in its fields so far.
+/// A form and the current content of its fields.
 ///
-/// A field keeps what a person wrote in it also where that is no value of the field yet: nothing
-/// written is lost. What is sent has passed the check of every field.
+/// A field keeps the user's text even if the text is not a valid value, so no input is lost.
+/// Content is sent only if every field is valid.
 ///
-/// An object or a list has a field for each of its members and items, where its schema and its value
-/// allow that, and else one that is written as JSON. The person can choose the latter.
+/// The members of an object and the items of a list have fields of their own if the schema and the
+/// value allow it. Otherwise the object or list is written as JSON. The user can also choose JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// The form as it was asked.
+    /// The form as the server sent it.
     whole: Vec<Field>,
-    /// The fields as they are shown.
+    /// The fields on the screen.
     fields: Vec<Field>,
     places: Vec<Place>,
     entries: Vec<Entry>,
-    /// The objects and lists that have fields of their own.
+    /// The objects and lists whose members or items have fields.
     groups: Vec<Group>,
     limits: Limits,
     clock: Clock,
 }
 
-/// The place of a field in what is sent.
+/// The place of a field in the content.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     path: Vec<Key>,
-    /// Whether it must be given where what it is in is given.
+    /// Required if its parent value is present.
     is_required: bool,
-    /// The default that is no value of the field, and why.
+    /// An invalid default, and the reason why it is invalid.
     dropped: Option<(Value, Words)>,
 }
 
-/// The content of a field.
 #[derive(Debug, Clone, PartialEq)]
 enum Entry {
     Empty,
-    /// A value that has passed the check of its field.
+    /// A valid value.
     Value(Value),
-    /// A text that has not, and why.
+    /// Text that is not valid, and why.
     Written(String, Words),
-    /// Options of several, too few or too many of them, and why.
+    /// Selected options that are too few or too many, and why.
     Chosen(Vec<Value>, Words),
 }
 
 impl Draft {
-    /// A form as it is asked: each field holds what is given beforehand, or its default, if that
-    /// passes the check.
+    /// Starts a form. Each field holds its preset value or its default, if that is valid.
     pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
         let mut draft = Self {
             whole: schema.fields.clone(),
@@ -107,19 +105,18 @@ impl Draft {
         draft
     }
 
-    /// Reads dates and times by this clock.
+    /// Sets the clock that dates and times are read with.
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// Whether there is room for so many fields more.
+    /// Whether this many more fields fit into the form.
     fn has_room(&self, more: usize) -> bool {
         self.fields.len().saturating_add(more) <= self.limits.forms.fields
     }
 
-    /// Puts the fields of an object or a list in.
     fn insert(&mut self, at: usize, unfolded: UnfoldedRows) {
         for (row, at) in unfolded.rows.into_iter().zip(at..) {
             let Row {
@@ -142,7 +139,7 @@ impl Draft {
         self.groups.extend(unfolded.groups);
     }
 
-    /// A value as it is in a field: one that does not fit is a text, which is read as it in JSON.
+    /// Converts a value to an entry. A value that is not valid becomes text, in JSON.
     fn entry(&self, index: usize, value: Value) -> Entry {
         let checked = self
             .fields
@@ -157,7 +154,6 @@ impl Draft {
         }
     }
 
-    /// Puts a field in as it was asked.
     fn insert_whole(
         &mut self,
         at: usize,
@@ -177,8 +173,9 @@ impl Draft {
             .insert(at, value.map_or(Entry::Empty, Entry::Value));
     }
 
-    /// Makes room for one item more behind each list whose last item is given, and finds out which
-    /// fields must be given: those of an optional object only where another of its fields is.
+    /// Adds room for one more item to each list whose last item is filled in, and updates which
+    /// fields are required: the fields of an optional object are required only if another of its
+    /// fields is filled in.
     fn settle(&mut self) {
         while let Some((group, unfolded)) = self.growth() {
             let path = &self.groups[group].path;
@@ -201,7 +198,7 @@ impl Draft {
         }
     }
 
-    /// The first list whose last item is given, and the fields of the next.
+    /// Finds the first list whose last item is filled in, and returns the fields of a new item.
     fn growth(&self) -> Option<(usize, UnfoldedRows)> {
         let mut groups = self.groups.iter().enumerate();
         groups.find_map(|(index, group)| {
@@ -216,25 +213,25 @@ impl Draft {
         })
     }
 
-    /// Whether something stands in a field of what is at this place.
+    /// Whether a field at or below this path has content.
     fn is_given(&self, path: &[Key]) -> bool {
         let mut all = self.places.iter().zip(&self.entries);
         all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
     }
 
-    /// Whether it has an object or a list that can be written in fields or as JSON.
+    /// Whether the form has an object or a list that can be written either in fields or as JSON.
     pub fn has_nested(&self) -> bool {
         let is_nested = |field: &Field| matches!(field.kind, FieldKind::Json(_));
         self.whole.iter().any(is_nested)
     }
 
-    /// Whether a field is a member or an item of another.
+    /// Whether a field is a member of an object or an item of a list.
     pub fn is_inner(&self, index: usize) -> bool {
         let place = self.places.get(index);
         place.is_some_and(|place| place.path.len() > 1)
     }
 
-    /// The first of the fields that an object or a list has in place of one, or the field itself.
+    /// Returns the first field of the object or list that a field belongs to, or the field itself.
     pub fn first_of(&self, index: usize) -> usize {
         let top = self.places.get(index).and_then(|place| place.path.first());
         let mut places = self.places.iter();
@@ -242,11 +239,11 @@ impl Draft {
         found.unwrap_or(index)
     }
 
-    /// Has an object or a list be written as JSON, with what stands in its fields; or in fields again.
+    /// Switches an object or a list between fields and JSON, and keeps its content.
     ///
     /// # Errors
     ///
-    /// Says why it stays as it is.
+    /// Returns the reason if it cannot switch.
     pub(super) fn fold(&mut self, index: usize) -> Result<(), Words> {
         let first = self.first_of(index);
         let Some(top) = self.places.get(first).and_then(|place| place.path.first()) else {
@@ -291,7 +288,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes out what is at this place.
+    /// Removes everything at or below this path.
     fn remove(&mut self, path: &[Key]) {
         let stays: Vec<_> = self
             .places
@@ -305,7 +302,7 @@ impl Draft {
         self.groups.retain(|group| !group.path.starts_with(path));
     }
 
-    /// The value of what is at this place; with `all`, what is no value yet is in it as it was written.
+    /// Returns the value at this path. With `all`, text that is not valid is included as written.
     fn value_at(&self, path: &[Key], all: bool) -> Option<Value> {
         if let Some(index) = self.places.iter().position(|place| place.path == path) {
             return match self.entries.get(index)? {
@@ -337,19 +334,18 @@ impl Draft {
         is_wanted.then_some(value)
     }
 
-    /// Returns the default of a field that is left out because it is no value of the field, and
-    /// why.
+    /// Returns the default of a field if it is not valid, and why.
     pub fn dropped(&self, index: usize) -> Option<(&Value, Words)> {
         let dropped = self.places.get(index)?.dropped.as_ref();
         dropped.map(|(value, issue)| (value, issue.clone()))
     }
 
-    /// The fields, in order.
+    /// Returns the fields in order.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Returns the value of a field.
+    /// Returns the value of a field, if it is valid.
     pub fn value(&self, index: usize) -> Option<&Value> {
         match self.entries.get(index)? {
             Entry::Value(value) => Some(value),
@@ -357,7 +353,7 @@ impl Draft {
         }
     }
 
-    /// Returns what a person wrote in a field that is no value of it yet.
+    /// Returns the text of a field that is not valid.
     pub fn written(&self, index: usize) -> Option<&str> {
         match self.entries.get(index)? {
             Entry::Written(text, _) => Some(text),
@@ -365,7 +361,7 @@ impl Draft {
         }
     }
 
-    /// Returns why the form cannot be sent because of a field.
+    /// Returns why a field prevents sending the form.
     pub fn issue(&self, index: usize) -> Option<Words> {
         let field = self.fields.get(index)?;
         match self.entries.get(index)? {
@@ -375,23 +371,22 @@ impl Draft {
         }
     }
 
-    /// The first field because of which the form cannot be sent.
+    /// Returns the first field that prevents sending the form.
     pub fn wrong(&self) -> Option<usize> {
         (0..self.entries.len()).find(|&index| self.issue(index).is_some())
     }
 
-    /// The number of fields because of which the form cannot be sent.
+    /// Returns the number of fields that prevent sending the form.
     pub fn left(&self) -> usize {
         let wrong = |index: &usize| self.issue(*index).is_some();
         (0..self.entries.len()).filter(wrong).count()
     }
 
-    /// Reads what a person wrote for a field: an option may be given by its mark too. The form
-    /// stays as it is.
+    /// Parses text for a field without changing the form. An option's mark is accepted too.
     ///
     /// # Errors
     ///
-    /// Says why it is no value of the field.
+    /// Returns the reason if the text is not a valid value.
     pub fn read(&self, index: usize, written: &str) -> Result<Value, Words> {
         let Some(field) = self.fields.get(index) else {
             return Err("there is no such field".into());
@@ -402,7 +397,7 @@ impl Draft {
         Ok(value)
     }
 
-    /// Checks what has fields of its own, where it is written as JSON.
+    /// Checks the members or items of a value that is written as JSON.
     fn check_nested(&self, index: usize, field: &Field, value: &Value) -> Result<(), Words> {
         let path = self.places.get(index).map(|place| place.path.as_slice());
         let path = path.unwrap_or_default();
@@ -413,7 +408,7 @@ impl Draft {
         }
     }
 
-    /// The form with this written in a field.
+    /// Returns a copy of the form with this text in a field.
     #[must_use]
     pub fn with(&self, index: usize, written: String) -> Self {
         let mut draft = self.clone();
@@ -421,7 +416,7 @@ impl Draft {
         draft
     }
 
-    /// Writes into a field. No text empties it.
+    /// Sets the text of a field. Empty text clears it.
     pub(super) fn write(&mut self, index: usize, written: String) {
         let entry = match self.read(index, &written) {
             _ if written.is_empty() => Entry::Empty,
@@ -431,8 +426,8 @@ impl Draft {
         self.put(index, entry);
     }
 
-    /// Chooses an option, by its number from nought: of several it is put in or taken out again. A
-    /// yes or no has two: yes is the first.
+    /// Selects an option by its index, or toggles it if several can be selected. In a yes/no field,
+    /// yes is option 0.
     pub(super) fn choose(&mut self, index: usize, option: usize) {
         let Some(field) = self.fields.get(index) else {
             return;
@@ -460,7 +455,7 @@ impl Draft {
         self.put(index, entry);
     }
 
-    /// Whether an option is chosen in a field, by its value.
+    /// Whether a field has this option selected, by its value.
     pub fn is_chosen(&self, index: usize, option: &str) -> bool {
         match self.entries.get(index) {
             Some(Entry::Value(Value::Array(chosen)) | Entry::Chosen(chosen, _)) => {
@@ -482,7 +477,6 @@ impl Draft {
         }
     }
 
-    /// Empties a field.
     pub(super) fn clear(&mut self, index: usize) {
         self.put(index, Entry::Empty);
     }
@@ -504,8 +498,8 @@ impl Draft {
     }
 }
 
-/// Says in the description of a field of JSON, behind the words of the server, its schema, and why it is one where
-/// that is not plain: objects and lists may have fields of their own.
+/// Appends the schema of a JSON field to the server's description, and the reason for JSON if
+/// objects and lists could otherwise have fields.
 fn explain(field: &mut Field) {
     if let FieldKind::Json(json) = &field.kind {
         let schema = Value::from(json.schema.clone());
@@ -520,11 +514,11 @@ fn explain(field: &mut Field) {
     }
 }
 
-/// Reads what a person wrote as a value of a field: an option may be given by its title or its mark too.
+/// Parses text for a field. An option's title or mark is accepted too.
 ///
 /// # Errors
 ///
-/// Says which kind of value is wanted. Whether the value fits is another question.
+/// Returns the expected kind of value. The limits of the field are not checked.
 pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     match (&field.kind, text::read(field, written, clock)) {
         (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
@@ -546,7 +540,8 @@ fn marked<'a>(options: &'a [Opt], mark: &str) -> Option<&'a Opt> {
     options.get(at)
 }
 
-/// Options by name or mark between commas, or by their marks between spaces; each counts once.
+/// Parses options by name or mark, separated by commas, or by mark, separated by spaces. Duplicates
+/// are dropped.
 fn read_choices(field: &Field, options: &[Opt], text: &str) -> Option<Value> {
     let named = |text: &str| match field.parse(text) {
         Ok(Value::Array(values)) => Some(values),

@@ -1,5 +1,3 @@
-//! The folders that a server may work in, as the person chooses them.
-
 use std::path::{Path, PathBuf};
 
 use crate::{
@@ -7,35 +5,35 @@ use crate::{
     words,
 };
 
-/// The folders that were chosen, without links on the way to them.
+/// The folders that the user chose for a server, with symbolic links resolved.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Folders {
     chosen: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// These folders.
+    /// Creates the set from chosen folders.
     pub fn of(chosen: Vec<PathBuf>) -> Self {
         Self { chosen }
     }
 
-    /// The chosen folders.
+    /// Returns the chosen folders.
     pub fn chosen(&self) -> &[PathBuf] {
         &self.chosen
     }
 
-    /// Chooses a folder as well.
+    /// Adds a folder.
     pub fn add(&mut self, path: PathBuf) {
         if !self.chosen.contains(&path) {
             self.chosen.push(path);
         }
     }
 
-    /// Chooses a folder no longer.
+    /// Removes a folder.
     ///
     /// # Errors
     ///
-    /// If it was not chosen.
+    /// If the folder is not in the set.
     pub fn remove(&mut self, path: &Path) -> Result<(), Words> {
         let Some(at) = self.chosen.iter().position(|chosen| *chosen == path) else {
             return Err(words!("{} is not shared", given(path.display())));

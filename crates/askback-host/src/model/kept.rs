@@ -1,37 +1,36 @@
-//! The answers that a person had begun when their question went away.
+//! Unsent answers of a withdrawn question.
 
 use askback::{forms::Content, limits::Limits};
 
 use super::{Ask, Call, Draft, Question, stage::Stage};
 
-/// The form, or the reply in place of a model, that went away last, as far as it was written: it is there again where the
-/// same question is asked again, as it is when a call is repeated after a lost connection. A form that asks for secrets is
-/// not kept.
+/// The last form or model reply that was withdrawn while the user was writing it. It is restored if
+/// the same question is asked again, for example because a call is repeated after a lost
+/// connection. A form that asks for secrets is not kept.
 #[derive(Debug, Default)]
 pub(super) struct Leftover(Option<(Question, Stage)>);
 
 impl Leftover {
-    /// Keeps what the person wrote, if they did.
     pub(super) fn keep(&mut self, question: Question, stage: Stage, limits: &Limits) {
         if let Some(stage) = written(&question.ask, stage, limits) {
             self.0 = Some((question, stage));
         }
     }
 
-    /// Whether a question of this call is kept.
+    /// Whether the stored question belongs to this call.
     pub(super) fn is_of(&self, call: &Call) -> bool {
         let kept = self.0.as_ref();
         kept.is_some_and(|(question, _)| question.call.as_ref() == Some(call))
     }
 
-    /// Takes the stage at which the person was with a question, if it is the one that went away.
+    /// Takes the stored stage if it belongs to this question.
     pub(super) fn take(&mut self, question: &Question) -> Option<Stage> {
         let (_, stage) = self.0.take_if(|(before, _)| before == question)?;
         Some(stage)
     }
 }
 
-/// The stage at which the person can go on writing, if anything is written.
+/// Returns the stage at which the user can continue, if anything was written.
 fn written(ask: &Ask, stage: Stage, limits: &Limits) -> Option<Stage> {
     match (ask, stage) {
         (_, Stage::Reason(before)) => written(ask, *before, limits),

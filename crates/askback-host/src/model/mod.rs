@@ -40,11 +40,11 @@ pub use under_way::{Far, How, Round, UnderWay};
 
 use crate::text::{PeerText, Words};
 
-/// The asker: first the name that the person gave the server, last the server's own.
+/// The server that asks: the name that the user gave it, and its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
-    /// The name of the server: the one they gave it, else one taken from the command or
-    /// the address they typed. The server itself has no say in it.
+    /// The name that the user gave the server, or a name taken from the typed command or address.
+    /// The server cannot choose it.
     pub name: String,
     /// How it is reached.
     pub reached: Origin,
@@ -55,9 +55,9 @@ pub struct Asker {
 /// The command that started a server, or its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// As the person typed it.
+    /// Typed by the user.
     Typed(String),
-    /// As a file of servers says it, which may be anybody's.
+    /// From a file of servers, which is not trusted.
     Listed(PeerText),
 }
 
@@ -77,9 +77,9 @@ pub struct Claims {
 pub enum Call {
     /// A call of a tool.
     Tool(String),
-    /// A call of a tool that goes on while the person does something else.
+    /// A tool call that runs in the background.
     Task {
-        /// The number by which the person knows it.
+        /// The number that the user sees.
         number: u32,
         /// The tool.
         tool: String,
@@ -93,9 +93,9 @@ pub enum Call {
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// The call it belongs to, where that is known.
+    /// The call it belongs to, if known.
     pub call: Option<Call>,
-    /// Its key, where it has one.
+    /// Its key, if it has one.
     pub key: Option<String>,
     /// The question.
     pub ask: Ask,
@@ -140,17 +140,16 @@ pub enum Ask {
         url: String,
         /// The id that the completion notification repeats.
         id: Option<String>,
-        /// Whether answering sends the call again: then the answer waits until the person is back.
+        /// Whether the answer makes the client send the call again. If so, it waits until the user is back.
         retried: bool,
-        /// Whether the person has been to it in this call already: it is asked for again because the page behind it
-        /// is not finished.
+        /// Whether the user already opened it in this call. The server asks again because the page is not finished.
         again: bool,
     },
-    /// Write what a model would.
+    /// Reply to a sampling request.
     Sample(Box<CreateMessageParams>),
     /// Say which folders the server may work in.
     Roots,
-    /// Fill in the arguments of a call: asked by ourselves, on behalf of no server.
+    /// Fill in the arguments of a call. This is our own question, not a server's.
     Arguments {
         /// The server's description of what is called.
         about: Option<String>,
@@ -161,7 +160,7 @@ pub enum Ask {
         /// Whether values are suggested for its fields.
         suggests: bool,
     },
-    /// Say whether a call whose connection was lost is made again: asked by ourselves.
+    /// Say whether to repeat a call whose connection was lost. This is our own question.
     Retry {
         /// A sentence of ours on what happened.
         why: Words,
@@ -210,7 +209,7 @@ pub enum Ask {
 /// A question that was refused without being put before the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The call it belongs to, where that is known.
+    /// The call it belongs to, if known.
     pub call: Option<Call>,
     /// The kind of the question.
     pub wants: Wants,

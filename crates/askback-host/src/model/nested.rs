@@ -1,4 +1,4 @@
-//! Objects and lists within a form: their members and items as rows of their own.
+//! Rows for the members of objects and the items of lists in a form.
 
 use askback::{
     forms::{Field, FieldKind, JsonField},
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::text;
 
-/// How deep an object or a list is shown in rows; what is deeper is written as JSON.
+/// The depth to which objects and lists have rows. Deeper values are written as JSON.
 const DEPTH: usize = 5;
 
-/// The most columns of a label that stand before those of members.
+/// The maximum number of columns of the parent's label in front of a member's label.
 const OUTER: usize = 120;
 
-/// The keywords of an object that is shown in rows.
+/// The schema keywords of an object that can have rows.
 const OF_OBJECTS: [&str; 5] = [
     "type",
     "properties",
@@ -23,10 +23,9 @@ const OF_OBJECTS: [&str; 5] = [
     "default",
 ];
 
-/// The keywords of a list that is shown in rows.
+/// The schema keywords of a list that can have rows.
 const OF_LISTS: [&str; 5] = ["type", "items", "minItems", "maxItems", "default"];
 
-/// A step from a form to a value in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
     Member(String),
@@ -38,57 +37,52 @@ pub(super) enum Key {
 pub(super) struct Row {
     pub(super) path: Vec<Key>,
     pub(super) field: Field,
-    /// Whether it must be given where what it is in is given.
+    /// Required if its parent value is present.
     pub(super) is_required: bool,
-    /// The value given beforehand.
     pub(super) value: Option<Value>,
 }
 
-/// An object or a list in a form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Group {
     pub(super) path: Vec<Key>,
-    /// Whether it must be given where what it is in is given.
+    /// Required if its parent value is present.
     pub(super) is_required: bool,
     pub(super) kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    /// With these members.
+    /// With these member names.
     Object(Vec<String>),
     List(Box<List>),
 }
 
-/// A list in a form. Behind its last item there is room for another one.
+/// A list in a form. It has room for one more item at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
-    /// The list itself.
     field: Field,
     item: Field,
     least: usize,
     most: usize,
-    /// The items that have rows.
     pub(super) count: usize,
 }
 
 /// The rows of an object or a list, and the groups among them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct UnfoldedRows {
-    /// Whether a row may have a value that does not fit its field.
+    /// Whether a row may hold a value that is not valid for its field.
     is_lenient: bool,
     pub(super) rows: Vec<Row>,
     pub(super) groups: Vec<Group>,
 }
 
-/// The shape of an object or a list that has rows.
 enum Shape {
     Object(Vec<Field>),
     List(Box<List>),
 }
 
-/// The rows of an object or a list with this value; none of what has none, and where the value holds
-/// more than they would show, or what does not fit its field.
+/// Returns the rows of an object or a list with this value. Returns `None` if the schema does not
+/// allow rows, or if the value has more than the rows would show or has something invalid.
 pub(super) fn unfold(
     field: &Field,
     path: &[Key],
@@ -98,7 +92,7 @@ pub(super) fn unfold(
     unfold_into(UnfoldedRows::default(), field, path, value, limits)
 }
 
-/// The same rows, also with values that do not fit their fields.
+/// Like `unfold`, but accepts invalid values.
 pub(super) fn unfold_all(
     field: &Field,
     path: &[Key],
@@ -174,7 +168,6 @@ impl Shape {
 }
 
 impl UnfoldedRows {
-    /// Adds the rows of a field that has this value.
     fn field(
         &mut self,
         field: Field,
@@ -270,7 +263,7 @@ impl UnfoldedRows {
 }
 
 impl List {
-    /// The rows of one item more, where there may be one.
+    /// Returns the rows of one more item, if the list may have one more.
     pub(super) fn grown(&self, path: &[Key], limits: &Limits) -> Option<UnfoldedRows> {
         let mut unfolded = UnfoldedRows::default();
         let may_be = self.count < self.most;
@@ -291,14 +284,14 @@ impl List {
     }
 }
 
-/// A member as a field of the form that its object is in.
+/// Converts a member to a field of the form.
 fn member_of(field: &Field, mut member: Field) -> Field {
     member.title = Some(format!("{}.{}", outer_label(field), member.label()));
     member.name = format!("{}.{}", field.name, member.name);
     member
 }
 
-/// As much of the label of an object or a list as stands before that of each member.
+/// Returns the part of the parent's label that precedes each member's label.
 fn outer_label(field: &Field) -> &str {
     text::fitted_end(field.label(), OUTER)
 }

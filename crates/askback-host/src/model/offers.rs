@@ -1,4 +1,4 @@
-//! The lines that can be typed at the prompt, and how what they call ended last.
+//! The lines that can be typed at the prompt, and how their last calls ended.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ pub struct Offers {
     latest: Option<String>,
 }
 
-/// The lines that one may become which is begun.
+/// Completions of a partial line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completions {
-    /// The line, as far as it is begun.
+    /// The partial line.
     pub begun: String,
-    /// The whole lines. Text of a server may stand in them.
+    /// The complete lines. They may contain text from a server.
     pub lines: Vec<String>,
     /// Whether there are more.
     pub has_more: bool,
 }
 
 impl Offers {
-    /// These lines can be typed from now on. One that could be before keeps how its last call ended.
+    /// Replaces the offers. A line that was offered before keeps the outcome of its last call.
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
         for offer in &mut offers {
             let before = self.all.iter_mut().find(|it| it.line == offer.line);
@@ -39,7 +39,7 @@ impl Offers {
         self.all = offers;
     }
 
-    /// Takes note of how the last call ended, which has this line where one is offered for it.
+    /// Records how the last call ended. `line` is its offer, if it has one.
     pub(super) fn ended(&mut self, line: Option<String>, took: Duration, how: How) {
         let mut offers = self.all.iter_mut();
         let offer = offers.find(|offer| line.as_ref() == Some(&offer.line));
@@ -56,18 +56,18 @@ impl Offers {
         self.latest = line;
     }
 
-    /// The line whose call ended last, if it can be typed: that of the call which `/again` makes.
+    /// Returns the line that `/again` repeats, if it can still be typed.
     pub fn latest(&self) -> Option<&str> {
         self.latest.as_deref()
     }
 
-    /// The offer of this line.
+    /// Returns the offer with this line.
     pub fn get(&self, line: &str) -> Option<&Offer> {
         self.all.iter().find(|offer| offer.line == line)
     }
 
-    /// The offers that fit what is typed: a line that begins so, or, without a slash, one that has it anywhere or in the
-    /// words on it. A command of ours that is named whole comes first.
+    /// Returns the offers that match the typed text: lines that begin with it or, without a slash,
+    /// lines that contain it or whose description does. An exact match of our own command is first.
     pub fn fitting(&self, typed: &str) -> Vec<&Offer> {
         let typed = typed.trim();
         let small = typed.to_lowercase();
@@ -81,7 +81,7 @@ impl Offers {
         ours.into_iter().chain(found).collect()
     }
 
-    /// The command of ours that this word names without its slash.
+    /// Returns our own command with this name, typed without its slash.
     pub fn ours(&self, word: &str) -> Option<&Offer> {
         self.all.iter().find(|offer| {
             let is_named = offer.line.strip_prefix('/') == Some(word);
@@ -90,25 +90,25 @@ impl Offers {
     }
 }
 
-/// Something that can be typed: a command of askback, or a tool or prompt of the server.
+/// A line that can be typed: a command of askback, or a tool or prompt of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Offer {
     /// The line, without arguments.
     pub line: String,
-    /// Whether arguments may follow.
+    /// Whether it takes arguments.
     pub goes_on: bool,
-    /// A word on it, of the server's or ours.
+    /// Its description, from us or from the server.
     pub about: About,
-    /// The names of its arguments, with a `*` behind those that are required.
+    /// The names of its arguments. A `*` follows each required one.
     pub arguments: PeerText,
-    /// The hints of the server on what it does.
+    /// The server's hints about what it does.
     pub hints: Words,
-    /// How long the last call took, and how it ended.
+    /// How the last call ended, and how long it took.
     pub last: Option<Words>,
 }
 
 impl Offer {
-    /// Whether this is in the line or in the word on it, in small letters or capitals.
+    /// Whether the line or its description contains the text, ignoring case.
     pub fn has(&self, text: &str) -> bool {
         let about = match &self.about {
             About::Ours(words) => words,
@@ -125,11 +125,11 @@ impl Default for About {
     }
 }
 
-/// A word on an [`Offer`].
+/// The description of an [`Offer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// In words of askback.
+    /// From askback.
     Ours(&'static str),
-    /// In words of the server's, whose the name is, too.
+    /// From the server, like the name.
     Peer(PeerText),
 }

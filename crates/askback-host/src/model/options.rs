@@ -1,10 +1,8 @@
-//! The options of a field.
-
 use askback::forms::{Field, FieldKind, Opt};
 
 use crate::{text::Words, words};
 
-/// The options of a field; none, where it is not chosen from a list.
+/// Returns the options of a field; empty if it is not a selection.
 pub fn options(field: &Field) -> &[Opt] {
     match &field.kind {
         FieldKind::Choice(choice) => &choice.options,
@@ -13,7 +11,7 @@ pub fn options(field: &Field) -> &[Opt] {
     }
 }
 
-/// Which options have this in their label, in letters of either case.
+/// Returns the indexes of the options whose label contains the text, ignoring case.
 pub fn having(options: &[Opt], text: &str) -> Vec<usize> {
     let text = text.to_lowercase();
     let has = |option: &Opt| option.label().to_lowercase().contains(&text);
@@ -23,8 +21,8 @@ pub fn having(options: &[Opt], text: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The short marks by which the options of a list can be chosen: numbers, or letters where an
-/// option could be taken for a number, or none where it could be taken for a letter too.
+/// Returns short marks to select options by: numbers, or letters if a number could be mistaken for
+/// an option. Returns `None` if a letter could be mistaken too.
 pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {
     let any = |test: fn(&str) -> bool| {
         options
@@ -43,7 +41,6 @@ pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {
     })
 }
 
-/// The letters that mark options.
 const LETTERS: [&str; 26] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
     "t", "u", "v", "w", "x", "y", "z",

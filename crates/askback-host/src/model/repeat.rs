@@ -1,4 +1,4 @@
-//! The answers of a call, to be given again.
+//! Answers that are sent again when a call is repeated.
 
 use std::mem;
 
@@ -6,34 +6,32 @@ use askback::forms::Content;
 
 use super::{Ask, Question, Reply};
 
-/// The answers that the person gave in a call. When the call is repeated, the same questions are
-/// answered with them. Those to a form that asks for secrets are not kept, and nor is a yes to a link.
+/// The user's answers in a call. If the call is repeated, they answer the same questions again.
+/// Answers to a form that asks for secrets and consent to a link are not kept.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     given: Vec<(Question, Reply)>,
-    /// Those of the call before, which are given again.
+    /// The answers of the previous call, to be given again.
     again: Vec<(Question, Reply)>,
     asked_secret: bool,
 }
 
-/// The most answers that are kept.
 const KEPT: usize = 64;
 
 impl Repeats {
-    /// Begins with a call: one that is new, or the one before again.
+    /// Starts a call. `repeats` tells whether it is the previous call again.
     pub(super) fn begin(&mut self, repeats: bool) {
         let before = mem::take(&mut self.given);
         self.again = if repeats { before } else { Vec::new() };
         self.asked_secret = false;
     }
 
-    /// Ends a call. An answer that was not wanted in it stays with those that were.
+    /// Ends a call. Unused answers are kept together with the used ones.
     pub(super) fn end(&mut self) {
         self.given.append(&mut self.again);
         self.given.truncate(KEPT);
     }
 
-    /// Keeps an answer of the person.
     pub(super) fn keep(&mut self, question: &Question, reply: &Reply) {
         let is_kept = match (&question.ask, reply) {
             (Ask::Form { .. }, Reply::Form(_)) => !question.ask.asks_for_secrets(),
@@ -45,13 +43,12 @@ impl Repeats {
         }
     }
 
-    /// Whether an answer of the call is kept.
     pub(super) fn has_kept(&self) -> bool {
         !self.given.is_empty()
     }
 
-    /// The answer that the person sent last for the same form in this call, where it is asked again with more words: the server
-    /// says in them why it could not use that.
+    /// Returns the last answer sent in this call for the same form, if the form is asked again with
+    /// a longer message. The server then explains why it rejected that answer.
     pub(super) fn sent(&self, question: &Question) -> Option<&Content> {
         let Ask::Form { message, schema } = &question.ask else {
             return None;
@@ -75,12 +72,11 @@ impl Repeats {
         last.map(|(_, content)| content)
     }
 
-    /// Whether the call asked for a secret.
     pub(super) fn asked_secret(&self) -> bool {
         self.asked_secret
     }
 
-    /// Takes the answer to the same question in the call before, if this is that call again.
+    /// Takes the answer to the same question in the previous call, if this call repeats it.
     pub(super) fn take(&mut self, question: &Question) -> Option<Reply> {
         self.asked_secret |= question.ask.asks_for_secrets();
         let at = self

@@ -1,4 +1,4 @@
-//! Sampling: the request before it goes to a model, and the reply before it goes to the server.
+//! A sampling request before it goes to a model, and the reply before it goes to the server.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +9,35 @@ use askback::protocol::{
 
 use crate::{text::Words, words};
 
-/// The name of a person where a model would be named.
+/// The model name that is sent if the user writes the reply.
 pub(crate) const PERSON: &str = "person";
 
-/// The reason for stopping of a reply that calls tools.
 const TOOL_USE: &str = "toolUse";
 
-/// The reason for stopping of a reply that calls none.
 const END_TURN: &str = "endTurn";
 
-/// A request to a model, and the reply to it once there is one.
+/// A sampling request, and the model's reply once there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
-    /// The request, as the person left it.
+    /// The request, with the user's changes.
     pub request: CreateMessageParams,
-    /// The reply of the model, as the person left it.
+    /// The model's reply, with the user's changes.
     pub reply: Option<CreateMessageResult>,
-    /// The text of the person that is to be the reply, as far as it is written.
+    /// The user's own reply so far.
     pub so_far: String,
-    /// A text of the person's own, from which they went back.
+    /// The user's own text, kept after going back to the request.
     mine: Option<String>,
-    /// Whether there is a model to reply.
     pub(super) has_model: bool,
 }
 
-/// A text of a [`Sampling`] that a person may rewrite.
+/// A text of a [`Sampling`] that the user can rewrite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The system prompt. No text takes it out.
+    /// The system prompt. Empty text removes it.
     System,
-    /// The last message of the user that is text.
+    /// The last text message of the user.
     Message,
-    /// The text of the reply. No text takes it out where the reply calls tools.
+    /// The text of the reply. If the reply calls tools, empty text removes it.
     Reply,
 }
 
@@ -55,7 +52,7 @@ impl Sampling {
         }
     }
 
-    /// Returns the text of a part; none where there is no such part.
+    /// Returns the text of a part, if the part exists.
     pub fn text(&self, part: Part) -> Option<String> {
         match part {
             Part::System => Some(self.request.system_prompt.clone().unwrap_or_default()),
@@ -86,7 +83,7 @@ impl Sampling {
         messages.find(|message| is_text(message))
     }
 
-    /// The tools that may be called: those that the request offers, unless it wants none called.
+    /// Returns the offered tools; empty if the request disables tool calls.
     pub fn offered(&self) -> &[Tool] {
         match mode(&self.request) {
             ToolChoiceMode::None => &[],
@@ -96,18 +93,17 @@ impl Sampling {
         }
     }
 
-    /// Whether a tool has to be called.
+    /// Whether the reply must call a tool.
     pub fn must_call(&self) -> bool {
         mode(&self.request) == ToolChoiceMode::Required
     }
 
-    /// The calls of tools in the reply.
     fn calls(&self) -> impl Iterator<Item = &ToolUseContent> {
         let reply = self.reply.iter();
         reply.flat_map(|reply| calls(reply.content.blocks()))
     }
 
-    /// Returns why the reply of the model cannot be sent, if it cannot.
+    /// Returns why the model's reply cannot be sent, if it cannot.
     pub fn fault(&self) -> Option<Words> {
         let calls: Vec<_> = self.calls().collect();
         if mode(&self.request) == ToolChoiceMode::None && !calls.is_empty() {
@@ -126,7 +122,7 @@ impl Sampling {
         ))
     }
 
-    /// Takes the reply of a model. A call gets an id that no other call has.
+    /// Stores the model's reply. Each tool call gets a unique id.
     pub(super) fn take_reply(&mut self, mut reply: CreateMessageResult) {
         let messages = self.request.messages.iter();
         let said = messages.flat_map(|message| calls(message.content.blocks()));
@@ -152,23 +148,21 @@ impl Sampling {
         self.reply = Some(reply);
     }
 
-    /// Keeps a text that the person wrote for a reply, and may write anew.
+    /// Keeps the user's text for a reply while they go back to the request.
     pub(super) fn keep(&mut self, text: String) {
         self.mine = Some(text);
     }
 
-    /// Takes the text back that was kept.
     pub(super) fn kept(&mut self) -> Option<String> {
         self.mine.take()
     }
 
-    /// Whether a text of the person is kept while they are elsewhere.
+    /// Whether a text of the user is kept.
     pub fn has_kept(&self) -> bool {
         self.mine.is_some()
     }
 }
 
-/// Whether tools may, must or must not be called.
 pub(crate) fn mode(request: &CreateMessageParams) -> ToolChoiceMode {
     let choice = request.tool_choice.as_ref();
     choice
@@ -176,7 +170,6 @@ pub(crate) fn mode(request: &CreateMessageParams) -> ToolChoiceMode {
         .unwrap_or(ToolChoiceMode::Auto)
 }
 
-/// The calls of tools among blocks.
 pub(crate) fn calls(blocks: &[SamplingBlock]) -> impl Iterator<Item = &ToolUseContent> {
     blocks.iter().filter_map(|block| match block {
         SamplingBlock::ToolUse(call) => Some(call),
@@ -184,7 +177,7 @@ pub(crate) fn calls(blocks: &[SamplingBlock]) -> impl Iterator<Item = &ToolUseCo
     })
 }
 
-/// An id that is not among these.
+/// Returns an id that is not in the set.
 fn free(ids: &BTreeSet<String>) -> String {
     let mut numbers = 1_usize..;
     let id = numbers.find_map(|number| {
@@ -194,7 +187,7 @@ fn free(ids: &BTreeSet<String>) -> String {
     id.unwrap_or_default()
 }
 
-/// Blocks as content: one by itself, or a list.
+/// Converts blocks to content: a single block or a list.
 fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
     match blocks.len() {
         1 => blocks.remove(0).into(),
@@ -202,14 +195,13 @@ fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
     }
 }
 
-/// Whether a message is the user's and has a text in it.
+/// Whether it is a text message from the user.
 fn is_text(message: &SamplingMessage) -> bool {
     let mut blocks = message.content.blocks().iter();
     message.role == Role::User && blocks.any(|block| matches!(block, SamplingBlock::Text(_)))
 }
 
-/// Puts a text in the place of those that are there; what is no text stays. No text stands beside calls
-/// where it is empty.
+/// Replaces the text blocks and keeps the others. Empty text next to tool calls is dropped.
 fn put_text(content: &mut SamplingContent, text: String) {
     let blocks = std::mem::replace(content, SamplingContent::Many(Vec::new())).into_blocks();
     let is_text = |block: &SamplingBlock| matches!(block, SamplingBlock::Text(_));

@@ -1,19 +1,17 @@
-//! A server, as far as a person has to do with it.
-
 use std::time::Duration;
 
 use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Tool};
 
 use super::{Desk, Folders, UnderWay};
 
-/// A server, as far as a person has to do with it: its questions, what it offers, and how it stands.
+/// A server: its questions, its lists and its connection status.
 #[derive(Debug)]
 pub struct Server {
     pub(super) desk: Desk,
     presence: Presence,
-    /// Since when it is being connected to.
+    /// When connecting began.
     since: Duration,
-    /// How long that took.
+    /// How long connecting took.
     took: Option<Duration>,
     pub(super) catalog: Option<Catalog>,
     pub(super) log: Option<LoggingLevel>,
@@ -21,24 +19,24 @@ pub struct Server {
     pub(super) call: Option<UnderWay>,
 }
 
-/// Whether a server is there.
+/// The connection status of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Presence {
-    /// It is being connected to for the first time, and has not answered.
+    /// Connecting for the first time.
     #[default]
     Connecting,
-    /// It is there.
+    /// Connected.
     There,
-    /// It went away, and was not heard of since. The next command starts it again.
+    /// Disconnected and silent since. The next command starts it again.
     Gone,
-    /// It is being started again, or that failed.
+    /// Restarting, or the restart failed.
     Down,
-    /// It could not be reached so far.
+    /// Never reached so far.
     Absent,
 }
 
 impl Server {
-    /// A server that is being connected to.
+    /// Creates a server that is being connected to.
     pub fn new(desk: Desk) -> Self {
         Self {
             desk,
@@ -52,22 +50,21 @@ impl Server {
         }
     }
 
-    /// Its questions.
+    /// Returns the desk with its questions.
     pub fn desk(&self) -> &Desk {
         &self.desk
     }
 
-    /// Whether it is there.
+    /// Returns the connection status.
     pub fn presence(&self) -> Presence {
         self.presence
     }
 
-    /// How long it took to connect to it, if it is there.
+    /// Returns how long connecting took, if the server is connected.
     pub fn took(&self) -> Option<Duration> {
         self.took.filter(|_| self.presence == Presence::There)
     }
 
-    /// Takes note of whether it is there now.
     pub(super) fn comes(&mut self, presence: Presence, now: Duration) {
         match (self.presence, presence) {
             (Presence::Connecting | Presence::Down, Presence::There) => {
@@ -79,41 +76,42 @@ impl Server {
         self.presence = presence;
     }
 
-    /// Its lists, as far as they are known.
+    /// Returns its lists, if known.
     pub fn catalog(&self) -> Option<&Catalog> {
         self.catalog.as_ref()
     }
 
-    /// The level from which on log lines were asked for.
+    /// Returns the log level that was requested.
     pub fn log(&self) -> Option<LoggingLevel> {
         self.log
     }
 
-    /// The folders that the person chose for it, beside those of a yes to its question.
+    /// Returns the folders that the user chose for it. Folders agreed to in a question are not
+    /// included.
     pub fn folders(&self) -> &Folders {
         &self.folders
     }
 
-    /// The call of it that the person waits for.
+    /// Returns the call that the user waits for.
     pub fn call(&self) -> Option<&UnderWay> {
         self.call.as_ref()
     }
 
-    /// Takes note that it was heard of: it is not gone.
+    /// Marks the server as not gone, because it sent something.
     pub(super) fn heard(&mut self) {
         if self.presence == Presence::Gone {
             self.presence = Presence::There;
         }
     }
 
-    /// Takes note that its connection has ended: where it was there, it is gone.
+    /// Marks a connected server as gone, because its connection ended.
     pub(super) fn left(&mut self) {
         if self.presence == Presence::There {
             self.presence = Presence::Gone;
         }
     }
 
-    /// How many questions are open on its desk, and on those that it knows of.
+    /// Counts its open questions, including questions of servers that its desk knows of.
     pub(super) fn open(&self) -> usize {
         let open = self.desk.front();
         open.map_or(0, |front| {
@@ -122,7 +120,6 @@ impl Server {
         })
     }
 
-    /// The question in front of its desk.
     pub(super) fn front(&self) -> Option<u64> {
         self.desk.front().map(|front| front.id)
     }
@@ -137,6 +134,6 @@ pub struct Catalog {
     pub prompts: Vec<Prompt>,
     /// The resources.
     pub resources: Vec<Resource>,
-    /// The templates of resources.
+    /// The resource templates.
     pub templates: Vec<ResourceTemplate>,
 }

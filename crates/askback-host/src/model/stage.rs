@@ -1,4 +1,4 @@
-//! A question on its way: where the person is with it, and where what the person says leads.
+//! The state of the question in front, and its transitions.
 
 mod models;
 
@@ -22,7 +22,7 @@ use crate::{
     words,
 };
 
-/// Where the person is with a question.
+/// The current stage of a question.
 #[derive(Debug)]
 pub(super) enum Stage {
     Secret(Draft),
@@ -42,10 +42,10 @@ pub(super) enum Stage {
     Reason(Box<Stage>),
 }
 
-/// The result of a stage: another stage or the reply, and the effects.
+/// The result of a transition: another stage or the reply, and the effects.
 pub(super) struct Turn {
     pub(super) next: Result<Stage, Reply>,
-    /// Whether the stage is another one than before.
+    /// Whether the stage changed.
     pub(super) moved: bool,
     pub(super) issue: Option<Words>,
     pub(super) effect: Option<Effect>,
@@ -92,7 +92,8 @@ impl Turn {
     }
 }
 
-/// The form of [`Ask::Client`]. A secret is typed into no form: it is named by its file.
+/// Returns the form of [`Ask::Client`]. A secret is never typed into it; the user names a file that
+/// holds it.
 fn client() -> FormSchema {
     let id = Field {
         name: Ask::CLIENT_ID.to_owned(),
@@ -112,8 +113,8 @@ fn client() -> FormSchema {
 }
 
 impl Stage {
-    /// Where a question begins; or, for one that is not put before the person, what the person is
-    /// told and the server answered.
+    /// Returns the first stage of a question. If the question is not shown, returns the notice to
+    /// the user and the reply to the server.
     pub(super) fn first(
         ask: &Ask,
         has_model: bool,
@@ -141,7 +142,7 @@ impl Stage {
             } => {
                 let link = link::judge(url).map_err(|refusal| refused(message, url, refusal))?;
                 match again {
-                    // The person has agreed to it.
+                    // The user has already agreed to this link.
                     true => Self::Opened(link),
                     false => Self::Consent(link),
                 }
@@ -164,13 +165,13 @@ impl Stage {
         })
     }
 
-    /// A form that is asked again, with what was sent for it; none where nothing is filled in.
+    /// Reopens a form with the content that was sent for it, unless it has no fields.
     pub(super) fn again(ask: &Ask, sent: &Content, limits: &Limits, clock: Clock) -> Option<Self> {
         let Ask::Form { schema, .. } = ask else {
             return None;
         };
         let mut draft = Draft::new(schema.clone(), sent, limits.clone()).with_clock(clock);
-        // What was emptied does not have its default again.
+        // A field that the user cleared does not get its default again.
         for (index, field) in draft.fields().to_vec().iter().enumerate() {
             if !draft.is_inner(index) && !sent.contains_key(&field.name) {
                 draft.clear(index);
@@ -179,7 +180,7 @@ impl Stage {
         (!schema.fields.is_empty()).then_some(Self::Filling(draft))
     }
 
-    /// A form to be filled in; where there is nothing to fill in, it is looked over at once.
+    /// Starts a form. A form without fields goes straight to the review.
     fn filling(draft: Draft) -> Self {
         match draft.fields() {
             [] => Self::Review(draft),
@@ -210,7 +211,7 @@ impl Stage {
 
     pub(super) fn end_of_input(self) -> Turn {
         Turn::reply(match self {
-            // The no was said; only the reason is missing.
+            // The user has already declined; only the reason is missing.
             Self::Reason(_) => declined(None),
             _ => Reply::Cancelled(Why::EndOfInput),
         })
@@ -221,11 +222,11 @@ impl Stage {
             (Self::Reason(_), Action::Fill(reason)) => Turn::reply(declined(Some(reason))),
             (Self::Reason(before), Action::Back) => Turn::to(*before),
             (_, Action::Cancel) => Turn::reply(Reply::Cancelled(Why::Person)),
-            // There is nobody to decline our own question to.
+            // Our own question has no server to decline it to.
             (_, Action::Decline(_)) if question.ask.is_ours() => {
                 Turn::reply(Reply::Cancelled(Why::Person))
             }
-            // The server has given its answer, and hears no more of this.
+            // The server has already answered, and gets no further message about this.
             (_, Action::Decline(_)) if question.is_of_error() => Turn::reply(declined(None)),
             (_, Action::Decline(Some(reason))) => Turn::reply(declined(Some(reason))),
             (stage, Action::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
@@ -286,8 +287,8 @@ impl Stage {
     }
 }
 
-/// Takes in whether a browser was started for a link. A call that goes on by itself needs the
-/// person's consent alone, but not before the person can act on it.
+/// Handles whether a browser was started for a link. A call that continues by itself needs only the
+/// user's consent, but waits until the user can act on the link.
 pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Turn {
     match (stage, &question.ask) {
         (Stage::Opened(_), Ask::Link { retried: false, .. }) if has_browser => {
@@ -300,7 +301,7 @@ pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Tu
     }
 }
 
-/// While the browser is away: the address it ends at may be given by hand.
+/// While the sign-in is in the browser, the user can enter the final address by hand.
 fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
     match (&question.ask, said) {
         (Ask::SignIn { returns_to, .. }, Action::Fill(address)) => {
@@ -318,7 +319,7 @@ fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
     }
 }
 
-/// A link that is declined without asking.
+/// Declines a link without asking.
 fn refused(message: &str, url: &str, refusal: Refusal) -> (Notice, Reply) {
     let reply = Reply::Declined {
         by: By::Policy,
@@ -347,7 +348,7 @@ fn filling_said(mut draft: Draft, said: Action) -> Turn {
     }
 }
 
-/// Does to a form what the person said. Returns whether it is to be looked over.
+/// Applies the user's action to a form. Returns whether to go to the review.
 fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
     match said {
         Action::Write { field, text } => draft.write(field, text),

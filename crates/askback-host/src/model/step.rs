@@ -1,4 +1,4 @@
-//! The steps of a person, what they say at one, and what follows.
+//! The steps of a question, the user's actions, and their effects.
 
 use askback::{
     forms::Content,
@@ -12,45 +12,45 @@ use super::{
 };
 use crate::text::{PeerText, Words};
 
-/// A step of the person.
+/// A step of the question in front.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step<'a> {
-    /// To say yes before fields are filled in that seem to ask for secrets.
+    /// Agree before filling in fields that seem to ask for secrets.
     Secret(&'a Draft),
-    /// To fill in a form, in any order.
+    /// Fill in a form, in any order.
     Filling(&'a Draft),
-    /// To look over a form and send it.
+    /// Review a form and send it.
     Review(&'a Draft),
-    /// To say yes to a form without fields.
+    /// Confirm a form without fields.
     Confirm,
-    /// To agree to opening a link.
+    /// Agree to open a link.
     Consent(&'a Link),
-    /// To agree once more, for the link may mislead.
+    /// Agree again, because the link may mislead.
     Sure(&'a Link),
-    /// To say when what is behind the link is done.
+    /// Say when the page behind the link is completed.
     Opened(&'a Link),
-    /// To sign in in the browser, or to give the address at which it ended.
+    /// Sign in in the browser, or enter the address at which the sign-in ended.
     Returning(&'a Link),
-    /// To look over a request and have a model reply to it.
+    /// Review a request and let a model reply to it.
     Request(&'a Sampling),
-    /// To wait for the reply of a model.
+    /// Wait for the model's reply.
     Running(&'a Sampling),
-    /// To look over the reply and send it.
+    /// Review the model's reply and send it.
     Replied(&'a Sampling),
-    /// To rewrite a part of a request or a reply, which is this text so far.
+    /// Rewrite a part of a request or a reply; this is its current text.
     Rewrite(Part, &'a str),
-    /// To write what a model would.
+    /// Write a reply in place of a model.
     Write(&'a Sampling),
-    /// To look over that text and send it.
+    /// Review that reply and send it.
     Reread(&'a str),
-    /// To choose a folder; this one is offered.
+    /// Choose a folder; this one is offered.
     Folders(Option<&'a Root>),
-    /// To say why not.
+    /// Give a reason.
     Reason,
 }
 
 impl Step<'_> {
-    /// Whether characters are a text at this step.
+    /// Whether typed characters are text at this step, not commands.
     pub(crate) fn is_typed(&self) -> bool {
         matches!(
             self,
@@ -64,82 +64,81 @@ impl Step<'_> {
     }
 }
 
-/// A person's input for the question in front. What has no place at the current step changes
-/// nothing.
+/// The user's input for the question in front. Input that does not fit the current step is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// This is written in a field of the form; no text empties it.
+    /// Set the text of a field. Empty text clears it.
     Write {
-        /// Which of the fields.
+        /// The index of the field.
         field: usize,
         /// The whole text of the field.
         text: String,
     },
-    /// This option of a field is chosen; of several, it is put in or taken out again. A yes or no
-    /// has two: yes is the first.
+    /// Select an option, or toggle it if several can be selected. In a yes/no field, yes is option
+    /// 0.
     Choose {
-        /// Which of the fields.
+        /// The index of the field.
         field: usize,
-        /// Which of its options.
+        /// The index of the option.
         option: usize,
     },
-    /// Empty this field of the form.
+    /// Clear a field.
     Clear(usize),
-    /// Write the object or list that this field is in as JSON, or in fields again.
+    /// Switch the object or list that contains this field between JSON and fields.
     Fold(usize),
-    /// Have values suggested for a field that begins with this text.
+    /// Request suggestions for a field that start with this text.
     Suggest {
-        /// Which of the fields.
+        /// The index of the field.
         field: usize,
         /// The text.
         text: String,
     },
-    /// The form is filled in: look it over.
+    /// Finish filling in the form and review it.
     Submit,
-    /// Send what was looked over.
+    /// Send what was reviewed.
     Send,
-    /// This is the text: the reason, what a model would have said, the address the browser ended
-    /// at.
+    /// Submit text: the reason, the reply in place of a model, or the address at which the browser
+    /// ended.
     Fill(String),
-    /// This is the text so far, which is not done: it is kept, also where the question goes away.
+    /// Save unfinished text. It is kept even if the question is withdrawn.
     Draft(String),
-    /// Have a model reply, and this much from now on without asking.
+    /// Let a model reply, with this permission from now on.
     Run(Permission),
-    /// Decline this request to a model, and all others of this server.
+    /// Decline this sampling request and all others of this server.
     Never,
     /// Rewrite this part of the request or the reply.
     Rewrite(Part),
     /// Reply in place of the model.
     WriteMyself,
-    /// Back to what came before.
+    /// Go back to the previous step.
     Back,
     /// Yes.
     Yes,
-    /// This folder.
+    /// Choose this folder.
     Folder(String),
     /// Open the link again.
     OpenAgain,
-    /// The page behind the link is done with.
+    /// The page behind the link is completed.
     Done,
-    /// No; and why, if that is said at once.
+    /// Decline, with an optional reason.
     Decline(Option<String>),
-    /// Neither yes nor no.
+    /// Cancel: neither accept nor decline.
     Cancel,
-    /// No more questions of this server.
+    /// Cancel all further questions of this server.
     Mute,
 }
 
-/// How far a server may have a model reply without asking a person.
+/// How far a server may use a model without asking the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
-    /// The person is asked each time.
+    /// Ask the user each time.
     #[default]
     Ask,
-    /// It may, until the session ends.
+    /// Allowed until the session ends.
     Session,
-    /// It may.
+    /// Always allowed.
     Always,
-    /// It may not: its requests are declined.
+    /// Never allowed: its requests are declined.
     Never,
 }
 
@@ -158,40 +157,40 @@ impl Permission {
 /// An effect of an [`Event`](super::Event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Answer the question of that number.
+    /// Answer the question with this number.
     Answer(u64, Reply),
-    /// Open a link in the browser of the system, and tell with
+    /// Open a link in the system's browser, and report with
     /// [`Event::Browser`](super::Event::Browser).
     Open(String),
-    /// Have the model reply to this, for the question in front, and tell with
+    /// Send this request to the model, for the question in front, and report with
     /// [`Event::Sampled`](super::Event::Sampled).
     Run(Box<CreateMessageParams>),
-    /// Keep what the person said of models and this server beyond the session.
+    /// Save the user's permission for this server beyond the session.
     Remember(Permission),
-    /// See whether a folder is there and tell with [`Event::Folder`](super::Event::Folder).
+    /// Check that a folder exists, and report with [`Event::Folder`](super::Event::Folder).
     CheckFolder(String),
-    /// Have values suggested for a field of the form in front, and tell with
+    /// Request suggestions for a field of the form in front, and report with
     /// [`Event::Suggested`](super::Event::Suggested).
     Suggest {
-        /// Which of the fields.
+        /// The index of the field.
         field: usize,
         /// The name of the field.
         name: String,
-        /// The text that they begin with.
+        /// The text that they start with.
         text: String,
         /// The values of the other fields.
         others: Content,
     },
-    /// Tell the person.
+    /// Show a notice to the user.
     Tell(Notice),
 }
 
-/// Values that are suggested for a field.
+/// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestions {
-    /// Which of the fields.
+    /// The index of the field.
     pub field: usize,
-    /// The text that they begin with.
+    /// The text that they start with.
     pub text: String,
     /// The values.
     pub values: Vec<String>,
@@ -199,16 +198,17 @@ pub struct Suggestions {
     pub has_more: bool,
 }
 
-/// A notice to the person.
+/// A notice to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server took its question back.
+    /// The server withdrew its question.
     Withdrawn,
-    /// The server asks on for a call that was stopped: its questions are cancelled.
+    /// The server still asks questions for a stopped call. They are cancelled.
     AsksOn,
-    /// The server went away before its question was answered. Why it did is told by itself.
+    /// The server disconnected before its question was answered. The reason is reported separately.
     Lost,
-    /// The person refused a link that an error of the server names: the call fails, and the server is not told.
+    /// The user refused a link from an error of the server: the call fails, and the server is not
+    /// told.
     LinkNeeded,
     /// A link was declined without asking.
     LinkRefused {
@@ -219,34 +219,35 @@ pub enum Notice {
         /// Why it is not opened.
         refusal: Refusal,
     },
-    /// A question was answered as the person has all of them answered.
+    /// A question was answered automatically, as the user chose.
     Played {
         /// The server's message.
         message: String,
         /// How they are answered.
         stance: Stance,
     },
-    /// A question was answered as the same one was in the call before.
+    /// A question got the same answer as in the previous call.
     Repeated {
         /// The server's message.
         message: String,
     },
-    /// The model did not reply, for this reason; its provider, or what leads to it, says more.
+    /// The model did not reply: our reason, and the details from its provider or from the
+    /// connection to it.
     ModelFailed(Words, PeerText),
-    /// A request to a model was declined, for the person wants none of this server.
+    /// A sampling request was declined, because the user never allows them for this server.
     NoModel,
     /// A question was refused without asking.
     Refused(Refused),
-    /// Questions that are refused without asking are not told from now on.
+    /// Further refused questions are not reported.
     RefusedMore,
-    /// The fields of a form that went away have their text again.
+    /// The text of a withdrawn form was restored.
     Restored,
     /// Questions are cancelled from now on.
     Muted,
-    /// Questions are cancelled until the person has answered one, for too many wait.
+    /// Too many questions wait. New ones are cancelled until the user answers one.
     Flood,
-    /// The person is back from the link, says the server.
+    /// The server says that the user finished at the link.
     LinkDone,
-    /// The browser is back from a sign-in.
+    /// The browser returned from a sign-in.
     BrowserBack,
 }

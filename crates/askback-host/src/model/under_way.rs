@@ -1,36 +1,34 @@
-//! A call that the person waits for.
-
 use std::time::Duration;
 
 use super::{Call, Effect, Event, Question, WorstEnd};
 use crate::text::PeerText;
 
-/// A call that the person waits for: how far it is, and what was asked in it.
+/// A call that the user waits for, with its progress and questions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnderWay {
     /// The call.
     pub call: Call,
-    /// The line that is offered for it, where there is one.
+    /// The offered line for this call, if it has one.
     pub line: Option<String>,
-    /// How far it is, where the server has said so.
+    /// The progress that the server reported.
     pub far: Option<Far>,
-    /// The questions in it, oldest first, up to [`UnderWay::ROUNDS`].
+    /// The questions of the call, oldest first, up to [`UnderWay::ROUNDS`].
     pub rounds: Vec<Round>,
-    /// How many questions came beside those.
+    /// The number of questions beyond that limit.
     pub more: usize,
     began: Duration,
-    /// The time for which the person had questions in front before it began.
+    /// How long questions were in front before the call began.
     answering: Duration,
 }
 
-/// How far a call is, as the server says.
+/// The progress of a call, as the server reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Far {
-    /// How much is done.
+    /// The amount done.
     pub progress: f64,
-    /// How much there is to do, where that is known.
+    /// The total amount, if known.
     pub total: Option<f64>,
-    /// The words on it.
+    /// The server's message.
     pub message: Option<PeerText>,
 }
 
@@ -52,15 +50,15 @@ pub enum How {
     Error,
     /// Without a result.
     Failed,
-    /// Without a result, because the person stopped it while nothing else of the server was under way.
+    /// The user stopped it, and no other request to the server was pending.
     Stopped,
 }
 
 impl UnderWay {
-    /// The most questions of a call that are kept.
+    /// The number of questions kept per call.
     pub const ROUNDS: usize = 32;
 
-    /// A call that begins now. The person had questions in front for `answering` so far.
+    /// Starts a call. `answering` is how long questions have been in front so far.
     pub(super) fn new(
         call: Call,
         line: Option<String>,
@@ -78,13 +76,13 @@ impl UnderWay {
         }
     }
 
-    /// How long the server has worked on it, without the time in which the person had questions in front.
+    /// Returns how long the server has worked on the call, without the time that questions were in
+    /// front.
     pub(super) fn worked(&self, now: Duration, answering: Duration) -> Duration {
         let person = answering.saturating_sub(self.answering);
         now.saturating_sub(self.began).saturating_sub(person)
     }
 
-    /// Takes note of what happens at the desk.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
             Event::Asked(id, question) if is_of_call(question) => {
@@ -101,7 +99,6 @@ impl UnderWay {
         }
     }
 
-    /// Takes note of what is answered.
     pub(super) fn settle(&mut self, effects: &[Effect]) {
         for effect in effects {
             if let Effect::Answer(id, reply) = effect {
@@ -118,7 +115,7 @@ impl UnderWay {
     }
 }
 
-/// Whether the server asks it in a call that is waited for: not for a task, and not ourselves.
+/// Whether the question belongs to a call: it is not a task's question, and not our own.
 fn is_of_call(question: &Question) -> bool {
     !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
 }

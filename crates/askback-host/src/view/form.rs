@@ -1,5 +1,3 @@
-//! Forms, as they are shown.
-
 use askback::{
     forms::{Field, FieldKind, FormSchema, TextField, TextFormat},
     limits::Limits,
@@ -14,16 +12,16 @@ use crate::{
     words,
 };
 
-/// A form to be filled in or looked over.
+/// A form to fill in or to review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormView {
-    /// The title, where the form is looked over.
+    /// The title for the review.
     pub ready: Words,
     /// The fields.
     pub fields: Vec<FieldView>,
-    /// How many of them keep it from being sent, if any do.
+    /// How many fields prevent sending the form, if any do.
     pub left: Option<Words>,
-    /// The values that are suggested for one of them.
+    /// The suggestions for a field.
     pub suggested: Option<SuggestedView>,
 }
 
@@ -32,54 +30,55 @@ pub struct FormView {
 pub struct FieldView {
     /// What kind of value it takes.
     pub input: Input,
-    /// Its name for people.
+    /// Its label.
     pub label: PeerText,
-    /// Whether it is a member or an item of another, so that the end of its label tells it apart.
+    /// Whether it is a member of an object or an item of a list, so that the end of its label
+    /// matters most.
     pub is_inner: bool,
-    /// The description by the server.
+    /// The server's description.
     pub description: Option<PeerText>,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
     /// Whether it seems to ask for a secret.
     pub is_secret: bool,
     /// Whether it has a value.
     pub state: FieldState,
-    /// The text of that; of a secret, a sign for each character unless the reader has it shown.
+    /// The text of its value. A secret is masked unless the reader reveals it.
     pub text: PeerText,
     /// Whether that text is hidden.
     pub is_hidden: bool,
-    /// The options; of a yes or no, those two.
+    /// The options. A yes/no field has two.
     pub choices: Vec<ChoiceView>,
-    /// The kind of value that is wanted.
+    /// The expected kind of value.
     pub hint: Words,
     /// The same, if its kind alone does not tell.
     pub bounds: Option<Words>,
-    /// The pattern that it must match.
+    /// The pattern that the value must match.
     pub pattern: Option<Labelled>,
-    /// The reason why the form cannot be sent because of it.
+    /// Why the field prevents sending the form.
     pub issue: Option<Words>,
-    /// The default of the server, if it does not fit.
+    /// The server's default, if it is not valid.
     pub dropped: Option<DroppedView>,
     /// Its place among the fields, in lines.
     pub place: Words,
-    /// The sentence on the lines that can be typed for it.
+    /// The sentence about the lines that can be typed for it.
     pub prompt: Words,
-    /// The value, where [`FieldView::prompt`] does not tell it.
+    /// The value, if [`FieldView::prompt`] does not contain it.
     pub now: Option<Labelled>,
-    /// How it is looked over.
+    /// The value in the review.
     pub review: ReviewView,
 }
 
-/// Values that are suggested for a field.
+/// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuggestedView {
     /// Which of the fields.
     pub field: usize,
     /// The values.
     pub values: Vec<PeerText>,
-    /// That there are more of them, or none.
+    /// Says that there are more values, or none.
     pub note: Option<Words>,
-    /// How more of them are found, on a screen.
+    /// How to find more of them, on a screen.
     pub more: Words,
     /// Whether there are more of them.
     pub has_more: bool,
@@ -117,9 +116,9 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FieldState {
-    /// Nothing that is a value, or too few or too many choices.
+    /// No value, or too few or too many options.
     Empty,
-    /// A text of the person that is no value of the field yet.
+    /// Text that is not a valid value yet.
     Written,
     /// A value.
     Value,
@@ -128,33 +127,33 @@ pub enum FieldState {
 /// An option of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceView {
-    /// A short text that can be typed for it, or nothing.
+    /// A short text that selects it, or empty.
     pub mark: Words,
-    /// Its name for people.
+    /// Its label.
     pub label: Text,
     /// Whether it is chosen.
     pub is_chosen: bool,
 }
 
-/// A default that is no value of its field.
+/// A default that is not valid for its field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedView {
     /// Why it is left out.
     pub words: Words,
-    /// If there is little room.
+    /// A shorter text for narrow screens.
     pub short: Words,
     /// The default.
     pub text: PeerText,
 }
 
-/// A value as it is looked over before it is sent.
+/// A value in the review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewView {
-    /// The value, between quotes if it has blanks that are not seen.
+    /// The value, in quotes if it has blanks that are not visible.
     pub text: PeerText,
     /// Those blanks.
     pub blanks: Option<Words>,
-    /// Whether the whole of it is shown, because not all of it is the person's own text.
+    /// Whether the whole value is shown, because it is not only the user's own text.
     pub is_whole: bool,
 }
 
@@ -277,7 +276,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
                 (Some(shown), _) => seen(shown).into(),
             },
             blanks,
-            // The text of the person may contain a proposal of the server.
+            // The user's text may contain a suggestion from the server.
             is_whole: !is_text || front.suggests() || field.default_value().is_some(),
         },
     })
@@ -383,14 +382,14 @@ pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
     })
 }
 
-/// Whether a field of a question, or of what is nested in it, seems to ask for a secret.
+/// Whether a field, or a value nested in it, seems to ask for a secret.
 pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
         Ask::Form { message, schema } => {
             let is_it = |secret: &Field| secret.name == field.name;
             field.looks_secret()
                 || schema.fields.iter().any(|outer| is_within_secret(field, outer))
-                // The message may name the secret if there is one field only.
+                // The message may name the secret if there is only one field.
                 || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
         }
         Ask::Arguments { schema, .. } => {
@@ -439,7 +438,6 @@ pub(super) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
     draft.fields().iter().any(|field| is_secret(ask, field))
 }
 
-/// The fields of a form, in a line each.
 pub(crate) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
     schema.fields.iter().map(|field| {
         let optional = if field.required { "" } else { ", optional" };
@@ -463,7 +461,8 @@ pub(crate) fn field_lines(schema: &FormSchema) -> impl Iterator<Item = String> {
     })
 }
 
-/// The names of the members of an object, or of each object of a list. A star is behind those that must be given.
+/// Returns the member names of an object, or of each object in a list. A `*` follows each required
+/// one.
 fn members(field: &Field, depth: usize) -> Option<String> {
     let FieldKind::Json(json) = &field.kind else {
         return None;

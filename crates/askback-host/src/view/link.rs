@@ -1,5 +1,3 @@
-//! Links, as they are shown.
-
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -18,17 +16,17 @@ use crate::{
 /// A link that the person is asked to open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkView {
-    /// How far the person is with it.
+    /// The user's current step.
     pub step: LinkStep,
     /// Where it goes.
     pub destination: Destination,
-    /// That it leads to this machine.
+    /// Says that it leads to this machine.
     pub here: Option<Words>,
-    /// The host, once more next to the prompt.
+    /// The host, repeated next to the prompt.
     pub opens: Labelled,
-    /// That it is asked for again because its page is not finished.
+    /// Says that the server asks again because the page is not finished.
     pub unfinished: Option<Words>,
-    /// The sentence while the person is at the page, on a screen.
+    /// The sentence on the screen while the user is at the page.
     pub waits: Option<(Style, Words)>,
     /// The same in lines, with the next thing to do.
     pub next: Option<Words>,
@@ -38,15 +36,15 @@ pub struct LinkView {
     pub beside_code: Vec<ActionView>,
 }
 
-/// How far a person is with a link.
+/// The user's current step with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkStep {
     /// To agree to it.
     Consent,
-    /// To agree once more, for it may mislead.
+    /// To agree again, because the link may mislead.
     Sure,
-    /// To finish behind it.
+    /// To finish the page behind it.
     Opened,
     /// To come back from a sign-in.
     Returning,
@@ -57,13 +55,13 @@ pub enum LinkStep {
 pub struct Destination {
     /// The registrable domain.
     pub site: Address,
-    /// The host, if that is another.
+    /// The host, if it is not the registrable domain itself.
     pub host: Option<Address>,
     /// The reasons to be careful.
     pub warnings: Vec<WarningView>,
-    /// The other sites to which it may lead on.
+    /// Other sites that it may redirect to.
     pub leads_on: Vec<Address>,
-    /// More of them, which are not named.
+    /// How many further sites are not named.
     pub leads_on_more: Option<Words>,
     /// The whole link.
     pub address: Address,
@@ -114,16 +112,16 @@ impl TryFrom<AddressJson> for Address {
     }
 }
 
-/// Why a link takes a second yes.
+/// A reason to ask for a second confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningView {
     /// The warning.
     pub words: Words,
-    /// What of the link it is about.
+    /// The part of the link that the warning is about.
     pub of: Option<PeerText>,
 }
 
-/// The most sites to lead on to that are named, so that they hide nothing else.
+/// The number of redirect targets that are named. More would hide other information.
 const MAX_NAMED_SITES: usize = 8;
 
 pub(super) fn link(
@@ -172,7 +170,8 @@ pub(super) fn link(
     }
 }
 
-/// Where a link goes: its site, before a host that may begin as another, and what to be careful of.
+/// Describes where a link leads: its site, then its host (which may begin like another site), then
+/// the warnings.
 pub fn destination(link: &Link) -> Destination {
     let address = |label: &'static str, text: &str, domain| Address {
         label: label.into(),

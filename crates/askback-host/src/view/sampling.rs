@@ -1,5 +1,3 @@
-//! Requests to a model, as they are shown.
-
 use std::collections::HashMap;
 
 use askback::{
@@ -26,9 +24,9 @@ use crate::{
 pub struct RequestView {
     /// The system prompt.
     pub system: Option<Labelled>,
-    /// The wishes for the model: tokens, temperature, priorities.
+    /// The requested tokens, temperature and priorities.
     pub wishes: Words,
-    /// The models it should be like, and the texts at which it stops.
+    /// The model hints and the stop sequences.
     pub hints: Vec<Labelled>,
     /// The tools that may be called.
     pub tools: Option<ToolsView>,
@@ -54,14 +52,14 @@ pub struct ToolView {
     pub description: Option<PeerText>,
     /// Its arguments, one a line.
     pub arguments: Vec<PeerText>,
-    /// Its schema, if that cannot be shown as arguments.
+    /// Its schema, if the schema cannot be shown as arguments.
     pub schema: Option<PeerText>,
 }
 
 /// A message of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageView {
-    /// Its author: the user, the model or the tools.
+    /// Its role: the user, the model or the tools.
     pub from: Words,
     /// Its blocks.
     pub blocks: Vec<BlockView>,
@@ -71,7 +69,7 @@ pub struct MessageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockView {
-    /// A text, or the description of an image or a sound.
+    /// A text, or the description of an image or of audio.
     Text(PeerText),
     /// A call of a tool with its arguments.
     Call(Labelled),
@@ -79,20 +77,20 @@ pub enum BlockView {
     Result(Labelled, PeerText),
 }
 
-/// A checkpoint of a request to a model.
+/// The current step of a request to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SamplingView {
-    /// To look over the request and have a model reply to it.
+    /// To review the request and let a model reply.
     Request {
-        /// The title of the request as the person changed it, and the request.
+        /// The title and the request, if the user changed it.
         changed: Option<(Words, Box<RequestView>)>,
         /// The model that it is for.
         words: Words,
     },
     /// To wait for the reply.
     Running(Words),
-    /// To look over the reply and send it.
+    /// To review the reply and send it.
     Reply {
         /// The title.
         title: Words,
@@ -103,21 +101,21 @@ pub enum SamplingView {
     },
     /// To rewrite a part.
     Rewrite {
-        /// The title above the text so far.
+        /// The title above the current text.
         title: Words,
-        /// The title above the text that is being written.
+        /// The title above the new text.
         editing: Words,
-        /// The text so far.
+        /// The current text.
         text: PeerText,
     },
-    /// To write what a model would.
+    /// To write a reply in place of a model.
     Write {
         /// Why.
         note: Option<(Style, Words)>,
         /// The tools that a model could call.
         tools: Option<Labelled>,
     },
-    /// To look over that text and send it.
+    /// To review that reply and send it.
     Reread {
         /// The title.
         title: Words,
@@ -130,7 +128,7 @@ pub enum SamplingView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyBlockView {
-    /// A text, or the description of an image or a sound.
+    /// A text, or the description of an image or of audio.
     Text(PeerText),
     /// A call of a tool.
     Call {
@@ -143,7 +141,6 @@ pub enum ReplyBlockView {
     },
 }
 
-/// The checkpoint of a request to a model.
 pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView> {
     let model = given(front.model.unwrap_or("the model")).short();
     Some(match front.step {
@@ -193,7 +190,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
     })
 }
 
-/// Why a person writes in place of a model.
+/// Returns why the user writes in place of a model.
 fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
     let needs_call =
         "The server wants a tool called, which only a model or an answers file can do. Decline it.";
@@ -205,7 +202,6 @@ fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
     }
 }
 
-/// The names of the tools that may be called.
 fn callable(sampling: &Sampling) -> Option<Labelled> {
     let names = sampling.offered().iter().map(|tool| tool.name.as_str());
     let names: Vec<_> = names.collect();
@@ -303,7 +299,7 @@ fn wishes(request: &CreateMessageParams) -> Words {
     Words::join(wishes, " · ")
 }
 
-/// A message; `names` are the tools of the calls so far, by the ids of the calls.
+/// Converts a message. `names` maps the ids of earlier tool calls to tool names.
 fn message<'a>(said: &'a SamplingMessage, names: &mut HashMap<&'a str, &'a str>) -> MessageView {
     let blocks = said.content.blocks();
     let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
@@ -377,7 +373,7 @@ fn tool(tool: &Tool) -> ToolView {
     }
 }
 
-/// Whether the schema of a tool without fields says nothing of its arguments.
+/// Whether a tool's schema has no fields and says nothing about its arguments.
 fn says_nothing(tool: &Tool) -> bool {
     let schema: Result<Content, _> = tool.input_schema.decode();
     let known = ["type", "properties", "$schema", "additionalProperties"];
