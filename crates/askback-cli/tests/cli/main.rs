@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod again;
 #[cfg(unix)]
+mod asked;
+#[cfg(unix)]
 mod called_tools;
 mod check;
 #[cfg(unix)]

@@ -1,0 +1,123 @@
+//! `askback answer`: questions of another program over its socket, in a terminal and by an answers file.
+
+use std::{fs, future::pending, os::unix::fs::PermissionsExt, thread};
+
+use askback::{
+    bridge::Answers,
+    client::{CallTarget, HostQuestion},
+    protocol::{InputRequest, InputResponse},
+};
+use askback_host::{
+    attach::{Board, BoardOptions},
+    model::{Asker, Origin},
+};
+use pty_process::blocking::Command;
+use serde_json::{Value, json, value::to_raw_value};
+use tokio::{
+    runtime::{Builder, Handle},
+    task::JoinHandle,
+};
+
+use crate::{
+    full::{CTRL_C, ENTER, REVIEW, Terminal},
+    run::ASKBACK,
+    scratch::Scratch,
+};
+
+/// A program that has nobody to ask.
+struct Program {
+    runtime: Handle,
+    board: Board,
+    folder: Scratch,
+}
+
+impl Program {
+    fn new(name: &str) -> Self {
+        let folder = Scratch::new(name);
+        let owner = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(folder.path("."), owner).expect("it is ours");
+        let driven = Builder::new_current_thread().enable_all().build();
+        let driven = driven.expect("a runtime");
+        let runtime = driven.handle().clone();
+        // It drives the board while the test waits for the terminal, and ends with the process.
+        thread::spawn(move || driven.block_on(pending::<()>()));
+        let mut options = BoardOptions::new(Asker {
+            name: "travel".to_owned(),
+            reached: Origin::Typed("travel-server".to_owned()),
+            claims: None,
+        });
+        options.folder = Some(folder.path("."));
+        let board = {
+            let _entered = runtime.enter();
+            Board::open(options, |_| {}).expect("the folder is ours")
+        };
+        Self {
+            runtime,
+            board,
+            folder,
+        }
+    }
+
+    fn ask(&self, message: &str) -> JoinHandle<Value> {
+        let params = json!({
+            "mode": "form", "message": message,
+            "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+        });
+        let params = to_raw_value(&params).expect("it is JSON");
+        let request = InputRequest::parse("elicitation/create", Some(&params));
+        let question = HostQuestion {
+            server: None,
+            call: None,
+            target: Some(CallTarget::Tool("book".to_owned())),
+            key: None,
+            request: request.expect("it is a form"),
+            retried: false,
+        };
+        let board = self.board.clone();
+        self.runtime.spawn(async move {
+            let response: InputResponse = board.answer(question).await.expect("forms have one");
+            json!(response)
+        })
+    }
+
+    fn answer(&self, words: &[&str]) -> Terminal {
+        let command = Command::new(ASKBACK)
+            .args(["answer", "--asks", "."])
+            .args(words)
+            .current_dir(self.folder.path("."))
+            .env("XDG_STATE_HOME", self.folder.path("state"))
+            .env("TERM", "xterm-256color");
+        Terminal::start(command, 100)
+    }
+}
+
+#[test]
+fn a_person_answers_the_question_of_another_program() {
+    let program = Program::new("asked");
+    let mut terminal = program.answer(&[]);
+    terminal.until("Waiting for questions.");
+    let answer = program.ask("What is your name?");
+    terminal.until("What is your name?").until("travel asks");
+    terminal
+        .press("Ada")
+        .press(REVIEW)
+        .until("Ada")
+        .press(ENTER);
+    let answer = program.runtime.block_on(answer).expect("it ended");
+    assert_eq!(
+        answer,
+        json!({"action": "accept", "content": {"name": "Ada"}})
+    );
+    // Ctrl-C leaves the next question to another front end.
+    let answer = program.ask("And your age?");
+    terminal.until("And your age?").press(CTRL_C);
+    assert_eq!(terminal.ended(), Some(0));
+    assert!(!answer.is_finished());
+    let rules = program.folder.path("rules.yaml");
+    fs::write(&rules, "answers:\n- accept: {name: Bob}\n").expect("it is ours");
+    let mut script = program.answer(&["--file", "rules.yaml"]);
+    let answer = program.runtime.block_on(answer).expect("it ended");
+    assert_eq!(answer["content"], json!({"name": "Bob"}));
+    script.press(CTRL_C);
+    assert_eq!(script.ended(), Some(0));
+}
