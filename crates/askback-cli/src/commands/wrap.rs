@@ -1,13 +1,29 @@
 //! `askback wrap`: a server in front of another, which answers questions in place of the client.
 
 use std::{path::PathBuf, time::Duration};
+#[cfg(unix)]
+use std::{
+    process::{self, Stdio},
+    thread,
+};
 
+#[cfg(unix)]
+use askback::Limits;
 use askback::{
     BoxFuture,
-    bridge::{Answers, Bridge, Hold},
+    bridge::{Answers, Bridge, Hold, NoAnswers},
     client::HostQuestion,
-    protocol::{ClientCapabilities, Implementation, InputRequest, InputResponse},
+    protocol::{
+        AnswerSource, ClientCapabilities, HasMeta as _, Implementation, InputRequest,
+        InputResponse, Meta,
+    },
     transport,
+};
+#[cfg(unix)]
+use askback_host::{
+    attach::{Board, BoardOptions, Notice},
+    host::Host,
+    text,
 };
 use askback_host::{
     page::out,
@@ -37,15 +53,17 @@ const MARK: &str = " (askback wrap)";
 const KEEP: Duration = Duration::from_secs(900);
 
 /// Where questions are answered.
-const PLACE: &str = "The answers file of `askback wrap` answers in a while.";
+const PLACE: &str = "The user answers it with the command `askback answer` in a terminal.";
 
 const AFTER: &str = "\
 Examples:
-  askback wrap --answers answers.yaml -- my-server --its-option
+  askback wrap -- my-server --its-option
   askback wrap --url https://example.com/mcp --answers answers.yaml
 
 Name it in the file of a client in place of the server:
-  {\"command\": \"askback\", \"args\": [\"wrap\", \"--answers\", \"/home/me/answers.yaml\", \"--\", \"my-server\"]}
+  {\"command\": \"askback\", \"args\": [\"wrap\", \"--\", \"my-server\"]}
+
+`askback answer` in a terminal shows the questions. A notice of the desktop says that one waits.
 
 The server gets the environment of this command, but for the keys of models, which some clients pass on: \
 --env NAME hands one to it.";
@@ -53,8 +71,8 @@ The server gets the environment of this command, but for the keys of models, whi
 /// Serve another server to a client that cannot ask a person
 ///
 /// The client talks to this command on the standard input and output, in any revision, and the command to
-/// the server. A question goes to the client if it takes it, and else to the answers file. An answer that no
-/// person gave says so.
+/// the server. A question goes to the client if the client shows such questions, and else to the answers
+/// file and to `askback answer`. An answer that no person gave says so.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct WrapArgs {
@@ -69,6 +87,12 @@ pub struct WrapArgs {
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
+    /// Show no notice of the desktop when a question waits
+    #[arg(long)]
+    no_notice: bool,
+    /// The folder of the questions, in place of the user's
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    asks: Option<PathBuf>,
     #[command(flatten)]
     sign_in: SignInArgs,
 }
@@ -81,14 +105,46 @@ enum Ask {
     Here,
 }
 
-/// Answers questions with the host of this process.
-struct HostAnswers {
-    relay: Relay,
+/// Answers questions by the answers file, and else by the front ends of the user.
+struct WrapAnswers {
+    /// The host with the answers file, if there is one.
+    script: Option<Relay>,
+    /// Absent if the system has no place for it.
+    #[cfg(unix)]
+    board: Option<Board>,
     lent: ClientCapabilities,
     ask: Ask,
 }
 
-impl Answers for HostAnswers {
+impl WrapAnswers {
+    async fn answer(&self, question: HostQuestion) -> askback::Result<InputResponse> {
+        let by_file = match &self.script {
+            Some(relay) => Some(relay.clone().answer(question.clone()).await),
+            None => None,
+        };
+        let has_answer = match &by_file {
+            Some(Ok(answer)) => !is_unasked(answer),
+            Some(Err(_)) => true,
+            None => false,
+        };
+        #[cfg(unix)]
+        if let (Some(board), false) = (&self.board, has_answer) {
+            return board.answer(question).await;
+        }
+        match by_file {
+            Some(answer) => answer,
+            None => NoAnswers.answer(question).await,
+        }
+    }
+}
+
+/// Whether an answer says that no person was asked.
+fn is_unasked(answer: &InputResponse) -> bool {
+    let meta = answer.meta();
+    meta.and_then(Meta::answered_by) == Some(AnswerSource::Client)
+}
+
+impl Answers for WrapAnswers {
     fn capabilities(&self) -> ClientCapabilities {
         self.lent.clone()
     }
@@ -106,7 +162,7 @@ impl Answers for HostAnswers {
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, askback::Result<InputResponse>> {
-        Box::pin(self.relay.clone().answer(question))
+        Box::pin(WrapAnswers::answer(self, question))
     }
 }
 
@@ -115,13 +171,11 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
     let hold = args.hold;
     let script = args.answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
-    let lent = lent(script.as_ref());
+    let mut lent = lent(script.as_ref());
+    let has_script = script.is_some();
     let answers = match script {
         Some(script) => session::Answers::Script(script),
-        None => {
-            note("nothing answers in place of the client: --answers FILE names what does");
-            session::Answers::Nobody
-        }
+        None => session::Answers::Nobody,
     };
     let session = SessionArgs::new(args.sign_in, None).to(args.target);
     let mut target = session.target()?;
@@ -129,6 +183,17 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
     let limits = session.limits();
     let (opener, mut host) = prepare(target, &session, answers)?;
     let events = opener.relay.clone();
+    #[cfg(unix)]
+    let board = board(&host, !args.no_notice, args.asks, &limits);
+    #[cfg(unix)]
+    if board.is_some() {
+        let elicitation = lent.elicitation.get_or_insert_default();
+        elicitation.form.get_or_insert_default();
+        elicitation.url.get_or_insert_default();
+    }
+    if lent == ClientCapabilities::default() {
+        note("nothing answers in place of the client: --answers FILE names what does");
+    }
     let bridge = match opener.reach {
         Reach::Start(command) => Bridge::new(move || command.clone().child()),
         Reach::Address(address) => {
@@ -141,8 +206,10 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
         }
     };
     let bridge = bridge
-        .answers(HostAnswers {
-            relay: opener.relay,
+        .answers(WrapAnswers {
+            script: has_script.then_some(opener.relay),
+            #[cfg(unix)]
+            board,
             lent,
             ask: args.ask,
         })
@@ -166,6 +233,71 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
     };
     host.end();
     served.map_err(broken)
+}
+
+/// Offers questions to the front ends of the user. If that is not possible, it is said.
+#[cfg(unix)]
+fn board(
+    host: &Host,
+    has_notices: bool,
+    folder: Option<PathBuf>,
+    limits: &Limits,
+) -> Option<Board> {
+    let asker = host.asker(host.chosen()).clone();
+    let name = text::line(&asker.name);
+    let mut options = BoardOptions::new(asker);
+    options.limits = limits.clone();
+    options.folder = folder;
+    let opened = Board::open(options, move |notice| match notice {
+        Notice::NoFrontEnd | Notice::NotSeen(_) => {
+            note(words!(
+                "{} asks you something: `askback answer` in a terminal shows it",
+                given(&name).short()
+            ));
+            if has_notices {
+                show_notice(&name);
+            }
+        }
+        Notice::Flood => note("more questions wait than are kept; the newest was not asked"),
+        Notice::Expired(_) => note("a question was not answered in time"),
+        Notice::Dropped(why) => note(words!("a front end was dropped: {}", given(why))),
+        Notice::Settled { .. } | Notice::Withdrawn(_) => {}
+    });
+    match opened {
+        Ok(board) => Some(board),
+        Err(error) => {
+            note(words!("`askback answer` cannot be asked: {}", given(error)));
+            None
+        }
+    }
+}
+
+/// Shows a notice of the desktop, with a sentence of ours and the user's own name of the server.
+#[cfg(unix)]
+fn show_notice(name: &str) {
+    let title = format!("{name} asks you something");
+    let body = "Run `askback answer` in a terminal.";
+    let mut command = if cfg!(target_os = "macos") {
+        // The texts are arguments, and no part of the script.
+        let mut command = process::Command::new("osascript");
+        command.args(["-e", "on run argv"]);
+        command.args([
+            "-e",
+            "display notification (item 2 of argv) with title (item 1 of argv)",
+        ]);
+        command.args(["-e", "end run", &title, body]);
+        command
+    } else {
+        let mut command = process::Command::new("notify-send");
+        command.args(["--app-name=askback", "--", &title, body]);
+        command
+    };
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // A system without notices has none. The thread waits, so that no process is left behind.
+    thread::spawn(move || command.status());
 }
 
 /// The kinds of questions that an answers file may answer.

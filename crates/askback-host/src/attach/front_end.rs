@@ -26,7 +26,7 @@ use crate::{
     Interruption,
     host::Host,
     model::{Asker, Desk, Presence, Reply, Why},
-    relay::{self, Relay, ServerId},
+    relay::{Relay, ServerId},
     text::given,
     words,
 };

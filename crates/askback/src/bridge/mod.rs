@@ -207,6 +207,7 @@ impl Bridge {
             Arc::clone(&self.answers),
             self.event.clone(),
             client.info.clone(),
+            self.limits.asking.clone(),
         );
         let session = Arc::new(session);
         let _ending = EndCalls(Arc::clone(&session));

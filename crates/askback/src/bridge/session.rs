@@ -7,14 +7,17 @@ use std::{
 };
 
 use askback_core::{
+    ask::mark_refusal,
     engine::client::CallId,
     jsonrpc::{ErrorObject, RequestId},
+    limits::AskingLimits,
     protocol::{
-        ElicitAction, ElicitParams, ElicitResult, Implementation, InputRequest, InputResponse,
-        LoggingMessageParams, ProgressParams, ServerNotification, SubscriptionFilter,
+        AnswerSource, ClientCapabilities, ElicitAction, ElicitParams, ElicitResult, Implementation,
+        InputRequest, InputResponse, LoggingMessageParams, ProgressParams, RawJson,
+        ServerNotification, SubscriptionFilter,
     },
 };
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{
     Answers, ForwardClient, ForwardCtx,
@@ -41,6 +44,7 @@ pub(super) struct Session {
     event: Option<Hear>,
     /// The client, as it described itself.
     info: Implementation,
+    limits: AskingLimits,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
     live_calls: Arc<LiveCalls>,
@@ -87,11 +91,13 @@ impl Session {
         answers: Arc<dyn Answers>,
         event: Option<Hear>,
         info: Implementation,
+        limits: AskingLimits,
     ) -> Self {
         Self {
             answers,
             event,
             info,
+            limits,
             calls: Mutex::default(),
             parks: Arc::default(),
             live_calls: Arc::default(),
@@ -231,6 +237,7 @@ impl Session {
             return self.answer_here(question).await;
         }
         let (key, request) = (question.key.as_deref(), &question.request);
+        let asked = Instant::now();
         let answer = loop {
             let call = match question.call {
                 Some(call) => self.call_of(call),
@@ -257,6 +264,14 @@ impl Session {
                 _ => return self.answer_here(question).await,
             };
         };
+        // Clients that declare elicitation decline by themselves when no user is there.
+        if lends(&self.answers.capabilities(), request) {
+            let took = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let answer = mark_refusal(answer.clone(), Some(took), &self.limits);
+            if is_refused_by_client(&answer) {
+                return self.answer_here(question).await;
+            }
+        }
         let read = request.read_response(&answer);
         read.map_err(|error| {
             let why = format!("the client's answer cannot be read: {error}");
@@ -419,6 +434,23 @@ impl Session {
 }
 
 /// Returns the link that a question is about, with its key.
+/// Whether an answer says that the client refused a question by itself.
+fn is_refused_by_client(answer: &RawJson) -> bool {
+    let answer = answer.decode::<ElicitResult>().ok();
+    let by = answer.and_then(|answer| answer.meta?.answered_by());
+    by == Some(AnswerSource::Client)
+}
+
+/// Whether questions of this kind are answered in place of clients.
+fn lends(lent: &ClientCapabilities, request: &InputRequest) -> bool {
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(_)) => lent.elicits_form(),
+        InputRequest::Elicit(ElicitParams::Url(_)) => lent.elicits_url(),
+        InputRequest::Sample(_) => lent.sampling.is_some(),
+        InputRequest::Roots(_) => lent.roots.is_some(),
+    }
+}
+
 fn opened_link(question: &HostQuestion) -> Option<String> {
     match &question.request {
         InputRequest::Elicit(ElicitParams::Url(link)) => Some(format!(
