@@ -23,7 +23,7 @@ fn place(cluster: &Cluster) -> PostgresSettings {
     let statement = format!("CREATE SCHEMA {schema} AUTHORIZATION vault");
     let created = create.args(["--command", &statement, "postgres"]).status();
     assert!(created.expect("psql starts").success());
-    let mut settings = PostgresSettings::new(Secret::new(&format!(
+    let mut settings = PostgresSettings::new(Secret::new(format!(
         "host={directory} user=vault dbname=postgres options='-csearch_path={schema}' password={PASSWORD}"
     )));
     // A machine may be slow.
