@@ -14,6 +14,8 @@ use std::{error::Error, fmt};
 use askback_core::future::BoxFuture;
 
 #[cfg(feature = "postgres")]
+pub use deadpool_postgres::{self, tokio_postgres};
+#[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresSettings};
 #[cfg(feature = "sqlite")]
 pub use rusqlite;

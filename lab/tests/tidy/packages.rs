@@ -27,6 +27,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "askback-connect",
         &["askback", "askback-core", "askback-oauth", "askback-sql"],
     ),
+    ("askback-fleet", &["askback", "askback-core", "askback-sql"]),
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),

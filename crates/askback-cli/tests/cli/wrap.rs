@@ -3,12 +3,18 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
+    os::unix::fs::PermissionsExt as _,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
 };
 
 use serde_json::{Value, json};
 
-use crate::{run::ASKBACK, scratch::Scratch};
+use crate::{
+    full::{CTRL_C, ENTER, REVIEW, TAB, Terminal},
+    run::ASKBACK,
+    scratch::Scratch,
+};
 
 const REVISIONS: [&str; 5] = [
     "2024-11-05",
@@ -33,6 +39,8 @@ struct Client {
     output: BufReader<ChildStdout>,
     revision: &'static str,
     last: u64,
+    /// Whether it declines what it is asked.
+    declines: bool,
 }
 
 impl Client {
@@ -58,6 +66,7 @@ impl Client {
             output: BufReader::new(output),
             revision,
             last: 0,
+            declines: false,
         }
     }
 
@@ -72,7 +81,10 @@ impl Client {
             let read = self.output.read_line(&mut line).expect("it writes text");
             assert!(read > 0, "the command ended");
             let message: Value = serde_json::from_str(&line).expect("it writes JSON");
-            if message["id"] == self.last {
+            if message["method"] == "elicitation/create" && self.declines {
+                let declined = json!({"action": "decline"});
+                self.say(&json!({"jsonrpc": "2.0", "id": message["id"], "result": declined}));
+            } else if message["id"] == self.last {
                 return message;
             }
         }
@@ -161,6 +173,9 @@ fn an_answer_that_no_person_gave_says_so() {
         let words = [
             "--answers",
             "answers.yaml",
+            // No front end can be asked.
+            "--asks",
+            "missing",
             "--",
             ASKBACK,
             "serve",
@@ -173,6 +188,7 @@ fn an_answer_that_no_person_gave_says_so() {
         assert!(said.contains("no person has read it"), "{revision}: {said}");
         let told = client.end();
         assert!(told.contains("no rule of the answers file fits"), "{told}");
+        assert!(told.contains("`askback answer` cannot be asked"), "{told}");
     }
 }
 
@@ -275,4 +291,82 @@ fn a_signal_ends_the_command_and_its_server() {
         assert_eq!(status.code(), Some(0));
         assert!(test_kill_process(server).is_err(), "the server goes on");
     }
+}
+
+/// A folder for questions that belongs to this user alone.
+fn asks(scratch: &Scratch) -> String {
+    let folder = scratch.path("asks");
+    fs::create_dir(&folder).expect("there is room");
+    let owner = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(&folder, owner).expect("it is ours");
+    folder.display().to_string()
+}
+
+/// A terminal that waits for questions.
+fn answering(scratch: &Scratch, folder: &str) -> Terminal {
+    let state = scratch.path("state").display().to_string();
+    let words = ["answer", "--asks", folder];
+    let mut terminal = Terminal::open_with(&words, 100, &[("XDG_STATE_HOME", &state)]);
+    terminal.until("Waiting for questions.");
+    terminal
+}
+
+/// Fills in both forms of a booking.
+fn book_at(terminal: &mut Terminal) {
+    terminal.until("for 3000 USD.").press("y").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+    terminal.until("Who is travelling?").press("Ada").press(TAB);
+    terminal.press("ada@example.com").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
+}
+
+#[test]
+fn a_person_books_at_another_terminal() {
+    for revision in REVISIONS {
+        let scratch = Scratch::new(&format!("wrap-answer-{revision}"));
+        let folder = asks(&scratch);
+        let words = [
+            "--asks",
+            &folder,
+            "--no-notice",
+            "--",
+            ASKBACK,
+            "serve",
+            "travel",
+        ];
+        let mut client = Client::start(&scratch, revision, &words, &[]);
+        client.greet(&json!({}));
+        let mut terminal = answering(&scratch, &folder);
+        let booking = thread::spawn(move || (client.book(), client));
+        book_at(&mut terminal);
+        let (text, client) = booking.join().expect("it books");
+        assert!(text.contains("3000 USD"), "{revision}: {text}");
+        client.end();
+        terminal.press(CTRL_C);
+        assert_eq!(terminal.ended(), Some(0));
+    }
+}
+
+#[test]
+fn a_client_that_declines_by_itself_does_not_answer_for_the_person() {
+    let scratch = Scratch::new("wrap-headless");
+    let folder = asks(&scratch);
+    let words = [
+        "--asks",
+        &folder,
+        "--no-notice",
+        "--",
+        ASKBACK,
+        "serve",
+        "travel",
+    ];
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    client.greet(&json!({"elicitation": {"form": {}}}));
+    client.declines = true;
+    let mut terminal = answering(&scratch, &folder);
+    let booking = thread::spawn(move || (client.book(), client));
+    book_at(&mut terminal);
+    let (text, client) = booking.join().expect("it books");
+    assert!(text.contains("3000 USD"), "{text}");
+    client.end();
 }

@@ -64,30 +64,51 @@ impl Postgres {
         };
         let mut client = database.client().await?;
         let made = timeout(database.wait, make_tables(&mut client, schemas)).await;
-        database.ended(client, made)??;
+        database.ended(client, made)?;
         Ok(database)
     }
 
-    async fn client(&self) -> Result<Object, SqlError> {
+    /// Returns a connection of the pool, for work of more than a [`Batch`].
+    ///
+    /// # Errors
+    ///
+    /// If none is free within [`PostgresSettings::wait`], or the database cannot be reached.
+    pub async fn client(&self) -> Result<Object, SqlError> {
         let size = self.pool.status().max_size;
         let client = self.pool.get().await;
         client.map_err(|error| failure::unconnected(error, size, self.wait))
     }
 
+    /// How long a call waits for its answer.
+    #[must_use]
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
+
     /// Returns the result of an operation. If it timed out, the connection is closed, because it cannot be used until
     /// PostgreSQL has answered.
-    fn ended<T>(
+    ///
+    /// # Errors
+    ///
+    /// Those of the work, and if it took too long.
+    pub fn ended<T, E: From<SqlError>>(
         &self,
         client: Object,
-        done: Result<Result<T, Error>, Elapsed>,
-    ) -> Result<T, SqlError> {
+        done: Result<Result<T, E>, Elapsed>,
+    ) -> Result<T, E> {
         match done {
-            Ok(done) => done.map_err(|error| failure::failed(&error)),
+            Ok(done) => done,
             Err(_) => {
                 drop(Object::take(client));
-                Err(failure::silent(self.wait))
+                Err(failure::silent(self.wait).into())
             }
         }
+    }
+}
+
+impl From<Error> for SqlError {
+    fn from(error: Error) -> Self {
+        failure::failed(&error)
     }
 }
 
@@ -99,7 +120,8 @@ impl Database for Postgres {
     fn change(&self, batch: Batch) -> SqlFuture<'_, BatchOutcome> {
         Box::pin(async move {
             let mut client = self.client().await?;
-            let done = timeout(self.wait, changed(&mut client, &batch)).await;
+            let work = async { Ok(changed(&mut client, &batch).await?) };
+            let done = timeout(self.wait, work).await;
             self.ended(client, done)
         })
     }
@@ -107,17 +129,15 @@ impl Database for Postgres {
     fn rows(&self, statement: Statement) -> SqlFuture<'_, Vec<Vec<Value>>> {
         Box::pin(async move {
             let client = self.client().await?;
-            let done = timeout(self.wait, found(&client, &statement)).await;
+            let work = async { Ok(found(&client, &statement).await?) };
+            let done = timeout(self.wait, work).await;
             self.ended(client, done)
         })
     }
 }
 
 /// Creates the missing tables. One process at a time does this.
-async fn make_tables(
-    client: &mut Object,
-    schemas: &[Schema],
-) -> Result<Result<(), SqlError>, Error> {
+async fn make_tables(client: &mut Object, schemas: &[Schema]) -> Result<(), SqlError> {
     let transaction = client.transaction().await?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
     transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
@@ -132,11 +152,7 @@ async fn make_tables(
         let select = "SELECT version FROM askback_schemas WHERE name = $1";
         let version = transaction.query_opt(select, &[&schema.name]).await?;
         let version = version.map_or(Ok(0), |row| row.try_get(0))?;
-        let tables = match schema.missing(version, &DIALECT) {
-            Ok(tables) => tables,
-            Err(error) => return Ok(Err(error)),
-        };
-        if let Some(tables) = tables {
+        if let Some(tables) = schema.missing(version, &DIALECT)? {
             transaction.batch_execute(&tables).await?;
             let insert = "INSERT INTO askback_schemas (name, version) VALUES ($1, $2)";
             transaction
@@ -144,8 +160,7 @@ async fn make_tables(
                 .await?;
         }
     }
-    transaction.commit().await?;
-    Ok(Ok(()))
+    Ok(transaction.commit().await?)
 }
 
 /// The errors of conflicting transactions.

@@ -1,0 +1,218 @@
+//! The store and the journal: a transaction for each method.
+
+use askback::{
+    journal::{
+        AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, Millis,
+        ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
+        TakenCall, TaskState,
+    },
+    limits::Limits,
+    store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
+};
+use askback_sql::{Postgres, PostgresSettings};
+use tokio::time::timeout;
+
+use crate::{
+    claims,
+    failure::Failure,
+    journal,
+    schema::{SCHEMA, execute, integer, row, rows},
+};
+
+/// A store and a journal in PostgreSQL (15 or newer), for the processes of any number of machines.
+///
+/// It makes its tables, whose names begin with `askback_`, in the first schema of the search path. Claims survive
+/// whatever happens to a process, and the values of commits stand in the tables as they are.
+///
+/// It keeps at most [`limits.asking.store_bytes`](askback::limits::AskingLimits::store_bytes) of claims and as many of
+/// states, of calls and of sessions, unless it is connected with [another bound](Self::connect_with). What several
+/// processes add at the same moment may go beyond it.
+pub struct PostgresStore {
+    database: Postgres,
+    max_bytes: usize,
+}
+
+askback_core::debug_only!(PostgresStore {});
+
+impl PostgresStore {
+    /// Connects to a database, and makes the tables if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables are of
+    /// another version. None of them shows the connection string.
+    pub async fn connect(settings: PostgresSettings) -> Result<Self, StoreError> {
+        Self::connect_with(settings, Limits::default().asking.store_bytes).await
+    }
+
+    /// [`PostgresStore::connect`], with another bound on the bytes of each kind. All processes should give it the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresStore::connect`].
+    pub async fn connect_with(
+        settings: PostgresSettings,
+        max_bytes: usize,
+    ) -> Result<Self, StoreError> {
+        let database = Postgres::connect(settings, &[SCHEMA]).await;
+        let database = database.map_err(|error| StoreError::Failed(error.into_inner()))?;
+        Ok(Self {
+            database,
+            max_bytes,
+        })
+    }
+}
+
+/// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back.
+macro_rules! within {
+    ($store:ident, [$($mutable:tt)?] $connection:ident => $work:expr) => {
+        Box::pin(async move {
+            let connect = async {
+                let $($mutable)? $connection = $store.database.client().await?;
+                let work = async { $work };
+                let done = timeout($store.database.wait(), work).await;
+                $store.database.ended($connection, done)
+            };
+            connect.await.map_err(|Failure(error)| error)
+        })
+    };
+}
+
+/// Does work in a transaction.
+macro_rules! write {
+    ($store:ident, $transaction:ident => $work:expr) => {
+        within!($store, [mut] connection => {
+            let $transaction = connection.transaction().await?;
+            let done = $work.await?;
+            $transaction.commit().await?;
+            Ok(done)
+        })
+    };
+}
+
+impl Store for PostgresStore {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        write!(self, transaction => claims::claim(&transaction, &commit, self.max_bytes))
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        write!(self, transaction => claims::finish(&transaction, flow, name, value))
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        write!(self, transaction => claims::put(&transaction, &state, self.max_bytes))
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        within!(self, [] connection => {
+            let select = "SELECT bytes FROM askback_states WHERE id = $1";
+            match row(&connection, select, &[&&id[..]]).await? {
+                Some(row) => Ok(Some(row.try_get(0)?)),
+                None => Ok(None),
+            }
+        })
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        write!(self, transaction => async {
+            let commits = claims::purge(&transaction, "askback_commits", now).await?;
+            let states = claims::purge(&transaction, "askback_states", now).await?;
+            Ok::<_, Failure>(commits + states)
+        })
+    }
+}
+
+impl Journal for PostgresStore {
+    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
+        write!(self, transaction => journal::park(&transaction, &call, self.max_bytes))
+    }
+
+    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
+        write!(self, transaction => journal::answer(&transaction, &answer))
+    }
+
+    fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
+        write!(self, transaction => journal::finish(&transaction, &end))
+    }
+
+    fn read(
+        &self,
+        call: CallId,
+        session: SessionId,
+        after: u64,
+        most: usize,
+    ) -> StoreFuture<'_, Option<Log>> {
+        within!(self, [] connection => journal::read(&connection, (call, session), after, most).await)
+    }
+
+    fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
+        within!(self, [mut] connection => {
+            if !journal::is_due(&connection, now).await? {
+                return Ok(Vec::new());
+            }
+            let transaction = connection.transaction().await?;
+            let due = journal::due(&transaction, lease, now, most).await?;
+            transaction.commit().await?;
+            Ok(due)
+        })
+    }
+
+    fn renew<'a>(
+        &'a self,
+        held: &'a [(CallId, u32)],
+        until: Millis,
+    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
+        write!(self, transaction => journal::renew(&transaction, held, until))
+    }
+
+    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
+        write!(self, transaction => journal::set_status_at_work(&transaction, (call, epoch), status))
+    }
+
+    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
+        within!(self, [] connection => journal::task(&connection, call, session).await)
+    }
+
+    fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
+        within!(self, [] connection => {
+            let delete = "DELETE FROM askback_calls WHERE session = $1 AND request = $2 AND NOT is_over";
+            Ok(execute(&connection, delete, &[&&session.0[..], &&request[..]]).await? > 0)
+        })
+    }
+
+    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
+        write!(self, transaction => journal::note(&transaction, &session, note, self.max_bytes))
+    }
+
+    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
+        write!(self, transaction => journal::end_session(&transaction, &session, self.max_bytes))
+    }
+
+    fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
+        within!(self, [] connection => {
+            let select = "SELECT ended_at IS NOT NULL, note FROM askback_sessions WHERE id = $1";
+            match row(&connection, select, &[&&session.0[..]]).await? {
+                Some(row) => Ok(SessionNote {
+                    is_ended: row.try_get(0)?,
+                    note: row.try_get(1)?,
+                }),
+                None => Ok(SessionNote::default()),
+            }
+        })
+    }
+
+    fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
+        within!(self, [] connection => {
+            let select = "SELECT id FROM askback_sessions WHERE ended_at >= $1 ORDER BY ended_at";
+            let mut ended = Vec::new();
+            for row in rows(&connection, select, &[&integer(since)]).await? {
+                ended.push(SessionId(journal::id(row.try_get(0)?)));
+            }
+            Ok(ended)
+        })
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        write!(self, transaction => journal::purge(&transaction, now))
+    }
+}

@@ -1,0 +1,162 @@
+//! The tables, and short ways to their rows.
+
+use askback::{
+    journal::{Millis, Owner},
+    store::share::StoredBytes,
+};
+use askback_sql::{
+    Schema,
+    deadpool_postgres::GenericClient,
+    tokio_postgres::{Row, types::ToSql},
+};
+
+use crate::failure::Failure;
+
+pub(crate) const SCHEMA: Schema = Schema {
+    name: "fleet",
+    version: 1,
+    tables: |dialect| dialect.write(TABLES),
+    remedy: "move them to another schema. What waits for an answer in them is lost, and an effect that they remember may \
+         happen again if a client repeats an old call",
+};
+
+const TABLES: &str = "
+    CREATE TABLE askback_commits (
+        flow BYTES NOT NULL,
+        -- In bytes: a name may have a NUL, which no text of PostgreSQL has.
+        name BYTES NOT NULL,
+        owner BYTES NOT NULL,
+        lease_end NUMBER NOT NULL,
+        expires NUMBER NOT NULL,
+        size NUMBER NOT NULL,
+        value_bytes NUMBER NOT NULL,
+        value BYTES,
+        PRIMARY KEY (flow, name)
+    )TABLE;
+    CREATE INDEX ON askback_commits (expires);
+    CREATE INDEX ON askback_commits (owner, size);
+
+    CREATE TABLE askback_states (
+        id BYTES PRIMARY KEY,
+        owner BYTES NOT NULL,
+        expires NUMBER NOT NULL,
+        size NUMBER NOT NULL,
+        bytes BYTES NOT NULL
+    )TABLE;
+    CREATE INDEX ON askback_states (expires);
+    CREATE INDEX ON askback_states (owner, expires, size);
+
+    CREATE TABLE askback_calls (
+        id BYTES PRIMARY KEY,
+        session BYTES NOT NULL,
+        request BYTES NOT NULL,
+        owner BYTES NOT NULL,
+        epoch NUMBER NOT NULL,
+        node BYTES,
+        lease NUMBER,
+        wake NUMBER,
+        is_over BOOLEAN NOT NULL,
+        next_event NUMBER NOT NULL,
+        size NUMBER NOT NULL,
+        record BYTES NOT NULL,
+        status BYTES,
+        expires NUMBER NOT NULL
+    )TABLE;
+    CREATE INDEX ON askback_calls (session);
+    CREATE INDEX ON askback_calls (owner, size);
+    CREATE INDEX ON askback_calls (expires);
+    CREATE INDEX ON askback_calls (wake) WHERE node IS NULL AND wake IS NOT NULL;
+    CREATE INDEX ON askback_calls (lease) WHERE node IS NOT NULL;
+
+    CREATE TABLE askback_answers (
+        call BYTES NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        ask NUMBER NOT NULL,
+        reply BYTES,
+        PRIMARY KEY (call, ask)
+    )TABLE;
+
+    CREATE TABLE askback_events (
+        call BYTES NOT NULL REFERENCES askback_calls ON DELETE CASCADE,
+        number NUMBER NOT NULL,
+        ask NUMBER,
+        message BYTES NOT NULL,
+        PRIMARY KEY (call, number)
+    )TABLE;
+
+    CREATE TABLE askback_sessions (
+        id BYTES PRIMARY KEY,
+        owner BYTES NOT NULL,
+        size NUMBER NOT NULL,
+        ended_at NUMBER,
+        note BYTES,
+        expires NUMBER NOT NULL
+    )TABLE;
+    CREATE INDEX ON askback_sessions (owner, expires, size);
+    CREATE INDEX ON askback_sessions (expires);
+    CREATE INDEX ON askback_sessions (ended_at) WHERE ended_at IS NOT NULL;
+";
+
+/// The values of a statement.
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+pub(crate) async fn execute(
+    client: &impl GenericClient,
+    text: &str,
+    values: Values<'_>,
+) -> Result<u64, Failure> {
+    let statement = client.prepare_cached(text).await?;
+    Ok(client.execute(&statement, values).await?)
+}
+
+pub(crate) async fn rows(
+    client: &impl GenericClient,
+    text: &str,
+    values: Values<'_>,
+) -> Result<Vec<Row>, Failure> {
+    let statement = client.prepare_cached(text).await?;
+    Ok(client.query(&statement, values).await?)
+}
+
+pub(crate) async fn row(
+    client: &impl GenericClient,
+    text: &str,
+    values: Values<'_>,
+) -> Result<Option<Row>, Failure> {
+    let statement = client.prepare_cached(text).await?;
+    Ok(client.query_opt(&statement, values).await?)
+}
+
+/// Returns the bytes in a table, in all and of an owner.
+pub(crate) async fn held(
+    client: &impl GenericClient,
+    table: &str,
+    owner: Option<Owner>,
+) -> Result<StoredBytes, Failure> {
+    let select = format!(
+        "SELECT coalesce(sum(size), 0)::bigint, coalesce(sum(size) FILTER (WHERE owner = $1), 0)::bigint FROM {table}"
+    );
+    let found = row(client, &select, &[&blob(owner.as_ref())]).await?;
+    let (in_all, of_owner): (i64, i64) = match found {
+        Some(row) => (row.try_get(0)?, row.try_get(1)?),
+        None => (0, 0),
+    };
+    let bytes = |count| usize::try_from(count).unwrap_or(0);
+    Ok(StoredBytes {
+        in_all: bytes(in_all),
+        by_owner: owner.map(|_| bytes(of_owner)),
+    })
+}
+
+/// PostgreSQL's integers are signed; a moment beyond them is as good as never.
+pub(crate) fn integer(time: Millis) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn count(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// How an owner is written; nobody known is written as nothing.
+pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
+    owner.map_or(&[], |owner| &owner.0)
+}

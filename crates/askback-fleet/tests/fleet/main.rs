@@ -1,0 +1,61 @@
+//! The contracts of stores and journals, in a PostgreSQL of the tests' own.
+
+#[path = "../../../askback-connect/tests/connect/cluster.rs"]
+mod cluster;
+
+use std::{process::Command, sync::Arc, time::Duration};
+
+use askback::{
+    journal::Journal,
+    store::Store,
+    testing::{check_journal, check_store},
+};
+use askback_fleet::{PostgresSettings, PostgresStore, Secret};
+
+use crate::cluster::{ADMINISTRATOR, Cluster, PASSWORD};
+
+/// Makes an empty schema, and returns the settings with which it is reached.
+fn place(cluster: &Cluster) -> PostgresSettings {
+    let (directory, schema) = (&cluster.directory, cluster.new_name());
+    let mut create = Command::new(cluster.programs.join("psql"));
+    create.args(["--quiet", "--no-psqlrc", "--username", "postgres", "--host"]);
+    create.arg(directory).env("PGPASSWORD", ADMINISTRATOR);
+    let statement = format!("CREATE SCHEMA {schema} AUTHORIZATION vault");
+    let created = create.args(["--command", &statement, "postgres"]).status();
+    assert!(created.expect("psql starts").success());
+    let mut settings = PostgresSettings::new(Secret::new(format!(
+        "host={directory} user=vault dbname=postgres options='-csearch_path={schema}' password={PASSWORD}"
+    )));
+    // A machine may be slow.
+    settings.wait = Duration::from_secs(60);
+    settings
+}
+
+async fn connect(settings: &PostgresSettings, max_bytes: usize) -> Arc<PostgresStore> {
+    let store = PostgresStore::connect_with(settings.clone(), max_bytes).await;
+    Arc::new(store.expect("it connects"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_the_contract_of_journals() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let checked = check_journal(async |max_bytes| {
+        let settings = place(&cluster);
+        async move || connect(&settings, max_bytes).await as Arc<dyn Journal>
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_the_contract_of_stores() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let checked = check_store(async |max_bytes| {
+        let settings = place(&cluster);
+        async move || connect(&settings, max_bytes).await as Arc<dyn Store>
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
