@@ -16,10 +16,11 @@ use serde_json::{Value, json, value::to_raw_value};
 use tokio::{
     runtime::{Builder, Handle},
     task::JoinHandle,
+    time::timeout,
 };
 
 use crate::{
-    full::{CTRL_C, ENTER, REVIEW, Terminal},
+    full::{CTRL_C, ENTER, PATIENCE, REVIEW, Terminal},
     run::ASKBACK,
     scratch::Scratch,
 };
@@ -80,6 +81,13 @@ impl Program {
         })
     }
 
+    fn answered(&self, answer: JoinHandle<Value>) -> Value {
+        let answer = self
+            .runtime
+            .block_on(async { timeout(PATIENCE, answer).await });
+        answer.expect("it is answered").expect("it ended")
+    }
+
     fn answer(&self, words: &[&str]) -> Terminal {
         let command = Command::new(ASKBACK)
             .args(["answer", "--asks", "."])
@@ -101,9 +109,9 @@ fn a_person_answers_the_question_of_another_program() {
     terminal
         .press("Ada")
         .press(REVIEW)
-        .until("Ada")
+        .until("[Enter] Send")
         .press(ENTER);
-    let answer = program.runtime.block_on(answer).expect("it ended");
+    let answer = program.answered(answer);
     assert_eq!(
         answer,
         json!({"action": "accept", "content": {"name": "Ada"}})
@@ -116,7 +124,7 @@ fn a_person_answers_the_question_of_another_program() {
     let rules = program.folder.path("rules.yaml");
     fs::write(&rules, "answers:\n- accept: {name: Bob}\n").expect("it is ours");
     let mut script = program.answer(&["--file", "rules.yaml"]);
-    let answer = program.runtime.block_on(answer).expect("it ended");
+    let answer = program.answered(answer);
     assert_eq!(answer["content"], json!({"name": "Bob"}));
     script.press(CTRL_C);
     assert_eq!(script.ended(), Some(0));

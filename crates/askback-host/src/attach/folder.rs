@@ -21,13 +21,19 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// The rights of all other users.
+const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
+
+/// The right of all other users to add and remove files.
+const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
+
 /// The folder of this user, which is made if need be. A client hands its servers almost no environment, so the rule reads
 /// none of it, except for `HOME` if the user has no entry in the list of users.
 pub(super) fn of_user() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{user}"));
     if let Ok(folder) = open(&runtime, FOLDER, Mode::empty())
-        && check(&folder, &runtime, 0o077).is_ok()
+        && check(&folder, &runtime, OTHERS).is_ok()
     {
         return within(folder.as_fd(), &runtime);
     }
@@ -43,20 +49,20 @@ pub(super) fn of_user() -> io::Result<PathBuf> {
         .mode(0o700)
         .create(&state)?;
     let folder = open(&state, FOLDER, Mode::empty())?;
-    check(&folder, &state, 0o022)?;
+    check(&folder, &state, WRITERS)?;
     within(folder.as_fd(), &state)
 }
 
 fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
     let path = path.join("askback");
-    let folder = make(folder, &path, 0o022)?;
+    let folder = make(folder, &path, WRITERS)?;
     let path = path.join("asks");
-    make(folder, &path, 0o077)?;
+    make(folder, &path, OTHERS)?;
     Ok(path)
 }
 
 /// Opens a folder in another one, and makes it if need be.
-fn make(folder: impl AsFd, path: &Path, forbidden: u32) -> io::Result<OwnedFd> {
+fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> {
     let name = path.file_name().unwrap_or_default();
     match mkdirat(&folder, name, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -71,10 +77,10 @@ fn make(folder: impl AsFd, path: &Path, forbidden: u32) -> io::Result<OwnedFd> {
 /// Checks that a folder is a folder of ours, and no symlink, and that nobody else can open it.
 pub(super) fn check_own(path: &Path) -> io::Result<()> {
     let folder = open(path, FOLDER, Mode::empty()).map_err(|error| about(path, error.into()))?;
-    check(&folder, path, 0o077)
+    check(&folder, path, OTHERS)
 }
 
-fn check(folder: &OwnedFd, path: &Path, forbidden: u32) -> io::Result<()> {
+fn check(folder: &OwnedFd, path: &Path, forbidden: Mode) -> io::Result<()> {
     let stat = fstat(folder)?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(about(
@@ -82,7 +88,7 @@ fn check(folder: &OwnedFd, path: &Path, forbidden: u32) -> io::Result<()> {
             io::Error::other("the folder belongs to another user"),
         ));
     }
-    if u32::from(stat.st_mode) & forbidden != 0 {
+    if Mode::from_raw_mode(stat.st_mode).intersects(forbidden) {
         let error = "other users have access to the folder: run chmod 700 on it";
         return Err(about(path, io::Error::other(error)));
     }

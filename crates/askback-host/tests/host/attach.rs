@@ -1,5 +1,7 @@
 //! A board and its front ends, over a socket in a folder of the test.
 
+#![expect(clippy::print_stderr, reason = "a test says what it leaves out")]
+
 use std::{
     fs,
     io::ErrorKind,
