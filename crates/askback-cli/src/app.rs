@@ -457,7 +457,14 @@ mod tests {
         bounded.dedup();
         assert_eq!(
             bounded,
-            ["callback-port", "count", "lapse", "page-size", "timeout"]
+            [
+                "callback-port",
+                "count",
+                "hold",
+                "lapse",
+                "page-size",
+                "timeout"
+            ]
         );
     }
 }

@@ -87,13 +87,13 @@ pub struct SessionArgs {
     /// Read messages up to this size [default: 32MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::read)]
     max_message: Option<usize>,
-    /// Show each message as it travels, or write them to FILE as lines of JSON
+    /// Show each message, or write them to FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
         default_missing_value = "", value_parser = Trace::read
     )]
     trace: Option<Trace>,
-    /// Play another client: codex, 2025-06-18, no-url and others, with commas between several
+    /// Play other clients, such as codex or 2025-06-18,no-url
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     pub(crate) role: Option<Role>,
     // A group with a heading stands behind all that has none: clap carries a heading on to what follows.

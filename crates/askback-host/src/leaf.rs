@@ -63,10 +63,8 @@ pub trait Leaf {
         false
     }
 
-    /// The kind of front end, which a receipt names.
-    fn renderer(&self) -> Renderer {
-        Renderer::Lines
-    }
+    /// The kind of front end at which the person acted last. A receipt names it.
+    fn renderer(&self) -> Renderer;
 
     /// Whether a person is there who can try again, and not a file.
     fn is_person(&self) -> bool;

@@ -2,6 +2,8 @@
 
 use std::task::{Context, Poll};
 
+use askback::witness::Renderer;
+
 use crate::{
     leaf::{Did, Leaf},
     model::{Conversation, Desk, EventOutcome, WorstEnd},
@@ -97,6 +99,11 @@ impl Leaf for Leaves {
 
     fn shows_waiting(&self) -> bool {
         self.first.shows_waiting()
+    }
+
+    fn renderer(&self) -> Renderer {
+        let last = self.last.and_then(|at| self.others.get(at));
+        last.unwrap_or(&self.first).renderer()
     }
 
     fn is_person(&self) -> bool {

@@ -5,6 +5,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use askback::witness::Renderer;
+
 use super::{Dialog, lines::Lines, resumed::ResumeSignal};
 use crate::{
     browser,
@@ -242,6 +244,10 @@ impl Leaf for Plain {
     fn page(&mut self) -> &mut Page {
         self.leave_prompt();
         self.dialog.page()
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Lines
     }
 
     fn is_person(&self) -> bool {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use askama::Template;
-use askback::limits::Limits;
+use askback::{limits::Limits, witness::Renderer};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
@@ -277,6 +277,10 @@ impl Leaf for WebPage {
 
     fn shows_waiting(&self) -> bool {
         false
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Page
     }
 
     fn is_person(&self) -> bool {

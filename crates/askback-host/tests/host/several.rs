@@ -10,6 +10,7 @@ use askback::{
     client::{CallId, CallTarget, Event, HostQuestion},
     limits::Limits,
     protocol::{ElicitFormParams, Root},
+    witness::Renderer,
 };
 use askback_host::{
     host::Host,
@@ -86,6 +87,10 @@ impl Leaf for Person {
 
     fn page(&mut self) -> &mut Page {
         &mut self.page
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Lines
     }
 
     fn is_person(&self) -> bool {

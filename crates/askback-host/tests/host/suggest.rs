@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use askback::{forms::Content, internal::future::BoxFuture, limits::Limits};
+use askback::{forms::Content, internal::future::BoxFuture, limits::Limits, witness::Renderer};
 use askback_host::{
     host::Host,
     leaf::{Did, Leaf},
@@ -59,6 +59,10 @@ impl Leaf for Typist {
 
     fn page(&mut self) -> &mut Page {
         &mut self.page
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Lines
     }
 
     fn is_person(&self) -> bool {
