@@ -41,6 +41,7 @@ mod subscription;
 
 use std::{convert::Infallible, error::Error, future::Future, io, net::SocketAddr, sync::Arc};
 
+use askback_core::limits::Limits;
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -61,7 +62,6 @@ use self::{
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
-use crate::limits::Limits;
 
 /// The default path of the endpoint.
 const PATH: &str = "/mcp";
