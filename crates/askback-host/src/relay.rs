@@ -14,9 +14,9 @@ use askback::{
     client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
-        AnswerSource, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams,
-        ElicitResult, ElicitUrlParams, HasMeta, Implementation, InputRequest, InputResponse,
-        ListRootsResult, Meta, RequestParams, Root, codes::USER_REJECTED,
+        AnswerSource, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams,
+        ElicitParams, ElicitResult, ElicitUrlParams, HasMeta, Implementation, InputRequest,
+        InputResponse, ListRootsResult, Meta, RequestParams, Root, codes::USER_REJECTED,
     },
 };
 use serde::Deserialize;
@@ -195,7 +195,9 @@ impl Relay {
         let has_challenge = question
             .meta()
             .is_some_and(|meta| meta.challenge().is_some());
-        if let (Some(receipts), true) = (&self.receipts, has_challenge) {
+        // A question that no person and no rule answered needs none.
+        let is_answered = shown.showing.is_some() || answer.action != ElicitAction::Cancel;
+        if let (Some(receipts), true) = (&self.receipts, has_challenge && is_answered) {
             let added = add_receipt(&**receipts, question, &mut answer, shown.showing);
             if let Err(error) = added {
                 self.tell(words!(

@@ -11,7 +11,8 @@
 //!     if !ctx.confirm(format!("Wire {amount} USD?")).await? {
 //!         return Ok("Nothing was wired.".into());
 //!     }
-//!     Ok(format!("{amount} USD are on their way."))
+//!     // A receipt does not stop a round that is sent twice: a commit does.
+//!     ctx.commit("wire", async move || Ok(format!("{amount} USD are on their way."))).await
 //! }
 //!
 //! # fn build(known: WitnessKey) {
@@ -193,7 +194,10 @@ impl Witness {
     /// Whether a person answered it, and not a file of rules.
     #[must_use]
     pub fn is_person(&self) -> bool {
-        self.receipt.renderer != Renderer::Script.as_str()
+        let persons = [Renderer::Terminal, Renderer::Lines, Renderer::Page];
+        persons
+            .iter()
+            .any(|renderer| renderer.as_str() == self.receipt.renderer)
     }
 
     /// The receipt, to be kept as evidence.

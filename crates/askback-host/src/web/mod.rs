@@ -1,7 +1,7 @@
 //! A page in a browser of this machine: one more front end.
 //!
 //! [`WebPage`] is the [`Leaf`](crate::leaf::Leaf). It draws each [`View`](crate::view::View) as HTML when it is shown, and
-//! keeps the result in a [`Snapshot`](snapshot::Snapshot). The server answers every `GET` from that, so that a page is
+//! keeps the result in a `Snapshot`. The server answers every `GET` from that, so that a page is
 //! shown at once even if the host is busy. A `POST` goes to the leaf, and its answer waits until its effect is drawn.
 //!
 //! | path | does |

@@ -14,6 +14,8 @@ const token = (region) => region.querySelector("form")?.dataset.question;
 function keep(form) {
     clearTimeout(waiting);
     const body = new URLSearchParams(new FormData(form));
+    // A secret leaves the page when it is submitted, and not while it is typed.
+    for (const secret of form.querySelectorAll("input[type=password]")) body.delete(secret.name);
     body.set("act", "draft");
     return fetch(form.action, { method: "POST", body }).catch(() => {});
 }

@@ -127,7 +127,7 @@ impl LiveCalls {
                 let mut state = self.lock();
                 let until = state.held.until(call.id, keep);
                 if until.is_some_and(|until| until <= self.now()) {
-                    state.held.forget(call.id);
+                    state.held.expire(call.id);
                     state.live.remove(&call.id);
                     return;
                 }
@@ -246,6 +246,9 @@ impl HoldingUpstream {
             target: request.target().map(ToOwned::to_owned),
             arguments: arguments_digest(&request)?,
         };
+        if self.calls.lock().held.take_expired(&key) {
+            return self.upstream.expired(&request);
+        }
         let Some(call) = self.call(&request, &ctx, key, &hold) else {
             return self.upstream.answer(request.into(), ctx, None).await;
         };
@@ -335,9 +338,10 @@ impl HoldingUpstream {
     fn given_back(&self, request: &OtherRequest, hold: &Hold) -> Result<Forwarded> {
         let name = request.target().unwrap_or_default();
         let words = format!(
-            "A person is being asked, and the call goes on. {} Call `{name}` again with exactly the same arguments to get its \
-             result. Do not ask the user yourself.",
-            hold.place
+            "The call goes on, and may wait for the answer of a person. {} Call `{name}` again with exactly the same \
+             arguments within {} minutes to get its result. Do not ask the user yourself.",
+            hold.place,
+            hold.keep.as_secs() / 60
         );
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(words)));

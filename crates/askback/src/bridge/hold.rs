@@ -1,7 +1,10 @@
 //! Calls that are given back to a client before it gives up. They go on at the server, and the client gets the result when
 //! it makes the same call again. Nothing here reads a clock.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 /// How long after the last progress a client is told again that a person is asked.
 const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
@@ -33,6 +36,8 @@ pub(super) struct CallKey {
 pub(super) struct HeldCalls {
     last: u64,
     calls: BTreeMap<u64, HeldCall>,
+    /// Calls that were given back and not made again in time: the next one may repeat an effect.
+    expired: VecDeque<CallKey>,
 }
 
 /// Times are those since the connection began.
@@ -125,6 +130,22 @@ impl HeldCalls {
         }
     }
 
+    /// Forgets a call that was not made again in time, but remembers that it was made.
+    pub(super) fn expire(&mut self, id: u64) {
+        if let Some(call) = self.calls.remove(&id) {
+            if self.expired.len() >= HELD_CALLS {
+                self.expired.pop_front();
+            }
+            self.expired.push_back(call.key);
+        }
+    }
+
+    /// Whether the same call expired. That is said once: the call after it is a new one.
+    pub(super) fn take_expired(&mut self, key: &CallKey) -> bool {
+        let at = self.expired.iter().position(|expired| expired == key);
+        at.is_some_and(|at| self.expired.remove(at).is_some())
+    }
+
     /// Forgets a call.
     pub(super) fn forget(&mut self, id: u64) {
         self.calls.remove(&id);
@@ -178,6 +199,20 @@ mod tests {
 
     fn at(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_expired_call_is_not_made_again_unnoticed() {
+        let mut calls = HeldCalls::default();
+        calls.arrive(key("a", 0), AFTER, at(0));
+        calls.asks(1);
+        assert_eq!(calls.step(1, at(45)), Step::GiveBack);
+        assert!(!calls.take_expired(&key("a", 0)));
+        calls.expire(1);
+        assert!(!calls.take_expired(&key("a", 1)));
+        assert!(calls.take_expired(&key("a", 0)));
+        assert!(!calls.take_expired(&key("a", 0)));
+        assert_eq!(calls.arrive(key("a", 0), AFTER, at(9)), Arrival::First(2));
     }
 
     #[test]

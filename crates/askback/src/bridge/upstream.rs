@@ -218,7 +218,7 @@ impl Upstream {
     }
 
     /// Returns the result of a call that was given up, written for a model that may call again.
-    fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
+    pub(super) fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
         let why = "The answers came too late, or the call was cancelled. It is not known whether the call took effect: \
                    check that before you call again.";
         if request.method() != "tools/call" {

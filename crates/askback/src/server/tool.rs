@@ -199,7 +199,7 @@ impl Tool {
 
     /// Accepts the answers of a person only if they come with a [receipt](crate::witness) that is signed with a key that
     /// [`ServerBuilder::trust_witness`](crate::ServerBuilder::trust_witness) trusts. Every other yes ends the question with
-    /// [`AskError::NoWitness`](crate::AskError::NoWitness). A no needs no receipt. Revisions before 2025-11-25 change forms on
+    /// [`AskError::NoWitness`](crate::ctx::AskError::NoWitness). A no needs no receipt. Revisions before 2025-11-25 change forms on
     /// their way, so their clients cannot give receipts.
     #[cfg(feature = "witness")]
     #[must_use]
