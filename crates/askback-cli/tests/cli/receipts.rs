@@ -114,6 +114,9 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
     // A receipt is changed, and all are cut off.
     let file = scratch.path("state/askback/receipts/receipts.jsonl");
     let whole = fs::read_to_string(&file).expect("it was written");
+    // Each receipt begins a line of its own, also behind one that was cut off.
+    let whole = whole.replace("\n\n", "\n");
+    let whole = whole.trim_start().to_owned();
     let check = |text: &str, fault: &str| {
         fs::write(&file, text).expect("it is ours");
         let (exit, list) = receipts(&["--json"]);
@@ -132,5 +135,7 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
         &without_first,
         "receipt 1: a receipt before it is missing or was changed",
     );
+    let (torn, _) = whole.split_at(whole.len() - 9);
+    check(torn, "4 were signed, and 3 are in the list");
     check("", "4 were signed, and none is in the list");
 }
