@@ -29,12 +29,7 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
 }
 
 fn start(url: &str) -> Result<(), NoBrowser> {
-    let is_unseen = cfg!(all(
-        unix,
-        not(target_vendor = "apple"),
-        not(target_os = "android")
-    )) && !is_seen(env::var_os, Path::is_file);
-    if is_unseen {
+    if !is_seen(&[]) {
         return Err(NoBrowser::NoDisplay);
     }
     webbrowser::open(url).map_err(NoBrowser::Failed)
@@ -80,9 +75,23 @@ pub(crate) fn is_elsewhere() -> bool {
     env::var_os("SSH_CONNECTION").is_some_and(|value| !value.is_empty())
 }
 
+/// Whether a browser that is started with these variables, in addition to the environment, would be seen.
+#[must_use]
+pub fn is_seen(variables: &[(&'static str, OsString)]) -> bool {
+    let variable = |name: &'static str| {
+        let added = variables.iter().find(|(known, _)| *known == name);
+        added
+            .map(|(_, value)| value.clone())
+            .or_else(|| env::var_os(name))
+    };
+    cfg!(not(unix))
+        || cfg!(any(target_vendor = "apple", target_os = "android"))
+        || has_display(variable, Path::is_file)
+}
+
 /// Whether a browser would be seen: on a display, on that of Windows, or through a program that the
 /// person named. Others are started without a display, too, and end where nobody looks.
-fn is_seen(
+fn has_display(
     variable: impl Fn(&'static str) -> Option<OsString>,
     is_file: impl Fn(&Path) -> bool,
 ) -> bool {
@@ -138,7 +147,7 @@ mod tests {
                 found.map(|(_, value)| OsString::from(value))
             };
             let is_file = |path: &Path| path == Path::new("/usr/bin/lynx");
-            assert_eq!(is_seen(variable, is_file), seen);
+            assert_eq!(has_display(variable, is_file), seen);
         }
         let path = ("PATH", "/bin:/usr/bin");
         check(&[], false);

@@ -13,7 +13,7 @@
 mod arrivals;
 #[cfg(unix)]
 pub mod attach;
-mod browser;
+pub mod browser;
 pub mod changed;
 mod code;
 pub mod command;

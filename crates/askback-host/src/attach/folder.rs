@@ -29,7 +29,7 @@ const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
 
 /// The folder of this user, which is made if need be. A client hands its servers almost no environment, so the rule reads
 /// none of it, except for `HOME` if the user has no entry in the list of users.
-pub(super) fn of_user() -> io::Result<PathBuf> {
+fn of_user() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{user}"));
     if let Ok(folder) = open(&runtime, FOLDER, Mode::empty())
@@ -51,6 +51,16 @@ pub(super) fn of_user() -> io::Result<PathBuf> {
     let folder = open(&state, FOLDER, Mode::empty())?;
     check(&folder, &state, WRITERS)?;
     within(folder.as_fd(), &state)
+}
+
+/// The folder that was named, or else the folder of this user. It is the user's own.
+pub(super) fn given(folder: Option<PathBuf>) -> io::Result<PathBuf> {
+    let folder = match folder {
+        Some(folder) => folder,
+        None => of_user()?,
+    };
+    check_own(&folder)?;
+    Ok(folder)
 }
 
 fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
@@ -75,7 +85,7 @@ fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> 
 }
 
 /// Checks that a folder is a folder of ours, and no symlink, and that nobody else can open it.
-pub(super) fn check_own(path: &Path) -> io::Result<()> {
+fn check_own(path: &Path) -> io::Result<()> {
     let folder = open(path, FOLDER, Mode::empty()).map_err(|error| about(path, error.into()))?;
     check(&folder, path, OTHERS)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::pending,
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,9 +11,9 @@ use std::{
 use askback::limits::Limits;
 use tokio::{
     net::UnixStream,
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::{JoinHandle, JoinSet},
-    time::{MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
 use super::{
@@ -58,9 +59,37 @@ enum Found {
     Later(PathBuf, u32),
 }
 
-/// Puts the questions of all boards of this user before the person, until the person interrupts that. The questions that
-/// are open then stay with their boards. `relay` is a relay of the host; `folder` is the folder of the sockets in place of
-/// the user's.
+/// How a front end joins.
+#[derive(Debug, Clone)]
+pub struct JoinOptions {
+    /// What it is.
+    pub kind: FrontEndKind,
+    /// The folder of the sockets, in place of the user's.
+    pub folder: Option<PathBuf>,
+    /// Whether a person sees the questions, if that changes.
+    pub is_seen: Option<watch::Receiver<bool>>,
+    /// If no program has had questions for this long, the front end ends.
+    pub idle: Option<Duration>,
+    /// The limits of each desk, and on lines.
+    pub limits: Limits,
+}
+
+impl JoinOptions {
+    /// A front end of this kind, with default limits, which does not end by itself.
+    #[must_use]
+    pub fn new(kind: FrontEndKind) -> Self {
+        Self {
+            kind,
+            folder: None,
+            is_seen: None,
+            idle: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Puts the questions of all boards of this user before the person, until the person interrupts that or nothing was there
+/// for long enough. The questions that are open then stay with their boards. `relay` is a relay of the host.
 ///
 /// # Errors
 ///
@@ -68,26 +97,31 @@ enum Found {
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
-    kind: FrontEndKind,
-    folder: Option<PathBuf>,
-    limits: &Limits,
+    options: JoinOptions,
 ) -> io::Result<Interruption> {
-    let folder = match folder {
-        Some(folder) => folder,
-        None => folder::of_user()?,
-    };
-    folder::check_own(&folder)?;
+    let JoinOptions {
+        kind,
+        folder,
+        is_seen,
+        idle,
+        limits,
+    } = options;
+    let folder = folder::given(folder)?;
     host.leave_questions();
+    let is_seen = is_seen.unwrap_or_else(|| watch::channel(kind != FrontEndKind::Script).1);
+    let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
     let (gone, mut ended) = mpsc::unbounded_channel();
-    let looking = tokio::spawn(look(folder, kind, line_limit(limits), found));
+    let looking = tokio::spawn(look(folder, kind, line_limit(&limits), found));
     let _looking = AbortOnDrop(looking);
     let mut attached = JoinSet::new();
     loop {
+        let idle = idle.filter(|_| boards_here == 0);
         let next = async {
             tokio::select! {
                 Some(found) = boards.recv() => Ok(found),
                 Some(left) = ended.recv() => Err(left),
+                () = until(idle) => Err(Left::EndOfInput),
             }
         };
         match host.attend_silently(next).await {
@@ -100,10 +134,11 @@ pub async fn join(
                 let desk = Desk::new(asker, None, None, limits.clone());
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
+                boards_here += 1;
                 let relay = relay.of(server);
-                let gone = gone.clone();
+                let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
-                    attend(*board, relay, kind, &gone).await;
+                    attend(*board, relay, &is_seen, &gone).await;
                     // The front end may have ended at the same moment.
                     let _ = gone.send(Left::Board(server));
                 });
@@ -117,10 +152,21 @@ pub async fn join(
                     VERSION
                 ));
             }
-            Ok(Err(Left::Board(server))) => host.note_presence(server, Presence::Gone),
+            Ok(Err(Left::Board(server))) => {
+                boards_here = boards_here.saturating_sub(1);
+                host.note_presence(server, Presence::Gone);
+            }
             Ok(Err(Left::EndOfInput)) => return Ok(Interruption),
             Err(interruption) => return Ok(interruption),
         }
+    }
+}
+
+/// Waits for this long, or for ever.
+async fn until(idle: Option<Duration>) {
+    match idle {
+        Some(idle) => sleep(idle).await,
+        None => pending().await,
     }
 }
 
@@ -194,7 +240,7 @@ async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Op
 async fn attend(
     board: FoundBoard,
     relay: Relay,
-    kind: FrontEndKind,
+    is_seen: &watch::Receiver<bool>,
     left: &mpsc::UnboundedSender<Left>,
 ) {
     let FoundBoard {
@@ -210,13 +256,22 @@ async fn attend(
                     relay.tell("A question cannot be read here. It waits for another front end.");
                     continue;
                 };
-                if kind != FrontEndKind::Script {
-                    writer.send(&FrontEndLine::Seen { id });
-                }
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
-                    let shown = relay.reply_to(question).await;
+                    let seen = async {
+                        // A front end that no person sees never says so.
+                        match is_seen.wait_for(|is_seen| *is_seen).await.map(drop) {
+                            Ok(()) => drop(writer.send(&FrontEndLine::Seen { id })),
+                            Err(_) => {}
+                        }
+                        pending::<()>().await;
+                    };
+                    let shown = tokio::select! {
+                        shown = relay.reply_to(question) => shown,
+                        () = seen => return,
+                    };
                     match shown.reply {
                         Reply::Cancelled(Why::EndOfInput) => {
                             // The front end may have ended at the same moment.

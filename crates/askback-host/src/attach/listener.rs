@@ -137,11 +137,7 @@ impl Board {
         options: BoardOptions,
         notify: impl Fn(Notice) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let folder = match options.folder {
-            Some(folder) => folder,
-            None => folder::of_user()?,
-        };
-        folder::check_own(&folder)?;
+        let folder = folder::given(options.folder)?;
         let random = RandomState::new().build_hasher().finish();
         let socket = folder.join(format!("{}-{random:016x}.sock", std::process::id()));
         let lock = folder::open_lock(&socket)?;

@@ -10,7 +10,9 @@ mod folder;
 mod front_end;
 mod line;
 mod listener;
+mod page_lock;
 
 pub use board::{FrontEndKind, Notice};
-pub use front_end::join;
+pub use front_end::{JoinOptions, join};
 pub use listener::{Board, BoardOptions};
+pub use page_lock::PageLock;

@@ -12,12 +12,13 @@ use askama::Template;
 use askback::{limits::Limits, witness::Renderer};
 use tokio::{
     net::TcpListener,
-    sync::{mpsc, oneshot},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
+    time::Instant,
 };
 
 use super::{
-    LOG_LINES, TABS, form,
+    LOG_LINES, OPENING_PAUSE, TABS, form,
     html::Html,
     question,
     serve::{self, WebService},
@@ -58,6 +59,8 @@ pub struct WebPage {
     page: Page,
     log: VecDeque<String>,
     serving: JoinHandle<()>,
+    /// When the browser was last opened, if that is done for each question that no browser shows.
+    last_opening: Option<Instant>,
 }
 
 #[derive(Template)]
@@ -110,7 +113,33 @@ impl WebPage {
             page: Page::new(LOOK),
             log: VecDeque::new(),
             serving: tokio::spawn(serving),
+            last_opening: None,
         })
+    }
+
+    /// From now on, a question that no browser shows opens the browser of the system, at most every 30 seconds.
+    pub fn open_for_questions(&mut self) {
+        self.last_opening = Some(Instant::now());
+    }
+
+    /// Whether a browser shows the page. Without JavaScript, it is not known.
+    pub fn is_open(&self) -> watch::Receiver<bool> {
+        self.shared.is_open.subscribe()
+    }
+
+    /// Opens the browser if it was closed and a question waits.
+    fn reopen(&mut self) {
+        let is_due = self
+            .last_opening
+            .is_some_and(|last| last.elapsed() >= OPENING_PAUSE);
+        if !is_due || *self.shared.is_open.borrow() {
+            return;
+        }
+        self.last_opening = Some(Instant::now());
+        // The question waits for another front end if this fails.
+        if self.shared.visit.renew().is_ok() {
+            let _ = self.open_browser();
+        }
     }
 
     /// The address at which the page is served.
@@ -257,6 +286,9 @@ impl Leaf for WebPage {
             self.shared
                 .changes
                 .send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+        if waiting > 0 {
+            self.reopen();
         }
         for taken in self.taken.drain(..) {
             // The browser may have gone away.

@@ -49,5 +49,8 @@ const PACE: Duration = Duration::from_millis(50);
 /// The time between two comments that keep a stream of events alive.
 const BEAT: Duration = Duration::from_secs(15);
 
+/// The least time between two openings of the browser.
+const OPENING_PAUSE: Duration = Duration::from_secs(30);
+
 /// The most lines of the log.
 const LOG_LINES: usize = 500;

@@ -24,7 +24,7 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::json;
 use tokio::{
     net::TcpListener,
-    sync::{Semaphore, mpsc, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
     time::{sleep, timeout},
 };
 
@@ -43,6 +43,20 @@ const STYLE: &str = include_str!("../../templates/web/style.css");
 const SCRIPT: &str = include_str!("../../templates/web/page.js");
 
 type Answer = Response<PageBody>;
+
+/// An open page in a browser.
+struct Tab {
+    permit: Option<OwnedSemaphorePermit>,
+    service: WebService,
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        self.permit = None;
+        let is_open = self.service.tabs.available_permits() < TABS;
+        self.service.shared.is_open.send_replace(is_open);
+    }
+}
 
 /// The body of an answer.
 pub(super) enum PageBody {
@@ -191,6 +205,11 @@ impl WebService {
         };
         let (events, receiver) = mpsc::channel(1);
         let shared = Arc::clone(&self.shared);
+        shared.is_open.send_replace(true);
+        let tab = Tab {
+            permit: Some(tab),
+            service: self.clone(),
+        };
         tokio::spawn(async move {
             let _tab = tab;
             let mut changes = shared.changes.subscribe();

@@ -22,6 +22,8 @@ pub(super) struct Shared {
     pub(super) said: mpsc::Sender<Submission>,
     /// Counts the changes of the snapshot.
     pub(super) changes: watch::Sender<u64>,
+    /// Whether a browser shows the page.
+    pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
 }
 
@@ -58,6 +60,7 @@ impl Shared {
             visit,
             said,
             changes: watch::Sender::new(0),
+            is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
         }
     }

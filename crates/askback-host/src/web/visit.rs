@@ -36,6 +36,17 @@ impl Visit {
         once.map(|(once, _)| format!("http://127.0.0.1:{}/o/{once}", self.port))
     }
 
+    /// Makes a new one-time link.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random numbers.
+    pub(super) fn renew(&self) -> io::Result<()> {
+        let once = (random()?, Instant::now());
+        *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some(once);
+        Ok(())
+    }
+
     /// Uses up the one-time link if `once` is its secret and it has not expired.
     pub(super) fn open(&self, once: &str) -> bool {
         let mut kept = self.once.lock().unwrap_or_else(PoisonError::into_inner);
