@@ -31,7 +31,6 @@ pub fn missing(field: &Field) -> &'static str {
 pub struct Draft {
     /// The form as the server sent it.
     whole: Vec<Field>,
-    /// The fields on the screen.
     fields: Vec<Field>,
     places: Vec<Place>,
     entries: Vec<Entry>,
@@ -41,7 +40,6 @@ pub struct Draft {
     clock: Clock,
 }
 
-/// The place of a field in the content.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     path: Vec<Key>,
@@ -56,9 +54,8 @@ enum Entry {
     Empty,
     /// A valid value.
     Value(Value),
-    /// Text that is not valid, and why.
     Written(String, Words),
-    /// Selected options that are too few or too many, and why.
+    /// Too few or too many options.
     Chosen(Vec<Value>, Words),
 }
 
@@ -112,7 +109,6 @@ impl Draft {
         self
     }
 
-    /// Whether this many more fields fit into the form.
     fn has_room(&self, more: usize) -> bool {
         self.fields.len().saturating_add(more) <= self.limits.forms.fields
     }
@@ -139,7 +135,7 @@ impl Draft {
         self.groups.extend(unfolded.groups);
     }
 
-    /// Converts a value to an entry. A value that is not valid becomes text, in JSON.
+    /// A value that is not valid becomes text, in JSON.
     fn entry(&self, index: usize, value: Value) -> Entry {
         let checked = self
             .fields
@@ -213,7 +209,6 @@ impl Draft {
         })
     }
 
-    /// Whether a field at or below this path has content.
     fn is_given(&self, path: &[Key]) -> bool {
         let mut all = self.places.iter().zip(&self.entries);
         all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
@@ -288,7 +283,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes everything at or below this path.
     fn remove(&mut self, path: &[Key]) {
         let stays: Vec<_> = self
             .places
@@ -397,7 +391,6 @@ impl Draft {
         Ok(value)
     }
 
-    /// Checks the members or items of a value that is written as JSON.
     fn check_nested(&self, index: usize, field: &Field, value: &Value) -> Result<(), Words> {
         let path = self.places.get(index).map(|place| place.path.as_slice());
         let path = path.unwrap_or_default();

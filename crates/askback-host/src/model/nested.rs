@@ -11,7 +11,7 @@ use crate::text;
 /// The depth to which objects and lists have rows. Deeper values are written as JSON.
 const DEPTH: usize = 5;
 
-/// The maximum number of columns of the parent's label in front of a member's label.
+/// The maximum width, in columns, of the parent's label before a member's label.
 const OUTER: usize = 120;
 
 /// The schema keywords of an object that can have rows.
@@ -32,7 +32,6 @@ pub(super) enum Key {
     Item(usize),
 }
 
-/// A field of a form, or of an object or a list in it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) path: Vec<Key>,
@@ -57,7 +56,7 @@ pub(super) enum Kind {
     List(Box<List>),
 }
 
-/// A list in a form. It has room for one more item at its end.
+/// A list with room for one more item.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
     field: Field,
@@ -67,7 +66,6 @@ pub(super) struct List {
     pub(super) count: usize,
 }
 
-/// The rows of an object or a list, and the groups among them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct UnfoldedRows {
     /// Whether a row may hold a value that is not valid for its field.

@@ -28,7 +28,6 @@ pub struct Completions {
 }
 
 impl Offers {
-    /// Replaces the offers. A line that was offered before keeps the outcome of its last call.
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
         for offer in &mut offers {
             let before = self.all.iter_mut().find(|it| it.line == offer.line);
@@ -39,7 +38,6 @@ impl Offers {
         self.all = offers;
     }
 
-    /// Records how the last call ended. `line` is its offer, if it has one.
     pub(super) fn ended(&mut self, line: Option<String>, took: Duration, how: How) {
         let mut offers = self.all.iter_mut();
         let offer = offers.find(|offer| line.as_ref() == Some(&offer.line));

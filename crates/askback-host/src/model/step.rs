@@ -223,7 +223,7 @@ pub enum Notice {
     Played {
         /// The server's message.
         message: String,
-        /// How they are answered.
+        /// How it is answered.
         stance: Stance,
     },
     /// A question got the same answer as in the previous call.
