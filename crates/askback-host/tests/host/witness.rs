@@ -1,4 +1,4 @@
-//! Notes of questions and their replies.
+//! Records questions and their replies.
 
 use std::{cell::RefCell, future::ready, io, rc::Rc};
 

@@ -1,10 +1,8 @@
-//! The guide on answers files.
-
 use askback_host::script::Script;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/answers.md");
 
-/// The blocks of YAML in a page.
+/// Returns the YAML blocks of a page.
 fn blocks(page: &str) -> Vec<&str> {
     let parts = page.split("```yaml\n").skip(1);
     parts
@@ -35,7 +33,7 @@ fn the_guide_names_every_member() {
         "sampling: [{reply: {odd: 1}}]",
     ] {
         let refused = Script::parse(at).expect_err("there is no such member");
-        // It says which members there are.
+        // The error lists the known members.
         let told = refused.to_string();
         let (_, members) = told.split_once("known: ").expect(at);
         let members: Vec<_> = members.split('`').skip(1).step_by(2).collect();

@@ -1,4 +1,4 @@
-//! Files that are none of answers.
+//! Files that are not valid.
 
 use askback_host::script::Script;
 
