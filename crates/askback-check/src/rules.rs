@@ -16,7 +16,7 @@ pub struct Rule {
     pub rows: &'static [Row],
     /// The transports that it applies to.
     pub over: RuleTransport,
-    /// The expectation, or what to do. Empty if the rule's text says it.
+    /// The expectation, or advice. Empty if the rule's text says it.
     pub wanted: &'static str,
     /// Why it is never tried, if so.
     pub untried: &'static str,
@@ -91,11 +91,11 @@ impl Level {
     }
 }
 
-/// Finds the id of a rule that may be broken.
+/// Returns the static id of a rule.
 ///
 /// # Errors
 ///
-/// If there is no such rule.
+/// If there is no rule with this id.
 pub fn known(id: &str) -> Result<&'static str, &'static str> {
     let mut rows = ALL.iter().flat_map(|rule| rule.rows);
     let row = rows.find(|row| row.id == id);
@@ -103,7 +103,7 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
         .ok_or("no rule has this id; askback check --all lists the rules")
 }
 
-/// A rule also applies to later revisions, unless its row says otherwise.
+/// Unless its row says otherwise, a rule also applies to later revisions.
 const NOW: Revision = Revision::LATEST;
 
 macro_rules! last {
