@@ -122,7 +122,7 @@ pub struct Front<'a> {
     pub step: Step<'a>,
     /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
-    /// What is wrong with the user's last input.
+    /// Why the user's last input was rejected.
     pub issue: Option<&'a Words>,
     /// The name that the user gave the model, if there is a model.
     pub model: Option<&'a str>,

@@ -52,7 +52,6 @@ struct Place {
 #[derive(Debug, Clone, PartialEq)]
 enum Entry {
     Empty,
-    /// A valid value.
     Value(Value),
     Written(String, Words),
     /// Too few or too many options.

@@ -22,7 +22,7 @@ use leads_on::leads_on;
 /// A link that may be opened once the user agrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The whole link, in printable ASCII. What is shown is what is opened.
+    /// The whole link, in printable ASCII. It is shown and opened in this form.
     pub url: String,
     /// The host's position in [`Link::url`].
     pub host: Range<usize>,

@@ -101,7 +101,6 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether the user edits this request before it is sent.
     pub(crate) fn edits_request(&self) -> bool {
         self.call.is_none() && matches!(self.ask, Ask::Arguments { .. })
     }

@@ -51,7 +51,6 @@ pub(super) struct Group {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    /// With these member names.
     Object(Vec<String>),
     List(Box<List>),
 }
@@ -282,7 +281,6 @@ impl List {
     }
 }
 
-/// Converts a member to a field of the form.
 fn member_of(field: &Field, mut member: Field) -> Field {
     member.title = Some(format!("{}.{}", outer_label(field), member.label()));
     member.name = format!("{}.{}", field.name, member.name);

@@ -16,7 +16,7 @@ const TOOL_USE: &str = "toolUse";
 
 const END_TURN: &str = "endTurn";
 
-/// A sampling request, and the model's reply once there is one.
+/// A sampling request, and the model's reply if it has arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
     /// The request, with the user's changes.

@@ -126,7 +126,7 @@ pub(super) fn rewrite(sampling: Sampling, part: Part) -> Turn {
     }
 }
 
-/// The stage at which the user reviews the request, or the reply if there is one.
+/// The stage at which the user reviews the reply, or the request if no reply has arrived.
 pub(super) fn before(sampling: Sampling) -> Stage {
     match sampling.reply {
         Some(_) => Stage::Replied(sampling),
