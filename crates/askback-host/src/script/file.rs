@@ -54,7 +54,6 @@ impl Script {
     /// # Errors
     ///
     /// If the file cannot be read or is not valid, or if something that it names does not exist.
-    /// is not there of its surroundings.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let text = text_file::read_at(file)

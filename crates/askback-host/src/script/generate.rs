@@ -11,7 +11,6 @@ use serde_json::{Number, Value};
 
 use super::moment::utc;
 
-/// How many values are tried for one field.
 const TRIES: u32 = 64;
 
 /// The text of a field without a format.

@@ -89,7 +89,6 @@ fn this_link(asker: &Asker, question: &Question, link: &Link) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// Writes the fields that a rule must fill in.
 fn fields_for(schema: &FormSchema) -> String {
     let limits = Limits::default().forms;
     let has_default = |field: &&Field| {
@@ -108,7 +107,6 @@ fn fields_for(schema: &FormSchema) -> String {
 /// tool.
 const NO_TEXT: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// Quotes a word unless it is plain.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())

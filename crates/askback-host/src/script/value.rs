@@ -18,7 +18,6 @@ pub struct Values {
     makes_rest: bool,
 }
 
-/// A value for a field.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) enum FieldValue {
@@ -26,7 +25,6 @@ pub(super) enum FieldValue {
     Given(Value),
     /// A date or time relative to the run.
     Date(Moment),
-    /// A generated value.
     Generated,
 }
 
