@@ -1,4 +1,4 @@
-//! Names that a person cannot tell apart.
+//! Names that a user cannot tell apart.
 
 use unicode_security::confusable_detection::skeleton;
 

@@ -154,7 +154,6 @@ fn time(written: &str) -> Option<Time> {
     Time::new(number(hour)?, two(minute)?, two(second)?, 0).ok()
 }
 
-/// Parses one or two digits.
 fn number(written: &str) -> Option<i8> {
     let is_plain = written.len() <= 2 && written.bytes().all(|byte| byte.is_ascii_digit());
     written.parse().ok().filter(|_| is_plain)

@@ -35,7 +35,6 @@ pub const GUTTER: &str = "| ";
 /// How many combining marks a letter may have. More would cover the lines around it.
 const MARKS: usize = 4;
 
-/// The space that is as wide as an ideograph.
 const IDEOGRAPHIC: char = '\u{3000}';
 
 /// Characters that are invisible or change other characters, as inclusive ranges: format
