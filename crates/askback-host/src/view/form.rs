@@ -169,10 +169,8 @@ pub struct SecretView {
 /// The maximum number of options that a screen lists. With more, the user types to search.
 pub(crate) const MAX_OPEN_CHOICES: usize = 7;
 
-/// The maximum number of members of an object that are named.
 const MAX_NAMED_MEMBERS: usize = 12;
 
-/// The depth to which members are named.
 const MAX_NAMED_DEPTH: usize = 2;
 
 const MEMBER_NAME_MAX_COLUMNS: usize = 40;

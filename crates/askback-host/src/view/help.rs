@@ -26,7 +26,6 @@ pub struct HelpEntry {
     pub does: Words,
 }
 
-/// A key or a command, and its effect.
 type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
