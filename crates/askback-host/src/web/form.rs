@@ -44,7 +44,6 @@ impl Form {
     }
 }
 
-/// Returns an action's name in forms.
 pub(super) fn name(act: Act) -> String {
     match serde_json::to_value(act) {
         Ok(Value::String(name)) => name,

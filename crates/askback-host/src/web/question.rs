@@ -344,7 +344,6 @@ fn sampling(sampling: &SamplingView) -> Vec<Line> {
     }
 }
 
-/// Returns the text field of a question without a form.
 fn text(view: &View, begun: &str) -> Option<TextPart> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),

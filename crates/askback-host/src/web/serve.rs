@@ -79,7 +79,6 @@ struct SaidPage<'a> {
     back: Option<String>,
 }
 
-/// Serves the page until it is dropped.
 pub(super) async fn serve(listener: TcpListener, service: WebService, limits: Limits) {
     serve_pages(listener, service, &limits, pending()).await;
 }

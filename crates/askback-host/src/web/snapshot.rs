@@ -19,7 +19,6 @@ pub(super) struct Shared {
     pub(super) address: SocketAddr,
     pub(super) visit: Visit,
     pub(super) said: mpsc::Sender<Submission>,
-    /// Counts the changes of the snapshot.
     pub(super) changes: watch::Sender<u64>,
     snapshot: Mutex<Snapshot>,
 }

@@ -48,7 +48,6 @@ impl Visit {
         is_it
     }
 
-    /// Returns the path prefix of the page.
     pub(super) fn path(&self) -> String {
         format!("/v/{}/", self.id)
     }
