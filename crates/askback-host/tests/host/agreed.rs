@@ -9,7 +9,6 @@ use proptest::prelude::*;
 
 #[derive(Default)]
 pub(crate) struct Agreed {
-    /// The links by question number.
     links: BTreeMap<u64, String>,
     folders: Option<Vec<Root>>,
     /// Whether a folder that the user named is being checked.
@@ -70,7 +69,6 @@ impl Agreed {
     }
 }
 
-/// The forms as they were when last in front.
 #[derive(Default)]
 pub(crate) struct Written {
     drafts: BTreeMap<u64, Draft>,
@@ -79,7 +77,6 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Records that a question is withdrawn.
     pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) {
         let Some(front) = front.filter(|front| *event == Event::Withdrawn(front.id)) else {
             return;

@@ -52,7 +52,6 @@ fn asker() -> Asker {
     }
 }
 
-/// A board, and the notices that it sends.
 fn board(folder: &TempDir) -> (Board, mpsc::UnboundedReceiver<Notice>) {
     let mut options = BoardOptions::new(asker());
     options.folder = Some(folder.path().to_owned());

@@ -148,7 +148,6 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
 /// The forms by question number; `None` for other questions.
 type Asked = BTreeMap<u64, Option<FormSchema>>;
 
-/// Records the answered questions.
 fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     for effect in effects {
         if let Effect::Answer(id, reply) = effect {
@@ -163,7 +162,6 @@ fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns the content that the user reviews.
 fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     match front.step {
         Step::Review(draft) => Some((front.id, draft.content())),
@@ -172,7 +170,6 @@ fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     }
 }
 
-/// Returns the model's reply that the user reviews.
 fn replied(front: Front<'_>) -> Option<Box<CreateMessageResult>> {
     match front.step {
         Step::Replied(sampling) => sampling.reply.clone().map(Box::new),
@@ -180,7 +177,6 @@ fn replied(front: Front<'_>) -> Option<Box<CreateMessageResult>> {
     }
 }
 
-/// Returns the sampling request that the user may run.
 fn requested(front: Front<'_>) -> Option<Box<CreateMessageParams>> {
     match front.step {
         Step::Request(sampling) | Step::Replied(sampling) => {

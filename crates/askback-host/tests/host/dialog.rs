@@ -29,7 +29,6 @@ enum Do<'a> {
     Type(&'a str),
     End,
     Withdraw(u64),
-    /// The server disconnects.
     Lose,
     /// The server says that a link is completed.
     Done(&'a str),
@@ -37,13 +36,10 @@ enum Do<'a> {
     Found(&'a str),
     /// The user reached this machine from another one.
     Elsewhere,
-    /// Whether a browser was started.
     Browser(bool),
-    /// The browser returned from a sign-in.
     Settle(u64),
     /// Suggested values that start with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
-    /// There is a model.
     Model,
     /// The model replies, with a tool call if set.
     Reply(&'a str, bool),
@@ -65,7 +61,6 @@ const NARROW: Look = Look {
     styled: false,
 };
 
-/// A user in front of a desk.
 struct Seat {
     desk: Desk,
     dialog: Dialog,
@@ -95,7 +90,6 @@ impl Seat {
         effects.collect::<Vec<_>>().concat()
     }
 
-    /// Returns the new lines on the screen.
     fn screen(&mut self) -> String {
         view::travels(&self.desk);
         self.dialog.show(&self.desk, false);
@@ -174,7 +168,6 @@ fn done(effect: &Effect) -> String {
     }
 }
 
-/// A form with every kind of field.
 fn everything() -> Question {
     form(
         "Tell us everything.",
@@ -230,7 +223,6 @@ fn sampling() -> Question {
     }
 }
 
-/// A sampling request with a hundred tools.
 fn many_tools() -> Question {
     let tools = (0..100).map(|number| {
         let name = match number {

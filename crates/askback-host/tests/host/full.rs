@@ -38,15 +38,11 @@ enum Do<'a> {
     Withdraw(u64),
     /// Print the screen.
     Look,
-    /// No browser can be started.
     NoBrowser,
     /// The user reached this machine from another one.
     Elsewhere,
-    /// The screen has this many rows.
     Rows(usize),
-    /// There is a model.
     Model,
-    /// The model replies.
     Reply(&'a str),
 }
 
@@ -54,7 +50,6 @@ use Do::{
     Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw,
 };
 
-/// A user in front of a screen.
 struct Seat {
     talk: Conversation,
     screen: Screen,
@@ -69,7 +64,6 @@ struct Seat {
 
 const SERVER: ServerId = ServerId::FIRST;
 
-/// A conversation with only this desk.
 fn talk(desk: Desk) -> Conversation {
     Conversation::new(Server::new(desk))
 }
@@ -242,7 +236,6 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     told + &seat.log
 }
 
-/// A form with every kind of field.
 fn everything() -> Question {
     form(
         "How would you like to travel to Kyoto?",
@@ -319,7 +312,6 @@ fn wordy() -> Question {
     }
 }
 
-/// A sampling request with this many messages.
 fn long_talk(messages: usize) -> Question {
     let mut question = sampling();
     if let Ask::Sample(request) = &mut question.ask {

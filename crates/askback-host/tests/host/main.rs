@@ -1,5 +1,3 @@
-//! The tests of the host, compiled into one program.
-
 mod agreed;
 #[cfg(unix)]
 mod attach;
@@ -55,7 +53,6 @@ fn evening() -> Clock {
     })
 }
 
-/// A date, and a required time.
 fn dates() -> Question {
     form(
         "When?",
@@ -135,7 +132,6 @@ fn booking() -> Question {
     )
 }
 
-/// A form with a field that can only be written as JSON.
 fn nested() -> Question {
     let schema = r#"{
         "type": "object",
@@ -161,7 +157,6 @@ fn nested() -> Question {
     }
 }
 
-/// A form with objects and lists whose members and items have fields.
 fn journey() -> Question {
     let fields = r#"
         "name": {"type": "string", "title": "Name"},
@@ -231,7 +226,6 @@ fn offering(mode: &str, messages: Vec<SamplingMessage>) -> Question {
     }
 }
 
-/// Messages in which two tools were called.
 fn called() -> Vec<SamplingMessage> {
     let blocks =
         |blocks| -> Vec<SamplingBlock> { serde_json::from_value(blocks).expect("they are blocks") };

@@ -17,7 +17,6 @@ const TAGS: &str = r#""tags": {"type": "array", "items": {"type": "string"}, "ma
 const STOPS: &str = r#""stops": {"type": "array", "minItems": 1, "items": {"type": "object",
     "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "maximum": 9}}, "required": ["city"]}}"#;
 
-/// A user in front of a form.
 struct Filling(Desk);
 
 impl Filling {

@@ -62,13 +62,11 @@ fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
     answers.into_iter().next().expect("one was asked")
 }
 
-/// Starts a run with a valid file.
 fn play(file: &str) -> ScriptRun {
     let script = Script::parse(file).expect("the file is one of answers");
     ScriptRun::new(script, UNIX_EPOCH + FIRST_OF_MARCH)
 }
 
-/// Answers several questions, one after another.
 fn answers(file: &str, server: &str, questions: &[&Question]) -> Vec<Answer> {
     let mut run = play(file);
     let limits = Limits::default();

@@ -37,7 +37,6 @@ const LOOK: Look = Look {
 
 /// A user who waits for a number of questions, then answers each and records it. Some messages make
 /// the user mute the server, press Ctrl-C, or look at the messages first.
-/// the messages first.
 struct Person {
     awaited: usize,
     seen: Rc<RefCell<Vec<String>>>,
@@ -300,7 +299,6 @@ async fn a_question_is_no_more_in_front_where_its_server_takes_it_back() {
             _ = &mut first => unreachable!("the person waits for the other"),
             () = std::future::ready(()) => {}
         }
-        // Withdrawn while it is in front.
         let back = async {
             tokio::task::yield_now().await;
             drop(first);

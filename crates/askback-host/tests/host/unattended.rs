@@ -92,7 +92,6 @@ fn host(
     Host::new(desk, Box::new(leaf), arrivals, &limits)
 }
 
-/// Runs a host that gets one question.
 fn run(script: Option<&str>, shared: Option<Vec<Root>>, question: HostQuestion) -> Ran {
     let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
     let (relay, arrivals) = Relay::new();
@@ -121,9 +120,7 @@ fn run(script: Option<&str>, shared: Option<Vec<Root>>, question: HostQuestion) 
 }
 
 struct Ran {
-    /// The server's answer.
     answer: String,
-    /// The outcome of the run.
     ended: WorstEnd,
     log: String,
     end: String,

@@ -29,7 +29,6 @@ fn our_words_and_text_of_a_peer_are_not_read_as_each_other() {
     assert!(serde_json::from_value::<PeerText>(ours).is_err());
 }
 
-/// A desk with these questions, after these events.
 fn desk(questions: Vec<Question>, events: Vec<Event>) -> Desk {
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     for (id, question) in (1..).zip(questions) {

@@ -29,7 +29,6 @@ struct Stage {
     replies: Vec<Reply>,
 }
 
-/// The browser that was let in.
 #[derive(Debug, Clone)]
 struct Browser {
     address: SocketAddr,
@@ -188,7 +187,6 @@ fn page() -> WebPage {
     WebPage::start(&Limits::default()).expect("a port is free")
 }
 
-/// Sends a request and reads the response. `head` has no end yet.
 async fn send(address: SocketAddr, head: String, body: &str) -> Answer {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     let length = match body {

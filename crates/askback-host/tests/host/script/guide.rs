@@ -2,7 +2,6 @@ use askback_host::script::Script;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/answers.md");
 
-/// Returns the YAML blocks of a page.
 fn blocks(page: &str) -> Vec<&str> {
     let parts = page.split("```yaml\n").skip(1);
     parts

@@ -1,5 +1,3 @@
-//! Files that are not valid.
-
 use askback_host::script::Script;
 
 #[test]

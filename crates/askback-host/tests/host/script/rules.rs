@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::{answer, answers, declined, play, sample, wishes};
 use crate::{form, link, offering, travel};
 
-/// A sampling request with these tools.
 fn offered(tools: &[&str]) -> Question {
     let tools = tools.iter().map(|name| Tool {
         name: (*name).to_owned(),

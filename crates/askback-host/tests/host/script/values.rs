@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::answer;
 use crate::{form, travel};
 
-/// A form with one field of each kind.
 pub(super) fn kinds() -> Question {
     form(
         "Book?",
