@@ -198,7 +198,7 @@ pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnno
     Some(HeaderAnnotations::of(&schema))
 }
 
-/// Adds the members of an entry that are missing or have the wrong type.
+/// Reports missing members and members with the wrong type.
 fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     let mut fault = |what: String| {
         if places.len() < MAX_PLACES {
@@ -241,7 +241,7 @@ fn is_plain(name: &str, signs: &str) -> bool {
     name.chars().all(is_plain)
 }
 
-/// The rules that a tool's schemas break, with the place, such as `person.pets[].name`.
+/// Returns the rules that a tool's schemas break, with the place, such as `person.pets[].name`.
 fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
     let mut faults = Vec::new();
     let input = &tool["inputSchema"];

@@ -1,8 +1,8 @@
 //! The rules for servers.
 //!
-//! A rule of the specification has the id of its row in `docs/requirements/`, and a test compares them. Its text is
-//! ours. Our own rules have lowercase names. Each section of the table starts with the reason why its rules may not be
-//! tried.
+//! A rule of the specification has the id of its row in `docs/requirements/`, and a test compares
+//! them. The text of the rule is ours. Our own rules have lowercase names. Each section of the
+//! table starts with the reason that is reported if a rule was not tried.
 
 use askback::Revision::{
     self, V2024_11_05 as V24_11, V2025_03_26 as V25_03, V2025_06_18 as V25_06,
@@ -248,7 +248,7 @@ rules! {
     UNREQUESTED Any ["SU-01" Must V26_07..=NOW] "A subscription brings nothing that was not asked for.";
     STREAM_BUFFERING Http ["HT-17" Should V26_07..=NOW] "A stream of events says `X-Accel-Buffering: no`.";
 
-    // Calls of tools with `readOnlyHint` and without required arguments, and of tools that the user named.
+    // Only tools with `readOnlyHint` and without required arguments, and tools that the user named.
     "no tool that was called did this: name one with --tool":
     UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=NOW]
         "A result asks nothing that the client has not declared it can be asked."

@@ -20,7 +20,6 @@ pub(crate) struct ProbeRequest {
 /// The answer to wait for. Over HTTP, the response is awaited in any case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wait {
-    /// The answer to the request with this id.
     For(Value),
     /// The answers to all of these requests. They are stored as strays.
     Each(Vec<Value>),
@@ -295,7 +294,6 @@ impl Fault {
         "Clients wait in vain then: send each id back as it came, a number as a number.",
     );
 
-    /// Returns the faults of a message that arrived while this id was awaited.
     fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {
         let has = |member: &str| message.get(member).is_some();
         let (is_answer, id) = (!has("method"), &message["id"]);

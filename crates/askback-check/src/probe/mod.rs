@@ -208,7 +208,6 @@ impl Probe {
             .await;
     }
 
-    /// Sends a request in the form of this revision.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.request(method, params);
         self.send(ProbeRequest::request(&message)).await

@@ -124,7 +124,8 @@ impl Wire {
     }
 }
 
-/// Reads the next line of standard output. Keeps the last lines of standard error, which may have any length.
+/// Reads the next line of standard output, and keeps the last lines of standard error. The lines
+/// may have any length.
 async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
     let closed = |error: io::Error| End::Closed(error.to_string());
     loop {

@@ -148,7 +148,6 @@ KeyError => A key is missing, which is often a variable of the environment: set 
 /// The first line of a Python traceback. The error comes after the stack.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// The advice if a package lacks a module.
 const LACKS_PART: &str = "What is before the last dot is there, and has no such module. If it is yours, see the names of its \
      files and folders; else which version of the package the Python that is started has.";
 

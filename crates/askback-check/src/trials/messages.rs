@@ -99,7 +99,6 @@ impl Trials<'_> {
         }
     }
 
-    /// Starts with a request on a new connection, with this version in the header.
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
         let mut probe = self.open()?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});

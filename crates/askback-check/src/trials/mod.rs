@@ -124,7 +124,6 @@ impl Trials<'_> {
         }
     }
 
-    /// Opens a connection without sending anything.
     fn open(&self) -> Option<Probe> {
         let is_lost = self.bounds.patience.lost().is_some();
         // An earlier step has shown that it starts.
@@ -219,7 +218,6 @@ impl Conversation<'_> {
         tool.unwrap_or(&Value::Null)
     }
 
-    /// Sends a request, and checks the general rules for the answer.
     async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.probe.request(method, params);
         self.send(ProbeRequest::request(&message)).await
