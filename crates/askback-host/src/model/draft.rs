@@ -490,8 +490,8 @@ impl Draft {
     }
 }
 
-/// Appends the schema of a JSON field to the server's description, and the reason for JSON if
-/// objects and lists could otherwise have fields.
+/// Appends the schema of a JSON field to the server's description. Unless the field is an object or
+/// a list, also appends why it is written as JSON.
 fn explain(field: &mut Field) {
     if let FieldKind::Json(json) = &field.kind {
         let schema = Value::from(json.schema.clone());

@@ -133,8 +133,8 @@ impl Link {
     }
 
     /// Returns the name that a rule uses for the link: the host, if the link has the default port
-    /// and is encrypted, or is on this machine. Otherwise the port and `http` are part of the name,
-    /// as in `example.com:8443` or `http://example.com`.
+    /// and is encrypted, or is on this machine. Otherwise the unusual port and the `http` scheme are
+    /// part of the name, as in `example.com:8443` or `http://example.com`.
     pub fn named(&self) -> String {
         let mut name = self.host().to_owned();
         if self.is_of_this_machine() {

@@ -5,7 +5,7 @@ use askback::forms::Content;
 use super::{Ask, Question, Reply};
 
 /// The user's answers in a call. If the call is repeated, they answer the same questions again.
-/// Answers to a form that asks for secrets and consent to a link are not kept.
+/// Answers to forms that ask for secrets, and consent to links, are not kept.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     given: Vec<(Question, Reply)>,
