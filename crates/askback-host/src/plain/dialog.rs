@@ -341,8 +341,8 @@ impl Dialog {
         view::view(desk.asker(), front, self.reader)
     }
 
-    /// Writes what is new about the question in front. There is no prompt while the question
-    /// settles.
+    /// Writes what is new about the question in front. There is no prompt while the question is too
+    /// new to be answered.
     pub fn show(&mut self, desk: &Desk, is_settling: bool) {
         let again = std::mem::take(&mut self.again);
         let Some(front) = desk.front() else {
