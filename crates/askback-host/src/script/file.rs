@@ -115,7 +115,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// Shows the position of the error.
+    /// If the text is not a valid answers file. The message shows the position.
     pub fn parse(text: &str) -> Result<Self, Words> {
         yaml::parse(text)
     }

@@ -54,7 +54,7 @@ impl Source {
         let number = dice.below(1000);
         let day = Span::new().try_days(i64::try_from(dice.below(28)).ok()?.saturating_add(1));
         let moment = utc(self.now).saturating_add(day.ok()?);
-        // Too short a value is filled up.
+        // A value that is too short is padded.
         let least = usize::try_from(field.min_length.unwrap_or_default()).ok()?;
         if least > limits.answer_bytes {
             return None;
