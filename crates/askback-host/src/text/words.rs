@@ -17,8 +17,8 @@ const DIGITS: usize = 12;
 /// One line of our own text: sentences from this program's source, with parts inserted by
 /// [`words!`](crate::words).
 ///
-/// Text from run time can only become words through [`given`], or from JSON that this program
-/// wrote. A peer's text is [`PeerText`](super::PeerText) and cannot become words:
+/// Text that is not in the source can only become words through [`given`], or from JSON that this
+/// program wrote. A peer's text is [`PeerText`](super::PeerText) and cannot become words:
 ///
 /// ```
 /// use askback_host::{text::{given, Words}, words};
