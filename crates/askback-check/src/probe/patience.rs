@@ -40,7 +40,7 @@ const DEAF: u32 = 6;
 const SHORT: Duration = Duration::from_millis(500);
 
 impl Patience {
-    /// Creates a patience that ends after this time at the latest.
+    /// Creates the state for a check that may take at most this long.
     pub fn new(whole: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             silent: 0,

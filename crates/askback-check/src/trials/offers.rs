@@ -44,7 +44,7 @@ impl Trials<'_> {
                 return Err(UnknownName::Tool { name, listed });
             };
             self.turn_to(revision);
-            // Some servers list a tool with questions only for a client that can be asked.
+            // Some servers hide tools that ask questions from a client that cannot be asked.
             let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
                 break;
             };

@@ -24,7 +24,7 @@ impl Trials<'_> {
         let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
             return;
         };
-        // Some servers list a tool with questions only for a client that can be asked.
+        // Some servers hide tools that ask questions from a client that cannot be asked.
         let seen = talk.ask("tools/list", json!({})).await;
         let tools = seen.result()["tools"].as_array();
         talk.listed = tools.cloned().unwrap_or_default();
