@@ -27,7 +27,6 @@ pub struct Conversation {
     /// The current time, from an arbitrary start.
     now: Duration,
     asked_at: Option<Duration>,
-    /// How long earlier questions were in front.
     answered: Duration,
 }
 

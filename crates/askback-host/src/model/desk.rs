@@ -32,7 +32,6 @@ pub struct Desk {
     shared: Option<Vec<Root>>,
     offer: Option<Root>,
     ended: WorstEnd,
-    /// The worst outcome before the last call.
     ended_before: WorstEnd,
     stance: Stance,
     repeats: Repeats,

@@ -45,7 +45,6 @@ struct Place {
     path: Vec<Key>,
     /// Required if its parent value is present.
     is_required: bool,
-    /// An invalid default, and the reason why it is invalid.
     dropped: Option<(Value, Words)>,
 }
 
@@ -54,7 +53,6 @@ enum Entry {
     Empty,
     Value(Value),
     Written(String, Words),
-    /// Too few or too many options.
     Chosen(Vec<Value>, Words),
 }
 

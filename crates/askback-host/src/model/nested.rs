@@ -23,7 +23,6 @@ const OF_OBJECTS: [&str; 5] = [
     "default",
 ];
 
-/// The schema keywords of a list that can have rows.
 const OF_LISTS: [&str; 5] = ["type", "items", "minItems", "maxItems", "default"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +54,6 @@ pub(super) enum Kind {
     List(Box<List>),
 }
 
-/// A list with room for one more item.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
     field: Field,

@@ -12,7 +12,6 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Offers {
     all: Vec<Offer>,
-    /// The line whose call ended last.
     latest: Option<String>,
 }
 

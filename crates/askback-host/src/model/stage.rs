@@ -43,7 +43,6 @@ pub(super) enum Stage {
 
 pub(super) struct Turn {
     pub(super) next: Result<Stage, Reply>,
-    /// Whether the stage changed.
     pub(super) moved: bool,
     pub(super) issue: Option<Words>,
     pub(super) effect: Option<Effect>,

@@ -50,7 +50,6 @@ pub enum Step<'a> {
 }
 
 impl Step<'_> {
-    /// Whether typed characters are text at this step, not commands.
     pub(crate) fn is_typed(&self) -> bool {
         matches!(
             self,
