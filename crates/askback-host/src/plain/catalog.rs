@@ -17,7 +17,6 @@ use crate::{
     view, words,
 };
 
-/// The indent of a name and of its description.
 const NAME: &str = "  ";
 const ABOUT: &str = "      ";
 

@@ -31,7 +31,6 @@ pub struct Dialog {
     reader: Reader,
     /// The question that was shown last, its turn, and its field.
     seen: Option<(u64, u64, usize)>,
-    /// The form field that is asked for.
     at: usize,
     /// Whether the field was reopened from the review, so that the review is next.
     reopened: bool,
@@ -39,7 +38,6 @@ pub struct Dialog {
     submitted: bool,
     /// Whether to print the prompt again, even if nothing has changed.
     again: bool,
-    /// The lines of unfinished multi-line text.
     lines: Option<Vec<String>>,
     suggested: Option<Suggestions>,
     wire: Option<MessageSelection>,
@@ -160,7 +158,6 @@ impl Dialog {
                 {
                     question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
-                // The result decides what to show.
                 Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }

@@ -32,7 +32,6 @@ pub struct Plain {
     resumed: ResumeSignal,
     /// Remarks that arrived while the user was busy, with the name of each server.
     held: VecDeque<(LocalText, Remark)>,
-    /// Whether a line is expected at the prompt.
     is_prompting: bool,
     /// Whether the prompt is the last thing on the screen.
     is_prompted: bool,
@@ -40,7 +39,6 @@ pub struct Plain {
     /// Whether a line was rejected because the question was too new.
     was_early: bool,
     is_secret: bool,
-    /// Whether the terminal's echo is off.
     is_hiding: bool,
 }
 

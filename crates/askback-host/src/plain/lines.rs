@@ -36,7 +36,6 @@ const PASTED: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: mpsc::Receiver<ReadOutcome>,
@@ -46,9 +45,7 @@ pub(super) struct Lines {
     _held: Interrupts,
     /// The start of the next line, already taken from the terminal.
     begun: String,
-    /// Whether the last key was Ctrl-D.
     was_ended: bool,
-    /// Locked while a line is read.
     reading: Arc<Mutex<()>>,
     /// Whether the input is a terminal, not a file.
     typed: bool,
@@ -196,7 +193,6 @@ impl Lines {
         }
     }
 
-    /// Whether the input is a terminal, which echoes what is typed.
     pub(super) fn typed(&self) -> bool {
         self.typed
     }
@@ -248,7 +244,6 @@ fn take_begun() -> Vec<u8> {
 #[derive(Clone, Copy)]
 enum Patience {
     None,
-    /// The longest pause within a paste.
     Paste,
     Endless,
 }
