@@ -13,7 +13,6 @@ use super::moment::utc;
 
 const TRIES: u32 = 64;
 
-/// The text of a field without a format.
 const TEXT: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

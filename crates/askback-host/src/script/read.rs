@@ -18,7 +18,6 @@ use crate::yaml::{Shape, Time};
 /// The time to wait before an answer: at most 10 minutes.
 type Delay = Time<{ 10 * 60 }>;
 
-/// The members that all kinds of rules share.
 struct Frame<A> {
     when: Option<When>,
     asked: Option<AskCount>,
@@ -30,7 +29,6 @@ struct Frame<A> {
 
 /// The action of a rule, as it is written in the file.
 trait WrittenAction: Action + Sized {
-    /// The members for this action.
     type Text: DeserializeOwned;
 
     /// The error if there is no action, or more than one.

@@ -6,7 +6,6 @@ use crate::{model::WorstEnd, text::Words, words};
 pub struct Report {
     /// The findings, in file order.
     pub findings: Vec<Finding>,
-    /// Whether an unused rule fails the run.
     pub(super) unused_fails: bool,
 }
 

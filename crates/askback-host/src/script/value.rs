@@ -14,7 +14,6 @@ use super::{generate::Source, moment::Moment};
 #[serde(from = "BTreeMap<String, FieldValue>")]
 pub struct Values {
     given: BTreeMap<String, FieldValue>,
-    /// Whether values for other required fields are generated.
     makes_rest: bool,
 }
 
