@@ -48,7 +48,6 @@ pub(super) fn starts_hash_command(text: &str) -> bool {
     })
 }
 
-/// Whether the line starts with `::name::`.
 fn is_colon_command(line: &str) -> bool {
     line.strip_prefix("::")
         .is_some_and(|name| name.contains("::"))

@@ -333,7 +333,6 @@ mod tests {
         check("\u{1f44d}\u{1f3fd}", 4);
         check("\u{1f1e9}\u{1f1ea}", 4);
         check("\u{1f1e9}", 2);
-        // Ambiguous characters.
         check("…·×", 6);
     }
 
