@@ -197,7 +197,6 @@ pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
     actions.chain([hide]).collect()
 }
 
-/// Whether the form has a secret to hide.
 pub(crate) fn hides_any(front: &Front<'_>) -> bool {
     match front.step {
         Step::Filling(draft) | Step::Review(draft) => has_secret(&front.question.ask, draft),

@@ -492,7 +492,6 @@ mod tests {
 
     #[test]
     fn members_of_a_secret_are_secret() {
-        /// Checks whether a field within a form is hidden.
         #[track_caller]
         fn check(outer: &str, schema: &str, name: &str, is_hidden: bool) {
             let limits = Limits::default();
@@ -532,7 +531,6 @@ mod tests {
 
     #[test]
     fn members_of_objects_are_named() {
-        /// Checks the line for an argument with this schema.
         #[track_caller]
         fn check(argument: &str, line: &str) {
             let schema = format!(r#"{{"type": "object", "properties": {{"it": {argument}}}}}"#);
