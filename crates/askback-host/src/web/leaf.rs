@@ -52,7 +52,6 @@ pub struct WebPage {
     shown: Option<Shown>,
     /// The question and turn after the user's last action.
     expected: Option<(u64, u64)>,
-    /// Forms whose responses wait for the next drawing.
     taken: Vec<oneshot::Sender<()>>,
     page: Page,
     log: VecDeque<String>,

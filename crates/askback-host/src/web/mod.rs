@@ -28,12 +28,10 @@ use std::time::Duration;
 /// How many pages may receive changes at the same time.
 const TABS: usize = 16;
 
-/// The maximum size of a form, in bytes.
 const FORM_BYTES: usize = 1 << 20;
 
 const FORM_TIME: Duration = Duration::from_secs(30);
 
-/// How long a one-time link is valid.
 const LINK_TIME: Duration = Duration::from_secs(600);
 
 /// How long buttons are inactive after a question was first sent to a browser. An earlier click was

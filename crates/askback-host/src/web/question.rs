@@ -39,7 +39,6 @@ struct QuestionPage<'a> {
     is_waiting: bool,
 }
 
-/// Our words, a peer's text, or both.
 struct Line {
     class: &'static str,
     label: Option<Html>,

@@ -29,7 +29,6 @@ impl Visit {
         })
     }
 
-    /// Returns the one-time link, until it is used.
     pub(super) fn link(&self) -> Option<String> {
         let once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
         let once = once.as_ref();
@@ -52,7 +51,6 @@ impl Visit {
         format!("/v/{}/", self.id)
     }
 
-    /// Strips the path prefix of the page.
     pub(super) fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (id, rest) = path.strip_prefix("/v/")?.split_once('/')?;
         is_same(&self.id, id).then_some(rest)
