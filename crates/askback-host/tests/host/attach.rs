@@ -87,7 +87,6 @@ fn ask(board: &Board, message: &str) -> tokio::task::JoinHandle<Value> {
     })
 }
 
-/// A front end that writes raw lines.
 struct RawFrontEnd {
     lines: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,

@@ -407,7 +407,6 @@ fn a_call_counts_what_was_asked_in_it() {
         .clone();
     let rounds: Vec<_> = rounds.iter().map(|round| (round.id, round.ended)).collect();
     assert_eq!(rounds, [(1, Some(WorstEnd::Unanswered)), (2, None)]);
-    // More questions than are kept.
     for id in 4..100 {
         talk.update(Change::Desk(
             server,

@@ -30,7 +30,6 @@ enum Do<'a> {
     End,
     Withdraw(u64),
     Lose,
-    /// The server says that a link is completed.
     Done(&'a str),
     /// The folder exists.
     Found(&'a str),
@@ -43,7 +42,6 @@ enum Do<'a> {
     Model,
     /// The model replies, with a tool call if set.
     Reply(&'a str, bool),
-    /// The model does not reply, for this reason of its provider.
     Fail(&'a str),
 }
 

@@ -36,7 +36,6 @@ enum Do<'a> {
     /// Suggested values that start with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
     Withdraw(u64),
-    /// Print the screen.
     Look,
     NoBrowser,
     /// The user reached this machine from another one.
@@ -273,7 +272,6 @@ pub(crate) fn sampling() -> Question {
     }
 }
 
-/// A link with this many possible redirect targets.
 fn leading(count: usize) -> String {
     let sites = (0..count).map(|site| format!("p{site}=https://s{site}.example&"));
     format!("https://example.com/?{}", sites.collect::<String>())
@@ -297,7 +295,6 @@ pub(crate) fn lengths(count: usize) -> String {
     fields.collect::<Vec<_>>().join(", ")
 }
 
-/// A form with a longer label and description than [`form`] has.
 fn wordy() -> Question {
     let words = "abcd ".repeat(20_000);
     let schema = format!(
@@ -708,7 +705,6 @@ fn a_line_is_looked_for_among_what_there_is() {
     insta::assert_snapshot!(told);
 }
 
-/// The list of offers, at a width.
 fn listed(columns: usize) -> String {
     let mut seat = Seat::new(columns);
     seat.prompt = Some(given("zoo").short().into());

@@ -32,7 +32,6 @@ use askback_host::{
 };
 use serde_json::json;
 
-/// A server as the user configured it.
 fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
@@ -245,7 +244,6 @@ fn called() -> Vec<SamplingMessage> {
     ]
 }
 
-/// Describes an effect of a sampling request in one line.
 fn of_model(effect: &Effect) -> Option<String> {
     let json = |value: Result<String, _>| value.expect("it is JSON");
     match effect {
@@ -258,7 +256,6 @@ fn of_model(effect: &Effect) -> Option<String> {
     }
 }
 
-/// A link in a call of `connect_calendar`.
 fn link(url: &str) -> Question {
     Question {
         call: Some(Call::Tool("connect_calendar".to_owned())),
@@ -299,7 +296,6 @@ fn unfinished(url: &str) -> Question {
     question
 }
 
-/// A sign-in at a separate authorization server.
 fn sign_in(url: &str) -> Question {
     Question {
         call: None,

@@ -10,7 +10,6 @@ use tokio::{
 
 const SECRET: &str = "sk-hush";
 
-/// A received request: its first line with the headers, and its body.
 struct Sent {
     head: String,
     body: Value,

@@ -203,7 +203,6 @@ fn a_link_is_asked_for_again_in_the_same_call_while_its_page_is_not_finished() {
         let told = "a link again: the page behind it is not finished";
         assert_eq!(log.text().contains(told), is_again, "{}", log.text());
     }
-    /// A link in the call with this number.
     fn visit(call: u64, key: &str, url: &str) -> HostQuestion {
         let link = ElicitUrlParams {
             message: "Connect your account.".to_owned(),
@@ -885,7 +884,6 @@ fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
             assert_eq!(host.attend(async {}).await, Ok(()));
             match ends {
                 Some(presence) => host.note_presence(ServerId::default(), presence),
-                // The start takes long.
                 None => assert_eq!(
                     host.attend(tokio::time::sleep(Duration::from_secs(3)))
                         .await,

@@ -20,7 +20,6 @@ use tokio::{
 
 use crate::{booking, form, link, listed_secrets, roots, travel};
 
-/// A desk with a page as its front end.
 struct Stage {
     leaf: Box<dyn Leaf>,
     address: SocketAddr,

@@ -106,7 +106,6 @@ sampling:
 proptest! {
     #![proptest_config(safety::config())]
 
-    /// An escaped text is sent unchanged.
     #[test]
     fn a_text_can_stand_for_itself(text in "[@$\\{}Aa./ \\né字😀]{0,16}") {
         let written = json!(literal(&text)).to_string();

@@ -32,7 +32,6 @@ fn the_guide_names_every_member() {
         "sampling: [{reply: {odd: 1}}]",
     ] {
         let refused = Script::parse(at).expect_err("there is no such member");
-        // The error lists the known members.
         let told = refused.to_string();
         let (_, members) = told.split_once("known: ").expect(at);
         let members: Vec<_> = members.split('`').skip(1).step_by(2).collect();

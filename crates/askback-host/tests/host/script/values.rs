@@ -29,7 +29,6 @@ pub(super) fn kinds() -> Question {
     )
 }
 
-/// Returns the content that a rule sends.
 fn filled(accept: &str) -> Result<Value, String> {
     match answer(
         &format!("answers: [{{accept: {accept}}}]"),
