@@ -29,7 +29,6 @@ pub(crate) struct Ledger {
     is_away: bool,
 }
 
-/// An exchange in which the server went away.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Departure {
     pub(crate) revision: &'static str,

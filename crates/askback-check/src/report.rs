@@ -42,7 +42,6 @@ pub(crate) struct Step {
     state: &'static str,
     took: Option<Duration>,
     says: Words,
-    /// Text from the server or the system.
     pub(crate) quoted: Option<PeerText>,
     pub(crate) advice: Option<Words>,
 }

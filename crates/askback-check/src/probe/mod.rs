@@ -32,7 +32,6 @@ pub use self::{
 use self::wire::Wire;
 use crate::Program;
 
-/// The maximum number of pages of a list that a probe reads.
 pub(crate) const PAGES: usize = 32;
 
 /// After this many entries, no further page is read.
@@ -95,7 +94,6 @@ pub(crate) struct Probe {
     /// The number of unanswered requests in a row; the maximum if the server is gone.
     silent: u32,
     slowest: Duration,
-    /// The first requests that the server sent.
     pub(crate) asked: Vec<ServerRequest>,
     stderr: Vec<String>,
     closed: Closing,

@@ -53,7 +53,6 @@ pub struct Site {
 struct Body {
     incoming: Incoming,
     parser: Parser,
-    /// The part of an event stream that was read but not parsed.
     rest: Bytes,
     is_stream: bool,
 }

@@ -52,7 +52,6 @@ pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, re
     report.skip("protocol", why);
 }
 
-/// Reports that the server rejected the credentials in these headers.
 pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report) {
     let says = "the server does not take the credentials that it is sent:";
     let advice = words!(

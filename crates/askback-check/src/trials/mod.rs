@@ -223,7 +223,6 @@ impl Conversation<'_> {
         self.send(ProbeRequest::request(&message)).await
     }
 
-    /// Sends anything, and checks the general rules for the answer.
     async fn send(&mut self, sent: ProbeRequest) -> Reply {
         let seen = self.probe.send(sent).await;
         self.general(&seen);

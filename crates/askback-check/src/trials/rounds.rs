@@ -70,7 +70,6 @@ impl Conversation<'_> {
         self.judge(seen, [(rule, has && params["message"].is_string())]);
     }
 
-    /// Reads a result that requires input, and checks its shape.
     fn round(&mut self, seen: &Reply) -> Option<Round> {
         let result = seen.result();
         if !is_asked(seen) {
