@@ -27,6 +27,7 @@ pub struct Conversation {
     /// The current time, from an arbitrary start.
     now: Duration,
     asked_at: Option<Duration>,
+    /// How long earlier questions were in front.
     answered: Duration,
 }
 

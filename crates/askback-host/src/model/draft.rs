@@ -45,6 +45,7 @@ struct Place {
     path: Vec<Key>,
     /// Required if its parent value is present.
     is_required: bool,
+    /// An invalid default, and the reason why it is invalid.
     dropped: Option<(Value, Words)>,
 }
 
