@@ -884,6 +884,7 @@ fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
             assert_eq!(host.attend(async {}).await, Ok(()));
             match ends {
                 Some(presence) => host.note_presence(ServerId::default(), presence),
+                // The start takes long.
                 None => assert_eq!(
                     host.attend(tokio::time::sleep(Duration::from_secs(3)))
                         .await,
