@@ -1,5 +1,3 @@
-//! The page as a front end.
-
 use std::{
     collections::VecDeque,
     io,
@@ -38,23 +36,23 @@ use crate::{
     words,
 };
 
-/// The look of the log. A browser wraps it again.
+/// The log's layout. The browser wraps it again.
 const LOOK: Look = Look {
     columns: 100,
     styled: false,
 };
 
-/// The question that is shown, its turn, and how many fields it has: forms that were drawn for another one are not taken.
+/// The question shown, its turn, and its number of fields. A form drawn for anything else is
+/// rejected.
 type Shown = (ServerId, u64, u64, usize);
 
-/// A page in a browser of this machine. It needs no terminal.
+/// A page in a browser on this machine. It needs no terminal.
 pub struct WebPage {
     shared: Arc<Shared>,
     submissions: mpsc::Receiver<Submission>,
     shown: Option<Shown>,
-    /// The question and turn after the last step of the person.
+    /// The question and turn after the user's last action.
     expected: Option<(u64, u64)>,
-    /// Forms that are answered after the next drawing.
     taken: Vec<oneshot::Sender<()>>,
     page: Page,
     log: VecDeque<String>,
@@ -86,11 +84,11 @@ struct LogPart<'a> {
 }
 
 impl WebPage {
-    /// Serves a page on a free port of 127.0.0.1, from within the runtime.
+    /// Serves a page on a free port of 127.0.0.1. Must be called within the runtime.
     ///
     /// # Errors
     ///
-    /// If no port can be had, or the system gives no random numbers.
+    /// If no port is available, or the system has no random numbers.
     pub fn start(limits: &Limits) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         listener.set_nonblocking(true)?;
@@ -142,21 +140,21 @@ impl WebPage {
         }
     }
 
-    /// The address at which the page is served.
+    /// Returns the address at which the page is served.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// The link that lets one browser in, once. None if it was used.
+    /// Returns the link that lets one browser in, or `None` if it was used.
     pub fn link(&self) -> Option<String> {
         self.shared.visit.link()
     }
 
-    /// Opens the page in the browser of the system.
+    /// Opens the page in the system's browser.
     ///
     /// # Errors
     ///
-    /// If no browser could be started: the words say how to open the page.
+    /// If no browser could be started. The message says how to open the page.
     pub fn open_browser(&self) -> Result<(), Words> {
         let Some(link) = self.link() else {
             return Ok(());
@@ -231,7 +229,7 @@ impl Leaf for WebPage {
         self.page.say(Style::Plain, words);
     }
 
-    /// Starts no browser: the page shows the link itself.
+    /// Opens no browser: the page shows the link itself.
     fn open(&mut self, _: &str) -> bool {
         false
     }
@@ -247,7 +245,7 @@ impl Leaf for WebPage {
         let mut snapshot = self.shared.snapshot();
         let mut has_changed = false;
         if is_new {
-            // Without a random number, no form is taken.
+            // Without a random token, no form is accepted.
             snapshot.token = random().unwrap_or_default();
             let turn = front.map(|front| (front.id, front.turn));
             let asks_itself = |ask: &Ask| matches!(ask, Ask::Arguments { .. });
@@ -291,7 +289,7 @@ impl Leaf for WebPage {
             self.reopen();
         }
         for taken in self.taken.drain(..) {
-            // The browser may have gone away.
+            // The browser may have disconnected.
             let _ = taken.send(());
         }
     }

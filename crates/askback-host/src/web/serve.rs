@@ -58,7 +58,6 @@ impl Drop for Tab {
     }
 }
 
-/// The body of an answer.
 pub(super) enum PageBody {
     Whole(Option<Bytes>),
     Live(mpsc::Receiver<Bytes>),
@@ -94,7 +93,6 @@ struct SaidPage<'a> {
     back: Option<String>,
 }
 
-/// Serves the page until it is dropped.
 pub(super) async fn serve(listener: TcpListener, service: WebService, limits: Limits) {
     serve_pages(listener, service, &limits, pending()).await;
 }
@@ -115,7 +113,7 @@ impl WebService {
         finished(self.route(&parts, body).await)
     }
 
-    /// Checks that a request is from a browser of the same user, and from the page itself.
+    /// Checks that a request comes from a browser of the same user, and from the page itself.
     async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
         let ends = parts.extensions.get::<ConnectionEnds>();
         let Some(ends) = ends else {
@@ -138,7 +136,7 @@ impl WebService {
         if parts.method == Method::POST && !is_ours {
             return Err(StatusCode::FORBIDDEN);
         }
-        // The browser comes from a file, so its request is cross-site.
+        // The browser was started with a local file that links here, so this request is cross-site.
         let leads_in = parts.method == Method::GET && parts.uri.path().starts_with("/o/");
         let site = parts.headers.get("sec-fetch-site");
         let site = site.map(HeaderValue::as_bytes);
@@ -177,7 +175,8 @@ impl WebService {
         let (true, Ok(cookie)) = (visit.open(once), cookie) else {
             return nothing();
         };
-        // A cookie that is `SameSite=Strict` is not sent on a redirection that another site began.
+        // Not a redirect: a browser does not send a `SameSite=Strict` cookie on a redirect that
+        // another site started.
         let path = visit.path();
         let mut answer = page(StatusCode::OK, &EnterPage { path: &path });
         answer.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -198,7 +197,6 @@ impl WebService {
         )
     }
 
-    /// Sends changed regions until the browser disconnects.
     fn live(&self) -> Answer {
         let Ok(tab) = Arc::clone(&self.tabs).try_acquire_owned() else {
             return plain(StatusCode::TOO_MANY_REQUESTS);
