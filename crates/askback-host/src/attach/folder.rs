@@ -1,4 +1,5 @@
-//! The folder of the sockets. Both sides find it by one rule, and check that it is their user's.
+//! The folder of the sockets. Both sides compute the same path and check that the folder belongs to
+//! their user.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -21,14 +22,15 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The rights of all other users.
+/// Any access for other users.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
-/// The right of all other users to add and remove files.
+/// Write access for other users.
 const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
 
-/// The folder of this user, which is made if need be. A client hands its servers almost no environment, so the rule reads
-/// none of it, except for `HOME` if the user has no entry in the list of users.
+/// Returns the folder of this user and creates it if necessary. Clients start their servers with
+/// almost no environment, so no variable is read, except `HOME` if the user is not in
+/// `/etc/passwd`.
 pub(super) fn of_user() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{user}"));
@@ -61,7 +63,7 @@ fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Opens a folder in another one, and makes it if need be.
+/// Opens a folder in another folder, and creates it if necessary.
 fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> {
     let name = path.file_name().unwrap_or_default();
     match mkdirat(&folder, name, Mode::RWXU) {
@@ -74,7 +76,7 @@ fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> 
     Ok(made)
 }
 
-/// Checks that a folder is a folder of ours, and no symlink, and that nobody else can open it.
+/// Checks that a path is a folder that only this user can open, and not a symlink.
 pub(super) fn check_own(path: &Path) -> io::Result<()> {
     let folder = open(path, FOLDER, Mode::empty()).map_err(|error| about(path, error.into()))?;
     check(&folder, path, OTHERS)
@@ -99,7 +101,7 @@ fn about(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The home folder of a user, from the list of users.
+/// The user's home folder according to `/etc/passwd`.
 fn home(user: u32) -> Option<PathBuf> {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let listed = users.lines().find_map(|line| {
@@ -110,12 +112,11 @@ fn home(user: u32) -> Option<PathBuf> {
     listed.or_else(std::env::home_dir)
 }
 
-/// The file whose lock a board holds while it lives.
+/// The lock file that a board holds as long as it lives.
 pub(super) fn lock_of(socket: &Path) -> PathBuf {
     socket.with_extension("lock")
 }
 
-/// Opens the lock of a socket.
 pub(super) fn open_lock(socket: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
@@ -126,7 +127,7 @@ pub(super) fn open_lock(socket: &Path) -> io::Result<File> {
         .open(lock_of(socket))
 }
 
-/// Removes a socket that nobody listens on. Its board may only be starting: then it holds the lock.
+/// Removes a socket without a listener. If the lock is held, its board is only starting.
 pub(super) fn remove_stale(socket: &Path) {
     let Ok(lock) = open_lock(socket) else {
         return;
@@ -136,15 +137,15 @@ pub(super) fn remove_stale(socket: &Path) {
     }
 }
 
-/// Removes a socket and its lock, for the holder of the lock.
+/// Removes a socket and its lock. The caller must hold the lock.
 pub(super) fn remove(socket: &Path) {
     for path in [socket, &lock_of(socket)] {
-        // If it has gone already, or cannot be removed, the next front end tries again.
+        // If this fails, the next front end tries again.
         let _ = fs::remove_file(path);
     }
 }
 
-/// The sockets of a folder.
+/// The sockets in a folder.
 pub(super) fn sockets(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sockets = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! The side of a front end: each board of the user is a server of the host.
+//! The front end's side: each board of the user becomes a server of the host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,40 +31,39 @@ use crate::{
     words,
 };
 
-/// How often the folder is looked into.
+/// How often the folder is scanned.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a board may take for its first line.
+/// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// A connection to a board that has said what it is.
+/// A connection to a board that has sent its hello.
 struct FoundBoard {
     hello: BoardHello,
     reader: Reader,
     writer: Writer,
 }
 
-/// Why the front end stops attending to a board.
 enum Left {
-    /// The board has gone.
+    /// The board is gone.
     Board(ServerId),
-    /// The person can say nothing more.
+    /// The input of the front end ended.
     EndOfInput,
 }
 
 enum Found {
     Board(Box<FoundBoard>),
-    /// The board of this socket speaks a later version.
+    /// The board at this socket speaks a newer version.
     Later(PathBuf, u32),
 }
 
-/// Puts the questions of all boards of this user before the person, until the person interrupts that. The questions that
-/// are open then stay with their boards. `relay` is a relay of the host; `folder` is the folder of the sockets in place of
-/// the user's.
+/// Asks the user the questions of all their boards until they interrupt. Questions that are open
+/// then stay with their boards. `relay` must be a relay of the host; `folder` replaces the user's
+/// folder of sockets.
 ///
 /// # Errors
 ///
-/// If the folder is not the user's own.
+/// If the folder does not belong to the user.
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
@@ -104,7 +103,7 @@ pub async fn join(
                 let gone = gone.clone();
                 attached.spawn(async move {
                     attend(*board, relay, kind, &gone).await;
-                    // The front end may have ended at the same moment.
+                    // The front end may have ended at the same time.
                     let _ = gone.send(Left::Board(server));
                 });
             }
@@ -132,7 +131,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Looks for new boards once a second.
+/// Scans for new boards once a second.
 async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -158,14 +157,14 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     folder::remove_stale(&path);
                 }
-                // It is looked at again.
+                // Try again at the next scan.
                 Err(_) => {}
             }
         }
     }
 }
 
-/// Connects to a board. None if it is another user's.
+/// Connects to a board. Returns `None` if it belongs to another user.
 async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
     let Some((mut reader, writer)) = connection::split(stream, limit)? else {
@@ -190,7 +189,7 @@ async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Op
     }))))
 }
 
-/// Puts the questions of a board before the person until it goes.
+/// Asks the user the questions of a board until the board is gone.
 async fn attend(
     board: FoundBoard,
     relay: Relay,
@@ -219,7 +218,7 @@ async fn attend(
                     let shown = relay.reply_to(question).await;
                     match shown.reply {
                         Reply::Cancelled(Why::EndOfInput) => {
-                            // The front end may have ended at the same moment.
+                            // The front end may have ended at the same time.
                             let _ = left.send(Left::EndOfInput);
                         }
                         // Another front end can answer it.
