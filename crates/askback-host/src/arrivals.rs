@@ -100,22 +100,17 @@ pub struct Surplus {
     pub changes: Vec<Event>,
 }
 
-/// A server's share for events, in bytes.
 const EVENTS: usize = 1 << 20;
 
-/// A server's share for rows about messages, in bytes.
 const ROWS: usize = 16 << 20;
 
 /// The size of an event or row in addition to its text, in bytes.
 const EACH: usize = 1 << 10;
 
-/// The maximum number of lines in a [`Surplus`].
 const LINES: usize = 8;
 
-/// The maximum number of changes in a [`Surplus`].
 const CHANGES: usize = 64;
 
-/// Creates a queue, with a sender for the first server.
 pub(crate) fn queue() -> (Sender, Arrivals) {
     let (sent, received) = mpsc::unbounded_channel();
     let arrivals = Arrivals {

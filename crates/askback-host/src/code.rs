@@ -10,7 +10,6 @@ use crate::{
 /// The width of the light margin around the code, in modules. QR codes need it to be found.
 const MARGIN: usize = 4;
 
-/// Puts the QR code of a link on the page, or says that it does not fit.
 pub(crate) fn put(page: &mut Page, url: &str) {
     let Some(rows) = rows(url, page.look().columns) else {
         let words = "the link is too long for a code on a terminal of this width";
@@ -61,7 +60,6 @@ fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
 mod tests {
     use super::*;
 
-    /// Reads the code in these rows.
     fn read(rows: &[Words]) -> Option<String> {
         let dark = |upper: bool, c: char| match c {
             '█' => false,

@@ -47,10 +47,8 @@ pub fn typed(line: &str) -> InputLine<'_> {
     }
 }
 
-/// The meaning of a line typed at a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineMeaning {
-    /// An action about the question.
     Action(Action),
     /// An action about the current field.
     OfField(OfField),
@@ -60,24 +58,16 @@ pub(crate) enum LineMeaning {
     More,
     /// Show the link alone, to be copied.
     Link,
-    /// Show the link as a QR code.
     Code,
-    /// Show messages.
     Wire(MessageSelection),
-    /// Show the available commands.
     Help,
-    /// Not possible here. The text says what is.
     Unclear(&'static str),
 }
 
-/// An action about the current field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OfField {
-    /// Set its value.
     Is(String),
-    /// Keep its value.
     Keep,
-    /// Clear it.
     Clear,
     /// Switch the object or list around it between JSON and fields.
     Fold,
@@ -87,11 +77,9 @@ pub(crate) enum OfField {
     Last,
     /// Go back to this field.
     Reopen(usize),
-    /// Suggest values that start with this text.
     Suggest(String),
 }
 
-/// Parses a command typed at a question.
 pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeaning {
     let in_field = matches!(step, Step::Filling(_));
     LineMeaning::Action(match name {

@@ -104,7 +104,6 @@ pub fn resource(result: &ReadResourceResult) -> PeerText {
     parts.join("\n").into()
 }
 
-/// A line in place of an entry that cannot be read.
 fn left_out(entry: &LeftOutEntry) -> String {
     format!("[{} cannot be shown: {}]", entry.place, entry.why)
 }

@@ -52,7 +52,6 @@ pub struct Host {
     served: PerServer<ServerWork>,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
-    /// Where to send the replies to open questions.
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
     /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,
@@ -62,7 +61,6 @@ pub struct Host {
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
     limits: Limits,
-    /// The servers whose lists have changed.
     changed: ChangedLists,
     /// The start of the clock that the conversation uses.
     began: Instant,
@@ -141,7 +139,6 @@ impl Host {
         self.talk.chosen()
     }
 
-    /// Applies a change at the current time.
     fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
@@ -481,7 +478,6 @@ impl Host {
         }
     }
 
-    /// Handles the end of a model's work.
     fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
         let reply = reply.map(Box::new);
         let reply = reply.map_err(|error| (error.words, error.quoted));
@@ -583,9 +579,7 @@ pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 /// The host's data about one server.
 pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
-    /// Stores the user's permission for models.
     pub(crate) keep: Option<Box<Keep>>,
-    /// Shows the messages.
     pub(crate) wire: Option<Box<ShowWire>>,
 }
 
@@ -619,7 +613,6 @@ type ModelReply = Result<CreateMessageResult, ModelError>;
 pub(crate) struct AtWork(BTreeMap<ServerId, (u64, Work)>);
 
 impl AtWork {
-    /// Starts a request for a question.
     pub(crate) fn start(&mut self, server: ServerId, id: u64, work: Work) {
         self.0.insert(server, (id, work));
     }
@@ -670,7 +663,6 @@ pub(crate) enum Aloud {
 }
 
 impl Aloud {
-    /// The time until the next report.
     pub(crate) fn after(&self) -> Duration {
         match self {
             Self::First(_) => SILENCE,

@@ -117,7 +117,6 @@ pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
     page.prompt("");
 }
 
-/// Puts the available commands on the page.
 pub(crate) fn help(page: &mut Page, view: &View) {
     for entry in &view.help.commands {
         let term = words!("  {} ", entry.term.clone().padded(9));
@@ -125,7 +124,6 @@ pub(crate) fn help(page: &mut Page, view: &View) {
     }
 }
 
-/// Puts the suggested values for a field on the page.
 pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
     for value in &suggested.values {
         page.quote_line("  ", value.clone());
@@ -135,7 +133,6 @@ pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
     }
 }
 
-/// Puts an error about the last answer on the page.
 pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
 }
@@ -327,7 +324,6 @@ pub(crate) fn because(why: Why) -> &'static str {
     }
 }
 
-/// Puts the call of a question on the page.
 fn for_call(page: &mut Page, call: Option<&CallView>) {
     if let Some(call) = call {
         page.quote_line(words!("  {} ", call.label), call.name.clone());

@@ -266,14 +266,12 @@ impl Relay {
         })
     }
 
-    /// Forgets a visit. Returns whether it was known.
     fn leaves(&self, visit: &Visit) -> bool {
         let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
         let at = visited.iter().position(|known| known == visit);
         at.is_some_and(|at| visited.remove(at).is_some())
     }
 
-    /// Remembers a visit.
     fn visits(&self, visit: Visit) {
         let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
         if visited.len() >= VISITS {
@@ -304,7 +302,6 @@ impl Relay {
         listed(self.ask(request, Ask::Roots).await.reply)
     }
 
-    /// Asks a question of any kind.
     pub(crate) async fn reply_to(&self, question: HostQuestion) -> ShownReply {
         match question.request.clone() {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
@@ -318,7 +315,6 @@ impl Relay {
         }
     }
 
-    /// The protocol's response for a reply.
     pub(crate) fn response(
         &self,
         request: &InputRequest,
@@ -362,7 +358,6 @@ impl Relay {
         reply
     }
 
-    /// Sends a question to the front end.
     fn put(
         &self,
         claims: Option<Claims>,
@@ -432,7 +427,6 @@ pub fn claims(server: Implementation) -> Claims {
     }
 }
 
-/// The result for a reply to a form or link.
 fn elicited(reply: Reply) -> Result<ElicitResult> {
     Ok(match reply {
         Reply::Form(content) => ElicitResult::accept(content),
@@ -452,7 +446,6 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
     })
 }
 
-/// The result for a reply to a sampling request.
 fn sampled(reply: Reply) -> Result<CreateMessageResult> {
     match reply {
         Reply::Text(text) => Ok(CreateMessageResult::text(PERSON, text)),

@@ -21,11 +21,9 @@ use crate::{
 /// The remarks of a server.
 #[derive(Debug)]
 pub struct Remarks {
-    /// The message of the last progress.
     progress: Option<String>,
     /// When progress was last shown.
     far: Option<Duration>,
-    /// The last note and when it was shown.
     noted: Option<(String, Duration)>,
     /// When each kind of list was last reported as changed.
     changed: Vec<(&'static str, Duration)>,
@@ -36,7 +34,6 @@ pub struct Remarks {
     /// The maximum number of remarks per window.
     most: u32,
     window: Duration,
-    /// The start of the current window.
     began: Duration,
     /// How many remarks were shown in the current window.
     told: u32,
@@ -50,7 +47,6 @@ pub struct Remarks {
     pub stderr: StderrMode,
     /// Whether the server was started and has not answered yet.
     is_opening: bool,
-    /// The last lines of standard error, shown or not.
     stderr_log: VecDeque<PeerText>,
     /// The number of held lines of standard error.
     held: u64,
@@ -76,11 +72,9 @@ pub struct Remark(What);
 
 #[derive(Debug, Clone)]
 enum What {
-    /// Progress, in our words.
     Far(Words),
     /// A mark, the server's text, and how many characters were cut.
     Quote(Words, PeerText, usize),
-    /// A list of this kind has changed.
     Changed(&'static str),
     /// The server is gone; whether the user can restart it.
     Gone(ServerEnd, bool),
@@ -179,7 +173,6 @@ impl Remarks {
         self.held_since = None;
     }
 
-    /// The last lines of standard error.
     pub(crate) fn stderr_log(&self) -> impl Iterator<Item = &PeerText> {
         self.stderr_log.iter()
     }
@@ -445,7 +438,6 @@ fn remark(event: Event) -> Option<Remark> {
     Some(Remark(What::Quote(mark, text, more)))
 }
 
-/// The progress of a call, with the server's message if it sent one.
 fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> What {
     let far = match total {
         Some(total) => words!("{} of {}", progress, total),

@@ -51,7 +51,6 @@ impl Settling {
         is_step
     }
 
-    /// Waits a moment after a step of the user, too.
     pub(crate) fn blink(&mut self) {
         (self.silence, self.blinks) = (Some(Box::pin(sleep(BLINK))), true);
     }
@@ -70,7 +69,6 @@ impl Settling {
         }
     }
 
-    /// Whether keys are ignored.
     pub(crate) fn goes_on(&self) -> bool {
         self.silence.is_some()
     }
@@ -83,12 +81,10 @@ impl Settling {
         is_new && desk.front().is_some_and(|front| !takes_all(&front))
     }
 
-    /// Records that the last letter may lead to a text field.
     pub(crate) fn leads_to_text(&mut self) {
         self.leads_to_text = true;
     }
 
-    /// Records a letter that was an answer.
     pub(crate) fn answered(&mut self, letter: char) {
         let rest = match letter {
             'y' => "es\n",
@@ -121,12 +117,10 @@ impl Settling {
         self.shown.is_some() || self.goes_on()
     }
 
-    /// Ends the wait early.
     pub(crate) fn end(&mut self) {
         (self.shown, self.silence, self.is_gone, self.blinks) = (None, None, false, false);
     }
 
-    /// Records an ignored key.
     pub(crate) fn pressed(&mut self) {
         if self.goes_on() {
             self.begin();
@@ -151,7 +145,6 @@ impl Settling {
     }
 }
 
-/// The current question and its turn.
 fn seen(desk: &Desk) -> Option<(u64, u64)> {
     desk.front().map(|front| (front.id, front.turn))
 }
@@ -187,7 +180,6 @@ mod tests {
         Ask::Sample(Box::new(CreateMessageParams::new("Pick a flight.", 100)))
     }
 
-    /// A desk with a model, and its `Settling`.
     fn seat() -> (Desk, Settling) {
         let asker = Asker {
             name: "travel".to_owned(),

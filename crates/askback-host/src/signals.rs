@@ -30,16 +30,13 @@ const NOTICE: Duration = Duration::from_millis(500);
 /// may, too.
 const SAME: Duration = Duration::from_millis(500);
 
-/// The exit code of the process, if it must end.
 static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
 
 /// When the program began to wait for its servers.
 static ENDING: OnceLock<Instant> = OnceLock::new();
 
-/// The number of [`Interrupts`].
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of [`Terminations`].
 static TERMINATIONS_HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// As long as this lives, Ctrl-C does not end the process. The owner handles it.
@@ -168,7 +165,6 @@ impl Signal {
     }
 }
 
-/// Ends the program on a signal that is not handled elsewhere.
 async fn listen(mut signals: Signals) {
     let mut first: Option<Instant> = None;
     loop {

@@ -15,7 +15,6 @@ use crate::model::{Completions, Conversation, Suggestions};
 /// How long the user must pause before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
 
-/// The maximum number of cached lookups.
 const KNOWN: usize = 64;
 
 /// A source of values for the fields of our own forms.
@@ -67,7 +66,6 @@ impl Complete for () {
 pub(crate) struct Completing(Option<BoxFuture<'static, Option<Completions>>>);
 
 impl Completing {
-    /// Starts a completion and drops the previous one.
     pub(crate) fn want(&mut self, source: &dyn Complete, talk: &Conversation, begun: String) {
         let completing = source.complete(talk, &begun);
         self.0 = Some(Box::pin(async move {
@@ -108,7 +106,6 @@ pub(crate) struct SuggestionRequest {
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
     suggest: &'a dyn Suggest,
-    /// Cached results, newest first.
     known: VecDeque<(SuggestionRequest, Suggestions)>,
     running: Option<SourceWork<'a>>,
 }

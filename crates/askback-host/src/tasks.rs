@@ -35,7 +35,6 @@ pub struct Tasks(Arc<Mutex<Board>>);
 struct Board {
     last: u32,
     all: BTreeMap<u32, Entry>,
-    /// The task whose progress is shown.
     watched: Option<u32>,
 }
 
@@ -167,7 +166,6 @@ impl Board {
         all.find_map(|(number, entry)| is_it(entry).then_some(*number))
     }
 
-    /// Removes the oldest finished task if there are too many.
     fn forget(&mut self) {
         let ended = self
             .all

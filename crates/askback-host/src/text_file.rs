@@ -6,7 +6,6 @@ use std::{
     path::Path,
 };
 
-/// The maximum size in bytes.
 const MOST: u64 = 1 << 20;
 
 /// Reads the file at a path.

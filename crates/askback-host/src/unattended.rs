@@ -29,11 +29,9 @@ use crate::{
 /// A run without a user.
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
-    /// The file with the rules, for messages.
     rules: RulesOf,
     /// The last question that was answered or waits for a delayed answer.
     answered: Option<u64>,
-    /// The delayed answer.
     later: Option<Later>,
     unmatched: UnmatchedQuestions,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
@@ -47,7 +45,6 @@ pub struct UnattendedRun {
 /// counted.
 #[derive(Debug, Default)]
 struct UnmatchedQuestions {
-    /// The suggested rules.
     rules: BTreeSet<String>,
     count: usize,
 }
@@ -68,7 +65,6 @@ const WHOLE: usize = 8;
 /// How many unanswered questions are shown at all.
 const SHOWN: usize = 16;
 
-/// A delayed answer.
 struct Later {
     due: Pin<Box<Sleep>>,
     reply: Reply,
@@ -187,7 +183,6 @@ impl UnattendedRun {
         Ok(reply)
     }
 
-    /// Gives the delayed answer when it is due.
     fn poll_later(&mut self, question: &Question, context: &mut Context<'_>) -> Poll<Did> {
         let Some(mut later) = self.later.take() else {
             return Poll::Pending;
@@ -435,7 +430,6 @@ fn became(reply: &Reply) -> &'static str {
     }
 }
 
-/// The place of a rule in its file.
 fn place(question: &Question, number: usize) -> Place {
     match question.ask {
         Ask::Sample(_) => Place::Sampling(number),
@@ -443,7 +437,6 @@ fn place(question: &Question, number: usize) -> Place {
     }
 }
 
-/// Reports the answer of a rule on the page.
 fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<Words>) {
     let by = rule.map_or_else(Words::default, |rule| words!(" by {}", rule));
     let expected = match reply.ended() {

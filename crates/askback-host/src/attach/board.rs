@@ -51,7 +51,6 @@ pub enum Notice {
 pub(super) enum Stage {
     Waiting,
     Offered,
-    /// A user has it on the screen.
     Seen,
 }
 
@@ -72,7 +71,6 @@ pub(super) enum Effect {
     Withdrawn(u64, u64),
     /// End a question: pass on its reply, or answer that no user was asked.
     End(u64, End),
-    /// Tell the owner.
     Notify(Notice),
 }
 
@@ -82,7 +80,6 @@ struct OpenQuestion {
     since: Duration,
     notices: usize,
     draft: Option<RawJson>,
-    /// The front ends that have the question.
     offered_to: BTreeSet<u64>,
 }
 
@@ -176,14 +173,12 @@ impl Questions {
         question.filter(|question| question.offered_to.contains(&front_end))
     }
 
-    /// Records that the question is on the screen of a front end.
     pub(super) fn seen(&mut self, front_end: u64, id: u64) {
         if let Some(question) = self.has(front_end, id) {
             question.stage = Stage::Seen;
         }
     }
 
-    /// Stores the user's partial answer.
     pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
         if let Some(question) = self.has(front_end, id) {
             question.draft = Some(draft);
@@ -199,7 +194,6 @@ impl Questions {
         self.open.get(&id).map(|question| question.stage)
     }
 
-    /// Whether the front end may reply to the question.
     pub(super) fn takes_reply(&mut self, front_end: u64, id: u64) -> bool {
         self.has(front_end, id).is_some()
     }
@@ -257,7 +251,6 @@ impl Questions {
         effects
     }
 
-    /// Expires old questions and sends notices that are due.
     pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
         let keep = self.keep;

@@ -63,7 +63,6 @@ fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Opens a folder in another folder, and creates it if necessary.
 fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> {
     let name = path.file_name().unwrap_or_default();
     match mkdirat(&folder, name, Mode::RWXU) {
@@ -112,7 +111,6 @@ fn home(user: u32) -> Option<PathBuf> {
     listed.or_else(std::env::home_dir)
 }
 
-/// The lock file that a board holds as long as it lives.
 pub(super) fn lock_of(socket: &Path) -> PathBuf {
     socket.with_extension("lock")
 }
@@ -145,7 +143,6 @@ pub(super) fn remove(socket: &Path) {
     }
 }
 
-/// The sockets in a folder.
 pub(super) fn sockets(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sockets = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -31,7 +31,6 @@ use crate::{
     words,
 };
 
-/// How often the folder is scanned.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a board may take to send its first line.
@@ -45,7 +44,6 @@ struct FoundBoard {
 }
 
 enum Left {
-    /// The board is gone.
     Board(ServerId),
     /// The input of the front end ended.
     EndOfInput,

@@ -52,7 +52,6 @@ pub(super) enum FrontEndLine {
     },
 }
 
-/// The first line of a board.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BoardHello {
@@ -170,7 +169,6 @@ impl FrontEndLine {
 }
 
 pub(super) trait Line: Serialize + DeserializeOwned {
-    /// The kinds that this version knows.
     const KINDS: &'static [&'static str];
 }
 
@@ -196,7 +194,6 @@ pub(super) fn read<L: Line>(text: &[u8]) -> Result<Option<L>, serde_json::Error>
     }
 }
 
-/// Serializes a line, including the line break.
 pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec(line)?;
     // A peer's JSON may have line breaks between its values. A space means the same there.

@@ -78,7 +78,6 @@ struct OpenBoard {
     lent: ClientCapabilities,
     socket: PathBuf,
     listening: JoinHandle<()>,
-    /// Held as long as the board is open.
     _lock: File,
 }
 
@@ -266,7 +265,6 @@ impl Shared {
         Some((asked?, replied))
     }
 
-    /// Changes the state and carries out the effects.
     fn update(&self, change: impl FnOnce(&mut State) -> Vec<Effect>) {
         let mut notices = Vec::new();
         let mut state = self.lock();
@@ -323,7 +321,6 @@ impl State {
         }
     }
 
-    /// Handles a line of a front end. Fails if a reply does not fit its question.
     fn hear(&mut self, front_end: u64, line: FrontEndLine) -> Result<Vec<Effect>, String> {
         match line {
             FrontEndLine::Hello { .. } => {}
@@ -359,7 +356,6 @@ impl State {
     }
 }
 
-/// The maximum size of a line.
 pub(super) fn line_limit(limits: &Limits) -> usize {
     limits.wire.message_bytes.saturating_add(ENVELOPE)
 }
@@ -385,7 +381,6 @@ async fn listen(listener: UnixListener, shared: Arc<Shared>) {
     }
 }
 
-/// Serves a front end until it is gone.
 async fn serve(stream: UnixStream, shared: Arc<Shared>) {
     let Ok(Some((mut reader, writer))) = connection::split(stream, shared.limit) else {
         return;

@@ -30,7 +30,6 @@ use crate::{
 /// The maximum size of a text that is read back from an editor, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The folders of texts that are open in an editor.
 static OPEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes the texts that are open in an editor. Called when the process exits without running
@@ -230,7 +229,6 @@ fn editor(file: &Path) -> Command {
     command
 }
 
-/// The value of the first variable that is not empty.
 #[cfg(unix)]
 fn named(variables: &[&str]) -> Option<std::ffi::OsString> {
     let mut values = variables.iter().filter_map(env::var_os);

@@ -17,7 +17,6 @@ pub(super) struct Calendar(Date);
 pub(super) enum CalendarOutcome {
     /// The chosen day, in the format of the field.
     Day(String),
-    /// Another day is selected.
     Moved,
     /// The calendar was closed.
     Left,
@@ -47,7 +46,6 @@ impl Calendar {
         CalendarOutcome::Moved
     }
 
-    /// The rows of the month, starting at a column.
     pub(super) fn rows(&self, columns: usize, from: usize) -> Vec<Row> {
         // Move left if a week would not fit.
         let from = from.min(columns.saturating_sub(WEEK.len()).saturating_sub(2));

@@ -13,7 +13,6 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choices<'a> {
     pub(super) field: &'a FieldView,
-    /// The option under the cursor, if the field has the focus.
     pub(super) at: Option<usize>,
     /// The text typed to find an option, and the options that match.
     pub(super) sought: &'a str,
@@ -21,7 +20,6 @@ pub(super) struct Choices<'a> {
 }
 
 impl Choices<'_> {
-    /// The options in one row, if they fit.
     pub(super) fn inline(&self, row: Row) -> Option<Row> {
         let list = &self.field.choices;
         if self.field.input == Input::YesNo {
@@ -130,7 +128,6 @@ pub(super) fn is_chosen_from(field: &Field) -> bool {
     )
 }
 
-/// The chosen options, in one row.
 pub(super) fn chosen(field: &FieldView, row: Row, room: usize) -> Row {
     let chosen = field.choices.iter().filter(|choice| choice.is_chosen);
     let labels: Vec<_> = chosen.map(|choice| text::line(label(choice))).collect();

@@ -30,7 +30,6 @@ impl Editor {
         std::mem::take(&mut self.0).into()
     }
 
-    /// Inserts a text unchanged at the cursor.
     pub(super) fn insert(&mut self, text: &str) {
         let (before, after) = self.text().split_at(self.at());
         let whole = [before, text, after].concat();

@@ -20,7 +20,6 @@ use crate::{
 /// A longer paste is cut before it is searched for among options.
 const SOUGHT: usize = 256;
 
-/// The user's place in a form.
 #[derive(Debug)]
 pub(super) struct FormView {
     /// The first day that a calendar selects.
@@ -29,9 +28,7 @@ pub(super) struct FormView {
     /// The field whose text is in the editor.
     loaded: Option<usize>,
     editor: Editor,
-    /// The option under the cursor.
     option: usize,
-    /// The text typed to find an option.
     sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
@@ -47,7 +44,6 @@ pub(super) enum FormOutcome {
     Action(Vec<Action>),
     /// A command that was typed in a field.
     Command(String),
-    /// The form does not handle this key.
     Other,
 }
 
@@ -109,7 +105,6 @@ impl FormView {
         (!is_chosen_from(field)).then(text)
     }
 
-    /// Takes an edited text for the focused field.
     pub(super) fn edited(&mut self, text: String) -> Vec<Action> {
         self.loaded = None;
         let field = self.focus;
@@ -123,7 +118,6 @@ impl FormView {
         vec![Action::Fold(field)]
     }
 
-    /// Runs a command about the focused field.
     pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Action> {
         let field = self.focus;
         match of {
@@ -150,7 +144,6 @@ impl FormView {
         self.suggested = SuggestedView::default();
     }
 
-    /// Loads the focused field into the editor.
     fn load(&mut self, draft: &Draft) {
         if self.loaded == Some(self.focus) {
             return;

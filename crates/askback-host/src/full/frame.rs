@@ -22,7 +22,6 @@ pub struct Row {
     cells: Vec<Cell>,
     /// The column after the last cell.
     at: usize,
-    /// The width of the screen.
     columns: usize,
     cursor: Option<usize>,
 }
@@ -33,7 +32,6 @@ pub(super) const LINE_BREAK: &str = "↵";
 /// The columns before a field's label: the focus mark and the number.
 pub(super) const MARKS: usize = 5;
 
-/// The maximum width of a label.
 const LABEL: usize = 48;
 
 /// The columns left for a value if the label takes more than a third of the screen.

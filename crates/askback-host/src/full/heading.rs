@@ -12,7 +12,6 @@ use crate::{
     words,
 };
 
-/// The maximum number of rows for the origin of a server.
 const ORIGIN: usize = 4;
 
 /// The heading of a question. The server's text takes at most `rows` rows.

@@ -11,10 +11,8 @@ use crate::{
     words,
 };
 
-/// The maximum number of offers in the list.
 const SEEN: usize = 8;
 
-/// The column of names, after the gutter.
 const NAMES: usize = 4;
 
 /// Narrower screens show only the description of an offer.
@@ -31,7 +29,6 @@ pub(super) struct Home {
     back: Option<usize>,
     /// The line that was being written before the user went into the history.
     begun: String,
-    /// Whether the typed text searches the history.
     is_searching: bool,
     /// Whether something was typed while no line was wanted.
     is_ahead: bool,
@@ -40,13 +37,11 @@ pub(super) struct Home {
 }
 
 pub(super) enum HomeOutcome {
-    /// The user entered this line.
     Line(String),
     /// The user picked this line from a list. It may contain the server's names.
     Picked(String),
     /// A partial line that completion may extend.
     Begun(String),
-    /// The user wants to leave.
     Leave,
     /// The user pressed Ctrl-C with nothing to clear.
     Interrupt,
@@ -137,7 +132,6 @@ impl Home {
         HomeOutcome::Nothing
     }
 
-    /// Picks the next line that fits.
     fn pick_next(&mut self, talk: &Conversation) {
         let count = self.fitting(talk).len();
         let next = self.picked.map_or(0, |picked| picked.saturating_add(1));
@@ -150,7 +144,6 @@ impl Home {
         !self.editor.take().is_empty()
     }
 
-    /// The rows of text typed ahead, while no line is wanted.
     pub(super) fn ahead(&self, columns: usize) -> Vec<Row> {
         let row = || Row::new(columns);
         let entered = self.entered.iter();
@@ -191,7 +184,6 @@ impl Home {
         self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
     }
 
-    /// Takes the oldest line that was entered while no line was wanted.
     pub(super) fn take_entered(&mut self) -> Option<String> {
         self.entered.pop_front()
     }
@@ -264,7 +256,6 @@ impl Home {
         self.editor = Editor::new(line.unwrap_or(&self.begun).to_owned());
     }
 
-    /// The lines that match the typed text.
     fn fitting<'a>(&self, talk: &'a Conversation) -> Vec<&'a str> {
         let typed = self.editor.text();
         if self.is_searching {
@@ -277,7 +268,6 @@ impl Home {
         fitting.map(|offer| offer.line.as_str()).collect()
     }
 
-    /// The rows of the command line and of the lines that match.
     pub(super) fn rows(&self, talk: &Conversation, prompt: &Words, columns: usize) -> Vec<Row> {
         let sign = match self.is_searching {
             true => " history> ",
@@ -342,7 +332,6 @@ impl Home {
         rows
     }
 
-    /// Whether matching lines are listed.
     fn is_listing(&self) -> bool {
         !self.editor.text().is_empty() || self.picked.is_some() || self.is_searching
     }
@@ -391,7 +380,6 @@ fn offered(
         .ours(Style::Dim, given(tail))
 }
 
-/// Details of the picked line that do not fit its row.
 fn details(offer: &Offer, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns).to(NAMES);
     let mut rows = Vec::new();
@@ -421,7 +409,6 @@ fn room_of(columns: usize) -> usize {
     Row::new(columns).room()
 }
 
-/// The keys to use when nothing is typed, wrapped into rows.
 fn hints(columns: usize) -> Vec<Words> {
     const HINTS: [&str; 8] = [
         "Type to filter",
@@ -447,14 +434,12 @@ fn hints(columns: usize) -> Vec<Words> {
     rows
 }
 
-/// Puts an entered line on the page.
 pub(super) fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
     let seen = one_row(prompt, &line, page.look().columns);
     page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
     Did::Line(line)
 }
 
-/// The part of a line that fits the row of the prompt.
 pub(super) fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
     let before = text::columns(prompt.as_str()).saturating_add(3);
     text::fitted(&text::line(line), columns.saturating_sub(before))

@@ -56,7 +56,6 @@ impl Keys {
         self.events = None;
     }
 
-    /// Resumes reading input.
     pub(super) fn open(&mut self) {
         self.events.get_or_insert_with(EventStream::new);
     }

@@ -54,7 +54,6 @@ static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 /// if nothing is drawn.
 static ROW: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether this program has the terminal.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that shows a whole form at once.
@@ -80,9 +79,7 @@ pub struct Full {
     /// When the user is told what the program waits for.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
-    /// How long the user has waited, in whole seconds.
     waited_for: Duration,
-    /// The last progress that was drawn.
     far: Option<Far>,
     out: Box<dyn Write + Send>,
 }
@@ -127,7 +124,6 @@ impl Full {
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
     }
 
-    /// Restores the terminal for a program that `begin` starts.
     fn leave(&mut self, begin: impl FnOnce() -> io::Result<Away>) {
         let above = self.page.take().to_string().replace('\n', "\r\n");
         let leave = self.left() + &above;
@@ -188,7 +184,6 @@ impl Full {
         self.write(&gone);
     }
 
-    /// Returns the codes that erase the region.
     fn left(&mut self) -> String {
         ROW.store(0, Ordering::Relaxed);
         self.region.leave()
@@ -506,13 +501,11 @@ fn is_review(step: &Step<'_>) -> bool {
     matches!(step, Step::Review(_) | Step::Reread(_))
 }
 
-/// Whether the current question comes from a task.
 fn asks_for_task(desk: &Desk) -> bool {
     let call = desk.front().and_then(|front| front.question.call.as_ref());
     matches!(call, Some(Call::Task { .. }))
 }
 
-/// Restores the terminal on panic, too.
 fn restored_after_a_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -35,7 +35,6 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
     true
 }
 
-/// Whether a key was meant for a question that is gone.
 fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
     match key {
         // A function key that shows something at a question would run a command here.

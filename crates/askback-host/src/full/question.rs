@@ -19,7 +19,6 @@ use crate::{
 };
 use askback::protocol::CreateMessageResult;
 
-/// Tells the user how to see the rest of a message.
 pub(super) const REST: &str = "; F4 shows the whole";
 
 /// The rows below the heading, unless they are a form to fill in. Shows at most `shown` characters
@@ -116,12 +115,10 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// The rows of a form under review.
 pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> Vec<Row> {
     [why(view, look, shown), review::rows(form, look.columns)].concat()
 }
 
-/// The rows of an error about the last key.
 pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
     let room = row().room().saturating_sub(text::columns("× ")).max(1);
@@ -209,14 +206,12 @@ pub(super) fn is_read(view: &View) -> bool {
     )
 }
 
-/// The server's message about a question, at most `shown` characters.
 fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
     let mut page = Page::new(look);
     question::why(&mut page, view, shown, REST);
     rows_of(&page.take())
 }
 
-/// The rows that list the keys.
 pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize) -> Vec<Row> {
     let (actions, before) = match &view.body {
         Body::Link(link) if has_code => (&link.beside_code, None),
@@ -342,13 +337,11 @@ pub(super) fn kept(
     }
 }
 
-/// Puts the whole text of a question on the page.
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
 }
 
-/// Puts the link of a question on the page, whole and on its own line.
 pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
     question::link_alone(page, front);
 }

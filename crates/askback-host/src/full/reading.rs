@@ -15,11 +15,9 @@ const LEAST: usize = 4;
 /// How far the user has read the rows between the heading and the keys.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The first visible row.
     first: usize,
     /// Whether the view stays at the last rows, even if the size changes.
     is_at_end: bool,
-    /// The number of visible rows.
     room: usize,
     /// Whether the last row was visible.
     is_whole: bool,
@@ -90,7 +88,6 @@ impl Reading {
         }
     }
 
-    /// Returns the range of visible rows.
     fn rows(&mut self, count: usize, most: usize) -> Range<usize> {
         let first = match self.is_at_end {
             true => count,

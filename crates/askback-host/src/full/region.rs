@@ -8,13 +8,11 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::page::{Rows, Style};
 
-/// The rows that are drawn below the scrollback.
 #[derive(Debug)]
 pub(super) struct Region {
     /// Whether the terminal wraps existing rows when it becomes narrower.
     rewraps: bool,
     drawn: Vec<Vec<Cell>>,
-    /// The row of the cursor, relative to the region.
     row: usize,
     /// The number of cells before the cursor in that row.
     cursor: usize,
@@ -132,7 +130,6 @@ impl Region {
         Self::leave_from(std::mem::take(&mut self.row)) + SHOW
     }
 
-    /// The row of the cursor, relative to the region.
     pub(super) fn row(&self) -> usize {
         self.row
     }
@@ -202,7 +199,6 @@ fn end(cells: &[Cell], columns: usize) -> usize {
     end
 }
 
-/// Removes style codes.
 fn without_codes(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let first = parts.next().unwrap_or_default();

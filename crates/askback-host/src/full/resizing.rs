@@ -12,7 +12,6 @@ use tokio::time::{Sleep, sleep};
 /// resized, each drawn frame would be wrapped and pushed into the scrollback.
 const SAME: Duration = Duration::from_millis(60);
 
-/// Whether the size changed a moment ago.
 #[derive(Debug, Default)]
 pub(super) struct Resizing(Option<Pin<Box<Sleep>>>);
 

@@ -52,29 +52,21 @@ pub struct Screen {
     home: Home,
     /// Whether the last key was a letter without a function, at a step where letters are keys.
     is_stray: bool,
-    /// Why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
     code: LinkCode,
-    /// How far the question was scrolled.
     reading: Reading,
-    /// The part that the user asked to see in full.
     wanted: Option<Wanted>,
-    /// A link to copy to the clipboard.
     copied: Option<String>,
-    /// A text to open in the editor.
     editing: Option<String>,
     /// The question that the text in the editor belongs to.
     edits: Option<Edits>,
-    /// The messages to show.
     wire: Option<MessageSelection>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Edits {
-    /// The id and turn of the question.
     of: (u64, u64),
-    /// Whether the question seems to ask for a secret.
     is_secret: bool,
 }
 
@@ -376,7 +368,6 @@ impl Screen {
         Vec::new()
     }
 
-    /// Handles a key at a step that is not a form.
     fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Action>> {
         let one = |said| Some(vec![said]);
         match (&front.step, key) {
@@ -484,7 +475,6 @@ impl Screen {
         }
     }
 
-    /// Runs a command that was typed at a question.
     fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Action> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
         match command::at_question(&front.step, name, rest) {

@@ -7,10 +7,8 @@ use crate::{
     view, words,
 };
 
-/// The maximum number of visible values.
 const SEEN: usize = 6;
 
-/// Which suggested value is picked.
 #[derive(Debug, Default)]
 pub(super) struct SuggestedView {
     picked: Option<usize>,

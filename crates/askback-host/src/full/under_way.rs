@@ -13,7 +13,6 @@ use crate::{
     view, words,
 };
 
-/// The width of the progress bar.
 const BAR: usize = 24;
 
 /// The width of the progress bar on a screen narrower than [`NARROW`].
@@ -21,7 +20,6 @@ const SHORT_BAR: usize = 10;
 
 const NARROW: usize = 60;
 
-/// The rows of a call: its name and duration, its progress, and the questions in it.
 pub(super) fn rows(
     desk: &Desk,
     call: &UnderWay,
@@ -96,12 +94,10 @@ fn bar(progress: f64, total: f64, columns: usize) -> Words {
     words!("[{}{}] ", given("#".repeat(full)), given("-".repeat(rest)))
 }
 
-/// Converts a column count to a float.
 fn scale(columns: usize) -> f64 {
     u16::try_from(columns).unwrap_or(u16::MAX).into()
 }
 
-/// Counts the questions by how they ended.
 fn asked(call: &UnderWay) -> Words {
     let count = |is_such: fn(Option<WorstEnd>) -> bool| {
         let rounds = call.rounds.iter();

@@ -86,7 +86,6 @@ impl Host {
         self.left_out(Remarks::sum_up);
     }
 
-    /// Reports how much was left out for each server.
     pub(super) fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
         let servers = self.served.all_mut();
         let remarks: Vec<_> = servers
@@ -97,7 +96,6 @@ impl Host {
         }
     }
 
-    /// Handles all arrivals in the queue.
     pub(super) fn catch_up(&mut self) {
         while let Ok((server, arrival)) = self.arrivals.try_recv() {
             self.arrive(server, arrival);
@@ -169,7 +167,6 @@ impl Host {
         }
     }
 
-    /// Removes a question that is no longer open.
     fn forget(&mut self, id: u64) {
         self.replies.remove(&id);
         self.asked.remove(&id);
@@ -188,7 +185,6 @@ impl Host {
     }
 }
 
-/// The progress in an event.
 fn far(event: &client::Event) -> Option<Far> {
     match event {
         client::Event::Progress {

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
-/// The maximum number of stop sequences.
 const STOPS: usize = 4;
 
 pub(super) struct OpenAi {

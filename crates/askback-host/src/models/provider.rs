@@ -335,7 +335,6 @@ async fn ask(
     }
 }
 
-/// Describes an HTTP error of a provider.
 fn refusal(name: LocalText, status: u16) -> Words {
     match status {
         300..400 => words!(

@@ -10,12 +10,10 @@ use serde_json::Value;
 
 use crate::content;
 
-/// The API of a provider.
 pub(super) trait Wire: Send + Sync {
     /// The API path, relative to the base URL.
     fn path(&self) -> &'static str;
 
-    /// Builds the body of a request.
     fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit>;
 
     /// Parses a response. Fails with the message of the parser.
@@ -26,7 +24,6 @@ pub(super) trait Wire: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unfit(pub(super) &'static str);
 
-/// A part of a message.
 pub(super) enum Part<'a> {
     Text(&'a str),
     Image { kind: &'a str, data: &'a str },

@@ -17,7 +17,6 @@ use crate::{
 pub struct Excerpt<'a> {
     page: &'a mut Page,
     is_whole: bool,
-    /// How many characters are left.
     left: usize,
     /// How many more are available after [`release`](Excerpt::release).
     reserved: usize,
@@ -85,7 +84,6 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    /// How many characters are left.
     pub(crate) fn left(&self) -> usize {
         self.left
     }

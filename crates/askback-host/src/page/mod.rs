@@ -21,7 +21,6 @@ use crate::{
 
 pub use excerpt::{Excerpt, LEFT_OUT};
 
-/// The maximum width of a page.
 const COLUMNS: usize = 100;
 
 /// The minimum width for our words after a mark.
@@ -30,7 +29,6 @@ const ROOM: usize = 16;
 /// The minimum width for a peer's text after a mark, without the gutter.
 const QUOTED_ROOM: usize = 10;
 
-/// The indent of text below its mark.
 const BELOW: usize = 2;
 
 /// All style codes. No other escape sequence is written.
@@ -73,7 +71,6 @@ pub enum Style {
 pub struct Page {
     looks: LookSource,
     lines: Vec<Line>,
-    /// The width of the last prompt.
     prompted: usize,
     /// Whether the page may start in the row of that prompt.
     afresh: bool,
@@ -82,7 +79,6 @@ pub struct Page {
 #[derive(Debug)]
 enum Line {
     Blank,
-    /// Our words after a mark.
     Ours(Words, Style, Words),
     /// Our words, not wrapped, because programs may read them.
     Whole(Words),
@@ -94,10 +90,8 @@ enum Line {
     QuoteRow(Words, PeerText),
     /// A link behind the gutter, and the range of its domain.
     Link(PeerText, Range<usize>),
-    /// A link without the gutter, to be copied.
     Copy(Link),
     Prompt(Words),
-    /// The text that the user has already written after the prompt.
     Begun(Words),
 }
 

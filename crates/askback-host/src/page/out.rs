@@ -171,7 +171,6 @@ pub fn height() -> usize {
     }
 }
 
-/// The width of the terminal, or 80 if unknown.
 fn columns() -> usize {
     match terminal_size::terminal_size() {
         None | Some((Width(0), _)) => 80,

@@ -9,13 +9,10 @@ use crate::{
     words,
 };
 
-/// The maximum number of characters of a server's text about one field.
 const FIELD_SHOWN: usize = 2048;
 
-/// The maximum number of options that are listed.
 const LISTED: usize = 30;
 
-/// Puts a field that must be filled in on the page.
 pub(super) fn field(page: &mut Page, field: &FieldView) {
     page.blank();
     page.say(Style::Dim, field.place.clone());
@@ -59,7 +56,6 @@ fn listed(page: &mut Page, field: &FieldView, which: impl ExactSizeIterator<Item
     }
 }
 
-/// Puts every value that will be sent on the page.
 pub(super) fn review(page: &mut Page, form: &FormView) {
     page.blank();
     page.say(Style::Strong, form.ready.clone());
@@ -83,7 +79,6 @@ pub fn secret(page: &mut Page, secret: &SecretView) {
     }
 }
 
-/// Puts the fields of a form on the page, one line each after our mark.
 pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     for line in field_lines(schema) {
         page.quote_at(mark, line);

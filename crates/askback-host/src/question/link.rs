@@ -9,7 +9,6 @@ use crate::{
     words,
 };
 
-/// The link at this step, if there is one.
 pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     match *step {
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
@@ -19,7 +18,6 @@ pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     }
 }
 
-/// Puts the current step of a link question on the page.
 pub(super) fn step(page: &mut Page, link: &LinkView) {
     if link.step == LinkStep::Consent {
         destination(page, &link.destination);
@@ -63,7 +61,6 @@ pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
     }
 }
 
-/// Puts the link of a question on the page, whole and on its own line.
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     if let Some(link) = link(&front.step) {
         page.say(Style::Plain, "The link, up to the next empty line:");
@@ -72,7 +69,6 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     }
 }
 
-/// Puts the QR code of a question's link on the page.
 pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
     if let Some(link) = link(&front.step) {
         code::put(page, &link.url);

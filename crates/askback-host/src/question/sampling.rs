@@ -8,7 +8,6 @@ use crate::{
     words,
 };
 
-/// Puts a checkpoint of a sampling request on the page.
 pub(super) fn step(page: &mut Page, sampling: &SamplingView) {
     match sampling {
         SamplingView::Request { changed, words } => {
@@ -126,7 +125,6 @@ fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The number of characters of a message with its role.
 fn size(message: &MessageView) -> usize {
     let texts = texts(message).map(text::extent);
     texts.fold(ROLE, usize::saturating_add)

@@ -19,14 +19,12 @@ pub(super) enum Gist {
         /// The keys of the answers in it.
         answers: Vec<String>,
         state: Option<State>,
-        /// The token that progress notifications refer to.
         token: Option<String>,
     },
     /// `about` is the id or progress token of the request it belongs to.
     Notification {
         method: String,
         about: Option<String>,
-        /// Its progress, log message, resource or reason.
         says: Option<String>,
     },
     /// A response.
@@ -55,10 +53,8 @@ pub(super) enum Outcome {
     Error { code: String, message: String },
 }
 
-/// The maximum length of a name, in characters.
 const NAME: usize = 100;
 
-/// The maximum number of keys that are named.
 const KEYS: usize = 16;
 
 #[derive(Deserialize)]

@@ -54,7 +54,6 @@ fn line(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// The length of the string at the start of the text.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {

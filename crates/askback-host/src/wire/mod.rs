@@ -30,10 +30,8 @@ pub use self::{
 pub struct Wire {
     began: SystemTime,
     kept: VecDeque<Entry>,
-    /// The size of the recorded messages, in bytes.
     bytes: usize,
     most: usize,
-    /// The number of the last message.
     last: u64,
     open: VecDeque<Open>,
     /// Open requests of side connections.
@@ -84,7 +82,6 @@ struct Exchange {
     response: Option<Response>,
 }
 
-/// The head of an HTTP response.
 #[derive(Debug, Clone)]
 struct Response {
     status: u16,
@@ -98,7 +95,6 @@ struct Open {
     is_sent: bool,
     id: String,
     method: String,
-    /// The token that progress notifications refer to.
     token: Option<String>,
     call: u64,
     /// Whether the server may ask questions during the request.

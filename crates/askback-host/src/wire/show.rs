@@ -185,7 +185,6 @@ fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
     }
 }
 
-/// The notification, if it is the only message of its call.
 fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
     match call {
         [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
@@ -234,7 +233,6 @@ impl Row {
         self.about.raw().len()
     }
 
-    /// Returns the mark and the text, on one line.
     pub(crate) fn into_parts(self) -> (Words, PeerText) {
         (self.mark, crate::text::line(self.about.raw()).into())
     }
@@ -256,7 +254,6 @@ fn mark(number: u64, at: Duration, size: impl Into<Words>, arrow: &'static str) 
     )
 }
 
-/// The status of the response to a request.
 fn head(http: &Exchange) -> String {
     match &http.response {
         Some(response) => format!("HTTP {}", response.status),

@@ -15,10 +15,8 @@ use crate::{
     words,
 };
 
-/// The maximum number of rows for a text of several lines.
 const LINES: usize = 8;
 
-/// The maximum number of rows for a server's description of a field.
 const DESCRIBED: usize = 3;
 
 /// The maximum number of characters of a label or description that are laid out.
@@ -201,7 +199,6 @@ impl FormView {
         }
     }
 
-    /// The note next to a field: an error or a hint.
     fn note(&self, field: &FieldView, has_focus: bool) -> Option<(Style, Words)> {
         if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
             let words = words!("Enter runs /{}; // for a text", text::given(name));
@@ -222,7 +219,6 @@ impl FormView {
     }
 }
 
-/// The first rows of a server's description of a field.
 fn described(description: &str, columns: usize) -> Vec<Row> {
     let look = Look {
         columns,

@@ -131,7 +131,6 @@ impl Screen {
     }
 }
 
-/// The row that says that keys are not accepted yet.
 fn moment(columns: usize) -> Row {
     Row::new(columns).ours(Style::Dim, "One moment…")
 }
