@@ -248,8 +248,7 @@ impl Places {
     }
 }
 
-/// The length of an event's text in bytes, for events that are only shown. `None` if more depends
-/// on the event.
+/// The text length in bytes of an event that is only shown. `None` for events with other effects.
 fn extent(event: &Event) -> Option<usize> {
     Some(match event {
         // Each is sent once, in response to something that the client did or asked.

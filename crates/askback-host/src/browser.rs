@@ -12,11 +12,7 @@ pub(crate) enum NoBrowser {
     Failed(std::io::Error),
 }
 
-/// Opens a link in a browser.
-///
-/// # Errors
-///
-/// If no browser was started. A browser that was started may still fail without notice.
+/// Opens a link in a browser. If a browser starts but fails later, that is not noticed.
 pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
     let is_page = ["http://", "https://"].iter().any(|it| url.starts_with(it));
     match is_page {
@@ -41,10 +37,6 @@ fn start(url: &str) -> Result<(), NoBrowser> {
 
 /// Opens a link that contains a secret. All users of a machine can read the arguments of a process,
 /// so the link is passed in a file that only the user can read. The file is removed after a minute.
-///
-/// # Errors
-///
-/// If no browser was started.
 #[cfg(feature = "web")]
 pub(crate) fn open_by_file(link: &str) -> Result<(), NoBrowser> {
     use std::io::Write as _;

@@ -18,8 +18,7 @@ use crate::relay::ServerId;
 /// How long changes are collected, so that a server cannot cause more frequent list requests.
 const PACE: Duration = Duration::from_secs(1);
 
-/// The servers that reported a changed list, until [`next`](ChangedLists::next) takes them. Clones
-/// share one set.
+/// The servers that reported a changed list since the last [`next`](Self::next). Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ChangedLists(Arc<Changes>);
 

@@ -22,8 +22,7 @@ pub enum InputLine<'a> {
 
 /// Parses a line that the user typed.
 ///
-/// A command is a slash and a word of letters, digits, `-` and `_`. The path `/home/ada` is not a
-/// command.
+/// A command is a slash and a word of letters, digits, `-` and `_`; `/home/ada` is a text.
 ///
 /// ```
 /// use askback_host::command::{InputLine, typed};

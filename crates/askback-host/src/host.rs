@@ -123,8 +123,7 @@ impl Host {
         self.talk.add(Server::new(desk))
     }
 
-    /// Makes Ctrl-C end the work even if there is a question, because another front end can answer
-    /// it.
+    /// Makes Ctrl-C end the work even at a question: another front end can answer it.
     pub fn leave_questions(&mut self) {
         self.leaves_questions = true;
     }
@@ -221,8 +220,7 @@ impl Host {
         self.leaf.print(rows)
     }
 
-    /// Shows a text in the user's pager, while a line is wanted. Returns false if there is no
-    /// pager.
+    /// Shows a text in the user's pager while a line is wanted. Returns false without a pager.
     pub fn view(&mut self, put: impl Fn(&mut Page)) -> bool {
         self.leaf.view(&put)
     }
@@ -628,8 +626,7 @@ impl AtWork {
         wanted
     }
 
-    /// Waits for a reply; pending forever if no request is running. Returns the server whose
-    /// question it answers.
+    /// Waits for a reply, and returns its server. Pending forever if no request is running.
     pub(crate) async fn replied(&mut self) -> (ServerId, ModelReply) {
         let (server, reply) = poll_fn(|context| self.poll_replied(context)).await;
         self.0.remove(&server);

@@ -45,8 +45,8 @@ pub(crate) fn unfinished(page: &mut Page, link: &LinkView, words: &Words) {
     page.link(&link.destination.address);
 }
 
-/// Puts at most `shown` characters of the server's message on the page. `rest` says how to see the
-/// rest.
+/// Puts at most `shown` characters of the server's message on the page. `rest` tells how to see
+/// more.
 pub(crate) fn why(page: &mut Page, view: &View, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
     message(&mut excerpt, view);

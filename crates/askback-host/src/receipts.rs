@@ -38,10 +38,6 @@ pub struct Showing {
 }
 
 /// Adds a receipt to an answer if the question asks for one.
-///
-/// # Errors
-///
-/// If the receipt cannot be stored.
 pub(crate) fn add_receipt(
     receipts: &dyn Receipts,
     question: &ElicitParams,

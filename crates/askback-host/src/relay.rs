@@ -96,8 +96,7 @@ impl Relay {
         &self.tasks
     }
 
-    /// The relay of another server, to the same front end. Question numbers are unique across
-    /// servers.
+    /// The relay of another server, to the same front end. They number questions together.
     #[must_use]
     pub fn of(&self, server: ServerId) -> Self {
         Self {

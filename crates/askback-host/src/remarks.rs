@@ -78,8 +78,7 @@ enum What {
     Changed(&'static str),
     /// The server is gone; whether the user can restart it.
     Gone(ServerEnd, bool),
-    /// The number of lines on standard error during the start; whether the user has a command to
-    /// show them.
+    /// The number of lines on standard error during the start; whether a command can show them.
     Started(u64, bool),
     /// How many remarks were left out, and the last lines of standard error among them.
     LeftOut(u64, VecDeque<PeerText>),
@@ -290,8 +289,7 @@ impl Remarks {
         heard
     }
 
-    /// Whether to report that this list has changed: once per window, because the user then sees
-    /// later changes, too.
+    /// Whether to report that this list has changed: once per window, as one look shows all.
     fn is_news(&mut self, list: &'static str, now: Duration) -> bool {
         let window = self.window;
         self.changed

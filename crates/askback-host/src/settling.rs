@@ -23,11 +23,9 @@ pub(crate) struct Settling {
     /// The question on the screen and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
-    /// Whether the wait follows a step of the user. It then applies to the user's own questions,
-    /// too.
+    /// Whether the wait follows a step of the user. The user's own questions then wait, too.
     blinks: bool,
-    /// Whether the question went away and no key was accepted since. Keys are then meant for that
-    /// question.
+    /// Whether the question went away and no key was accepted since. Keys are still meant for it.
     is_gone: bool,
     /// Whether the last letter may lead to a text field. Further letters may be the rest of a word
     /// that was meant for something else.

@@ -22,12 +22,11 @@ use crate::{full, plain};
 /// How long the servers may take to end. Longer than [`Child`] gives each of them.
 const SERVERS: Duration = Duration::from_secs(6);
 
-/// How long the program may take to react to a signal. It does not react while it waits for a line
-/// from stdin.
+/// How long the program may take to react. It cannot while it reads a line from stdin.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// Further signals within this time count as the first: `timeout` sends two, and closing a window
-/// may, too.
+/// Further signals within this time count as the first: `timeout` sends two, and a closed window
+/// may.
 const SAME: Duration = Duration::from_millis(500);
 
 static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
@@ -196,8 +195,7 @@ async fn listen(mut signals: Signals) {
     }
 }
 
-/// How long the program continues after its window was closed, to cancel questions and tell the
-/// servers.
+/// How long a closed window leaves to cancel questions and tell the servers.
 const CLOSING: Duration = Duration::from_millis(500);
 
 #[cfg(unix)]

@@ -134,8 +134,7 @@ impl Tasks {
         }
     }
 
-    /// Handles an event about a task. Returns the event if it is about something else or about the
-    /// watched task.
+    /// Handles an event about a task. Returns all other events, and those of the watched task.
     pub(crate) fn hear(&self, server: ServerId, event: Event) -> Option<Event> {
         let (Event::Task { call, .. } | Event::Progress { call, .. }) = event else {
             return Some(event);

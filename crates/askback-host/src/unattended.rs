@@ -41,8 +41,7 @@ pub struct UnattendedRun {
     out: Box<dyn Write + Send>,
 }
 
-/// Unanswered questions. The first are shown in full; further ones are shortened, then only
-/// counted.
+/// Unanswered questions: some are shown in full, some are shortened, the rest are counted.
 #[derive(Debug, Default)]
 struct UnmatchedQuestions {
     rules: BTreeSet<String>,

@@ -1,5 +1,4 @@
-//! The folder of the sockets. Both sides compute the same path and check that the folder belongs to
-//! their user.
+//! The folder of the sockets. Both sides compute its path and check that it is their user's.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -28,9 +27,8 @@ const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 /// Write access for other users.
 const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
 
-/// Returns the folder of this user and creates it if necessary. Clients start their servers with
-/// almost no environment, so no variable is read, except `HOME` if the user is not in
-/// `/etc/passwd`.
+/// Returns the folder of this user and creates it if necessary. Clients start servers with almost
+/// no environment, so only `HOME` is read, and only if the user is not in `/etc/passwd`.
 pub(super) fn of_user() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{user}"));

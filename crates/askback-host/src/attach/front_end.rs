@@ -55,9 +55,9 @@ enum Found {
     Later(PathBuf, u32),
 }
 
-/// Asks the user the questions of all their boards until they interrupt. Questions that are open
-/// then stay with their boards. `relay` must be a relay of the host; `folder` replaces the user's
-/// folder of sockets.
+/// Asks the user the questions of all their boards until they interrupt. Open questions then stay
+/// with their boards. `relay` must belong to the host; `folder` replaces the user's folder of
+/// sockets.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! The lines between a board and a front end. Each is a JSON object with one member, whose name is
-//! the kind.
+//! The lines between a board and a front end: JSON objects with one member, named by its kind.
 
 use askback::{
     client::{CallId, CallTarget, HostQuestion},

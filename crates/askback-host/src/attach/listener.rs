@@ -68,8 +68,7 @@ impl BoardOptions {
     }
 }
 
-/// Answers questions through its user's front ends. Clones share one board, which closes when the
-/// last is dropped.
+/// Answers questions through its user's front ends. Clones share one board.
 #[derive(Clone)]
 pub struct Board(Arc<OpenBoard>);
 

@@ -1,5 +1,4 @@
-//! Questions over a socket: a program without a terminal asks through the front ends of the same
-//! user.
+//! Questions over a socket: a program without a terminal asks through its user's front ends.
 //!
 //! A [`Board`] is the asking side. It listens on a socket that only its user can open, and
 //! [answers](askback::bridge::Answers) with the first reply of any front end. [`join`] is the side

@@ -32,8 +32,7 @@ const LONGEST: u64 = 1 << 20;
 
 static OPEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes the texts that are open in an editor. Called when the process exits without running
-/// destructors.
+/// Removes the texts in editors, for an exit that runs no destructors.
 pub(super) fn remove_texts() {
     for folder in mem::take(&mut *open()) {
         let _ = fs::remove_dir_all(folder);
@@ -44,8 +43,7 @@ fn open() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A text in its own folder, because editors put copies next to it. The folder is removed on drop
-/// and by [`remove_texts`].
+/// A text in its own folder, because editors add copies. Removed on drop and by [`remove_texts`].
 struct Place {
     folder: PathBuf,
 }
@@ -88,23 +86,14 @@ pub(super) struct Away {
 }
 
 impl Away {
-    /// Opens a text in the editor that `VISUAL` or `EDITOR` names. Must be called within the
-    /// runtime.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written or the editor does not start.
+    /// Opens a text in the editor that `VISUAL` or `EDITOR` names, from within the runtime.
     pub(super) fn edit(text: &str) -> io::Result<Self> {
         let place = Place::new(text)?;
         let child = spawned(&mut editor(&place.file()))?;
         Ok(Self::new(child, Some(place), String::new()))
     }
 
-    /// Shows rows in a pager. Must be called within the runtime.
-    ///
-    /// # Errors
-    ///
-    /// If the pager does not start.
+    /// Shows rows in a pager, from within the runtime.
     pub(super) fn page(mut pager: Command, rows: &Rows) -> io::Result<Self> {
         let child = spawned(pager.stdin(Stdio::piped()))?;
         Ok(Self::new(child, None, rows.to_string()))

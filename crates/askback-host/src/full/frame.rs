@@ -43,8 +43,7 @@ pub(super) fn label_room(columns: usize) -> usize {
     beside.max(columns / 3).min(LABEL)
 }
 
-/// Wraps our words into rows. The first row continues `begun`; the others are indented to the same
-/// column.
+/// Wraps our words into rows. The first continues `begun`; the others are indented likewise.
 pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<Row> {
     let (columns, at) = (begun.columns, begun.at);
     let mut rows = Vec::new();

@@ -58,9 +58,8 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     frame
 }
 
-/// The rows with the title, the position among several questions, and the call. The position and
-/// the call are in a second row if they do not fit; the name of the call is cut in its middle if
-/// necessary.
+/// The rows with the title, the position among several questions, and the call. The last two get a
+/// second row if they do not fit; the name of the call may be cut in its middle.
 fn title(view: &View, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
     let title = match text::columns(view.title.inline.as_str()) <= row().room() {
@@ -80,8 +79,7 @@ fn title(view: &View, columns: usize) -> Vec<Row> {
     std::iter::once(first).chain(below).collect()
 }
 
-/// Appends the position and the call to a row. Returns `None` if they do not fit and may not be
-/// cut.
+/// Appends the position and the call. Returns `None` if they do not fit and may not be cut.
 fn behind(mut row: Row, of: Option<&Words>, call: Option<&CallView>, cuts: bool) -> Option<Row> {
     if let Some(of) = of {
         let words = match row.is_empty() {

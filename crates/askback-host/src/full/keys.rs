@@ -11,8 +11,7 @@ use futures_core::Stream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) struct Keys {
-    /// `None` while another program has the terminal: crossterm reads input even if the stream is
-    /// not polled.
+    /// `None` while another program has the terminal: a stream reads input even if not polled.
     events: Option<EventStream>,
     /// SIGHUP reports a closed window; reading does not.
     #[cfg(unix)]

@@ -117,8 +117,8 @@ impl Full {
         })
     }
 
-    /// Copies a text with OSC 52. The clipboard is on the user's machine, even over SSH. Not every
-    /// terminal supports it.
+    /// Copies a text to the user's clipboard with OSC 52, even over SSH, if the terminal supports
+    /// it.
     fn copy(&mut self, text: &str) {
         let encoded = STANDARD.encode(text);
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
@@ -159,8 +159,7 @@ impl Full {
 
     fn come_back(&mut self) {
         self.away = None;
-        // A Ctrl-C for the other program also reaches this process, perhaps after the program has
-        // ended.
+        // A Ctrl-C for the other program also reaches this process, perhaps later.
         tokio::spawn(async {
             sleep(SILENT).await;
             AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
@@ -449,8 +448,7 @@ fn size(columns: u16, rows: u16) -> Size {
     }
 }
 
-/// Whether the terminal wraps existing rows when it becomes narrower. Most do; tmux does so for its
-/// windows.
+/// Whether the terminal wraps existing rows when it becomes narrower. Most do; so does tmux.
 fn rewraps() -> bool {
     if std::env::var_os("TMUX").is_some() {
         return true;

@@ -1,5 +1,4 @@
-//! A question on the screen: the body (unless it is a form), the keys, and its lines in the
-//! scrollback.
+//! A question on the screen: its body (forms excepted), its keys and its lines in the scrollback.
 
 use super::{
     editor::Editor,
@@ -73,8 +72,7 @@ pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> V
     rows
 }
 
-/// The rows of a link. Nothing is cut. The destination comes first because the address may be of
-/// any length.
+/// The rows of a link. Nothing is cut. The destination is first: the address may be long.
 fn linked(link: &LinkView, look: Look) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);

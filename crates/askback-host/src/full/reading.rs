@@ -52,8 +52,7 @@ impl Reading {
         true
     }
 
-    /// Adds as many rows of a text as fit below the frame's rows, around the focused row if there
-    /// is one.
+    /// Adds the rows of a text that fit below the frame's rows, around the focused row if any.
     pub(super) fn put(
         &mut self,
         frame: &mut Frame,

@@ -8,8 +8,7 @@ use crate::{
     words,
 };
 
-/// The rows of all values, each after the whole label of its field. Only the user's own texts may
-/// be cut.
+/// The rows of all values, each after the label of its field. Only the user's own texts are cut.
 pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &FieldView)| {
         let review = &field.review;

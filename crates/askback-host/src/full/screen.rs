@@ -267,8 +267,7 @@ impl Screen {
         (self.is_helping, self.issue) = (false, None);
         self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
-            // While waiting for a link, the status is at the end; in a request, the last message is
-            // new.
+            // The new part is at the end: the status of a link, the last message of a request.
             Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),
             _ => Reading::default(),
         };

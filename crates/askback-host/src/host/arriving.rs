@@ -58,8 +58,7 @@ impl Host {
         self.flush();
     }
 
-    /// Puts the last lines of the server's standard error on the page, including lines that were
-    /// not shown.
+    /// Puts the server's last lines of standard error on the page, shown before or not.
     pub fn put_stderr(&mut self) {
         let remarks = &self.served.get_mut(self.talk.chosen_id()).remarks;
         let lines: Vec<_> = remarks.stderr_log().cloned().collect();

@@ -45,8 +45,7 @@ impl Host {
         self.change(Change::Log(self.talk.chosen_id(), level));
     }
 
-    /// Shares these folders with the chosen server without asking. `chosen` says how the user chose
-    /// them.
+    /// Shares folders with the chosen server without asking. `chosen` says how the user chose them.
     pub fn share(&mut self, chosen: Folders, roots: Vec<Root>) {
         self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
     }
@@ -99,8 +98,7 @@ impl Host {
         self.served().keep = Some(Box::new(keep));
     }
 
-    /// Changes whether the chosen server may use the model without asking, and stores it beyond the
-    /// session.
+    /// Changes and stores whether the chosen server may use the model without asking.
     ///
     /// # Errors
     ///

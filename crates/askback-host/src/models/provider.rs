@@ -150,8 +150,7 @@ impl fmt::Debug for Key {
 }
 
 impl Provider {
-    /// A model at a provider; must be called within the runtime. `address` replaces the provider's
-    /// default base URL.
+    /// Must be called within the runtime. `address` replaces the provider's default base URL.
     ///
     /// # Errors
     ///

@@ -92,11 +92,7 @@ pub(super) fn result_text(result: &ToolResultContent) -> String {
     }
 }
 
-/// A tool call in a reply.
-///
-/// # Errors
-///
-/// If the arguments are not a JSON object.
+/// A tool call in a reply. Fails if the arguments are not a JSON object.
 pub(super) fn used(id: String, name: String, arguments: &str) -> Result<SamplingBlock, String> {
     let input = RawJson::from_text(arguments.to_owned()).and_then(RawObject::from_json);
     let input = input.map_err(|error| format!("the arguments of a tool: {error}"))?;

@@ -1,5 +1,4 @@
-//! The visible part of a question: its size is limited, no matter how many parts or lines the
-//! question has.
+//! The visible part of a question, with a size limit for all its parts and lines.
 
 use std::mem;
 
@@ -68,8 +67,7 @@ impl<'a> Excerpt<'a> {
         self.quote_at(mark, &text::line(text));
     }
 
-    /// Adds our own line. It counts against the limit because a server decides how many there
-    /// are.
+    /// Adds our own line. It counts because a server decides how many there are.
     pub(crate) fn say(&mut self, style: Style, line: Words) {
         let characters = line.as_str().chars().count();
         match self.left.checked_sub(characters) {

@@ -119,8 +119,7 @@ impl Page {
         }
     }
 
-    /// Takes the lines that were added since the last call, wrapped for the current size of the
-    /// terminal.
+    /// Takes the lines added since the last call, wrapped for the current terminal size.
     pub fn take(&mut self) -> Rows {
         if self.lines.is_empty() {
             return Rows::default();
@@ -201,8 +200,7 @@ impl Page {
         self.lines.push(Line::Quote(mark.into(), text.into()));
     }
 
-    /// Like [`Page::quote_at`], but some lines are JSON. The rows of such a line, joined, are the
-    /// same JSON.
+    /// Like [`Page::quote_at`], but some lines are JSON, and stay the same JSON when rejoined.
     pub fn quote_json(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::QuoteJson(mark.into(), text.into()));
     }
@@ -244,7 +242,7 @@ impl Page {
 }
 
 impl Rows {
-    /// A peer's text for a program: without the gutter; control and invisible characters are made
+    /// A peer's text for a program, without the gutter. Control and invisible characters are
     /// visible.
     pub(super) fn for_program(text: &PeerText) -> Self {
         let mut lines = text::lines(text.raw()).join("\n");

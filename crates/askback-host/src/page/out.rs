@@ -78,8 +78,7 @@ pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     }
 }
 
-/// A peer's text for stdout without other output: behind the gutter on a terminal, without it for a
-/// program.
+/// A peer's text as the only output on stdout: behind the gutter only on a terminal.
 pub fn of_text(text: PeerText) -> Rows {
     if !is_seen() {
         return Rows::for_program(&text);

@@ -7,8 +7,7 @@ use crate::{
     words,
 };
 
-/// How many tools are described if the request is shortened. Only the names of the others are
-/// shown.
+/// How many tools a shortened request describes. The others are only named.
 const DESCRIBED: usize = 5;
 
 /// The maximum number of characters of a description if the request is shortened.

@@ -1,8 +1,7 @@
 //! Recorded messages between a client and its server, and the call each belongs to.
 //!
-//! Nothing here reads a clock or a file. Messages are kept unchanged, up to
-//! [`limits.host.wire_bytes`](askback::limits::HostLimits::wire_bytes); the oldest are dropped
-//! first.
+//! Reads no clock and no file. Messages are kept unchanged, up to
+//! [`limits.host.wire_bytes`](askback::limits::HostLimits::wire_bytes); the oldest are dropped first.
 
 mod export;
 mod gist;

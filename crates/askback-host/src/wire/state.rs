@@ -12,8 +12,7 @@ use base64::{
 };
 use serde::Deserialize;
 
-/// Facts about a `requestState`: its length, and its expiry if it can be read. The text itself
-/// is not kept.
+/// Facts about a `requestState`: its length, and its expiry if it can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     chars: usize,

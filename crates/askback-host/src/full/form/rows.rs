@@ -115,8 +115,7 @@ impl FormView {
         };
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
-        // An error is shown next to its field, cut if necessary; the focused field shows it in
-        // full.
+        // An error may be cut to fit next to its field, but not at the focus.
         let fits = note.as_ref().is_some_and(|(style, note)| {
             let whole = beside.room() >= text::columns(note.as_str());
             let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;

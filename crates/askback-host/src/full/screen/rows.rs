@@ -106,8 +106,7 @@ impl Screen {
             .rows(front, look, room(&keys(true)).saturating_sub(told));
         let keys = keys(!code.is_empty());
         let room = room(&keys);
-        // The notice takes as many rows as the keys, so that the rest of the screen does not
-        // change.
+        // The notice takes as many rows as the keys, so that nothing else moves.
         match is_settling {
             true => {
                 foot.push(moment(columns));
