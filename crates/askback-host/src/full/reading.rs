@@ -16,7 +16,7 @@ const LEAST: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     first: usize,
-    /// Whether the view stays at the last rows, even if the size changes.
+    /// Whether the view stays at the end, for any number of rows and any room.
     is_at_end: bool,
     room: usize,
     /// Whether the last row was visible.

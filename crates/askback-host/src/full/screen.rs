@@ -132,7 +132,7 @@ impl Screen {
     }
 
     /// Takes back a text from the editor and returns the actions. If its question is gone, puts the
-    /// text on the page.
+    /// text on the page, unless it may be a secret.
     pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Action> {
         self.look(desk);
         let edits = self.edits.take();

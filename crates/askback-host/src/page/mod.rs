@@ -230,7 +230,7 @@ impl Page {
         self.lines.push(Line::Copy(link.clone()));
     }
 
-    /// Adds a prompt after a word that says what it is for.
+    /// Adds a prompt. `to` says who gets what the user writes.
     pub fn prompt(&mut self, to: impl Into<Words>) {
         self.lines.push(Line::Prompt(to.into()));
     }

@@ -64,7 +64,7 @@ pub fn line(began: SystemTime, entry: &Entry) -> String {
     whole(began, entry, false)
 }
 
-/// Like [`line`], for a trace file: each line begins with [`TRACE`].
+/// Like [`line()`], for a trace file: each line begins with [`TRACE`].
 pub fn trace_line(began: SystemTime, entry: &Entry) -> String {
     whole(began, entry, true)
 }
