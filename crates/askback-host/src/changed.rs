@@ -25,13 +25,11 @@ pub struct ChangedLists(Arc<Changes>);
 #[derive(Debug, Default)]
 struct Changes {
     servers: Mutex<BTreeSet<ServerId>>,
-    /// Whether the shared folders have changed.
     folders: AtomicBool,
     noted: Notify,
 }
 
 impl ChangedLists {
-    /// Records a server's event if it is a changed list.
     pub(crate) fn hear(&self, server: ServerId, event: &Event) {
         if matches!(
             event,

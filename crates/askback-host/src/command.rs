@@ -5,7 +5,6 @@ use crate::{
     wire::MessageSelection,
 };
 
-/// The usage of `/wire` at a question.
 const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
 
 /// The response to `/suggest` if the server suggests nothing.
@@ -53,7 +52,6 @@ pub(crate) enum LineMeaning {
     OfField(OfField),
     /// Start a text of several lines that ends with a line with only a dot.
     Lines,
-    /// Show the rest of a message that was cut.
     More,
     /// Show the link alone, to be copied.
     Link,
@@ -70,11 +68,9 @@ pub(crate) enum OfField {
     Clear,
     /// Switch the object or list around it between JSON and fields.
     Fold,
-    /// Go back to the previous field.
     Before,
     /// Keep it and all fields after it.
     Last,
-    /// Go back to this field.
     Reopen(usize),
     Suggest(String),
 }

@@ -19,7 +19,6 @@ pub struct Difference {
     pub after: Option<String>,
 }
 
-/// The maximum number of differences that are returned.
 const MOST: usize = 64;
 
 /// Returns the first differences between two values, and how many more there are.

@@ -55,7 +55,6 @@ pub struct Host {
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
     /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,
-    /// Whether the current action comes from an answers file.
     is_scripted: bool,
     /// The open questions, for the witness.
     asked: HashMap<u64, Question>,
@@ -74,7 +73,6 @@ pub struct Host {
     leaves_questions: bool,
 }
 
-/// Receives each question of a server and the reply.
 type Witness = dyn FnMut(&Question, &Reply);
 
 /// The result of waiting for a line.
@@ -574,7 +572,6 @@ pub(crate) type ShowWire = dyn Fn(&mut Page, MessageSelection) -> Result<(), Wor
 /// Stores a permission beyond the session, or returns the reason why it cannot.
 pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 
-/// The host's data about one server.
 pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
     pub(crate) keep: Option<Box<Keep>>,
@@ -655,7 +652,6 @@ pub(crate) enum Aloud {
     First(Words),
     /// Report at intervals how long the call may still take.
     Later,
-    /// Report nothing.
     Never,
 }
 

@@ -137,7 +137,6 @@ pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
 }
 
-/// Puts the outcome of a question on the page.
 pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: bool) {
     let name = name(asker);
     let words: Words = match reply {

@@ -48,7 +48,6 @@ pub struct Remarks {
     /// Whether the server was started and has not answered yet.
     is_opening: bool,
     stderr_log: VecDeque<PeerText>,
-    /// The number of held lines of standard error.
     held: u64,
     held_since: Option<Duration>,
 }

@@ -152,7 +152,6 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Looks up values after the user has paused.
 async fn look_up(
     suggest: &dyn Suggest,
     wanted: SuggestionRequest,

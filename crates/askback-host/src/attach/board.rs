@@ -235,7 +235,6 @@ impl Questions {
         effects
     }
 
-    /// Offers the oldest questions to all front ends.
     fn offer(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for (id, question) in self.open.iter_mut().take(MAX_OFFERED) {

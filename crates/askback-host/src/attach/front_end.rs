@@ -36,7 +36,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// A connection to a board that has sent its hello.
 struct FoundBoard {
     hello: BoardHello,
     reader: Reader,
@@ -129,7 +128,6 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Scans for new boards once a second.
 async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

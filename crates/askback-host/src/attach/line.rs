@@ -58,7 +58,6 @@ pub(super) struct BoardHello {
     /// The user's name for the server.
     pub(super) name: Words,
     pub(super) reached: ReachedLine,
-    /// The client that uses the server.
     pub(super) client: Option<PeerText>,
 }
 

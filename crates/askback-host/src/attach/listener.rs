@@ -210,7 +210,6 @@ fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     }
 }
 
-/// Withdraws a question on drop, when its caller no longer waits.
 struct Withdrawing<'a> {
     id: u64,
     shared: &'a Shared,

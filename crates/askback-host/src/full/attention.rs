@@ -14,7 +14,6 @@ const AWAY: Duration = Duration::from_secs(20);
 pub(super) struct Attention {
     /// Whether the window has the focus; `None` until the terminal reports it.
     is_here: Option<bool>,
-    /// The time of the last key.
     pressed: Instant,
 }
 

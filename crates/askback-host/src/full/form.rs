@@ -36,13 +36,11 @@ pub(super) struct FormView {
     has_suggested: bool,
     /// Whether the user tried to submit. From then on, empty fields show errors.
     is_tried: bool,
-    /// Whether the last key submitted the form.
     submits: bool,
 }
 
 pub(super) enum FormOutcome {
     Action(Vec<Action>),
-    /// A command that was typed in a field.
     Command(String),
     Other,
 }

@@ -37,7 +37,6 @@ const LABEL: usize = 48;
 /// The columns left for a value if the label takes more than a third of the screen.
 const VALUE: usize = 48;
 
-/// The maximum width of a label on a screen of this width.
 pub(super) fn label_room(columns: usize) -> usize {
     let beside = columns.saturating_sub(MARKS).saturating_sub(VALUE);
     beside.max(columns / 3).min(LABEL)
@@ -152,7 +151,6 @@ impl Row {
         self.cells.is_empty()
     }
 
-    /// Whether the cursor is in this row.
     pub(super) fn is_typed_in(&self) -> bool {
         self.cursor.is_some()
     }

@@ -394,7 +394,6 @@ fn details(offer: &Offer, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// The hints of an offer and the result of its last call.
 fn ended(offer: &Offer) -> String {
     let last = offer
         .last

@@ -74,7 +74,6 @@ pub struct Full {
     resizing: Resizing,
     styled: bool,
     prompt: Option<Words>,
-    /// Whether the current question is too new to accept keys.
     settling: Settling,
     /// When the user is told what the program waits for.
     waited: Pin<Box<Sleep>>,

@@ -8,7 +8,6 @@ use crate::{
     question,
 };
 
-/// Whether the code is shown, and how many rows it may take.
 #[derive(Debug, Default)]
 pub(super) struct LinkCode {
     is_wanted: bool,

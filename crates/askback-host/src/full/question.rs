@@ -255,7 +255,6 @@ fn key(action: &ActionView) -> Words {
     }
 }
 
-/// Packs keys into rows, two blanks apart.
 fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let room = Row::new(columns).room();
     let mut rows: Vec<String> = Vec::new();

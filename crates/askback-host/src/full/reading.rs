@@ -104,7 +104,6 @@ fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
     first..first.saturating_add(most).min(count)
 }
 
-/// Whether a key agrees to what is shown.
 pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
     match step {
         Step::Consent(_) => *key == Key::Char('o'),

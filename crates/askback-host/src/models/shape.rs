@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::content;
 
 pub(super) trait Wire: Send + Sync {
-    /// The API path, relative to the base URL.
     fn path(&self) -> &'static str;
 
     fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit>;

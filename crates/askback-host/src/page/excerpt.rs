@@ -98,7 +98,6 @@ impl<'a> Excerpt<'a> {
         self.left = self.left.saturating_sub(self.reserved);
     }
 
-    /// Makes the reserved characters available.
     pub(crate) fn release(&mut self) {
         let reserved = mem::take(&mut self.reserved);
         self.left = self.left.saturating_add(reserved);

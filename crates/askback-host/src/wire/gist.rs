@@ -16,7 +16,6 @@ pub(super) enum Gist {
         method: String,
         /// The name of the tool or prompt, or the URI of the resource.
         target: Option<String>,
-        /// The keys of the answers in it.
         answers: Vec<String>,
         state: Option<State>,
         token: Option<String>,
@@ -185,7 +184,6 @@ impl Gist {
         }
     }
 
-    /// The summary in one line.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Request {

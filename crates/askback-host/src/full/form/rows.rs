@@ -242,7 +242,6 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// The part of the label that is laid out.
 fn label(field: &FieldView) -> &str {
     match field.is_inner {
         true => text::fitted_end(field.label.raw(), LAID_OUT),
