@@ -1,4 +1,4 @@
-//! The side of a front end: each board of the user is a server of the host.
+//! The front end's side: each board of the user becomes a server of the host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,50 +32,46 @@ use crate::{
     words,
 };
 
-/// How often the folder is looked into.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a board may take for its first line.
+/// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// A connection to a board that has said what it is.
 struct FoundBoard {
     hello: BoardHello,
     reader: Reader,
     writer: Writer,
 }
 
-/// Why the front end stops attending to a board.
 enum Left {
-    /// The board has gone.
     Board(ServerId),
-    /// The person can say nothing more.
+    /// The input of the front end ended.
     EndOfInput,
 }
 
 enum Found {
     Board(Box<FoundBoard>),
-    /// The board of this socket speaks a later version.
+    /// The board at this socket speaks a newer version.
     Later(PathBuf, u32),
 }
 
-/// How a front end joins.
+/// Options for [`join`].
 #[derive(Debug, Clone)]
 pub struct JoinOptions {
-    /// What it is.
+    /// The kind of the front end.
     pub kind: FrontEndKind,
-    /// The folder of the sockets, in place of the user's.
+    /// Replaces the user's folder of sockets.
     pub folder: Option<PathBuf>,
-    /// Whether a person sees the questions, if that changes.
+    /// Whether the user sees the questions. By default they do, unless the front end is a script.
     pub is_seen: Option<watch::Receiver<bool>>,
-    /// If no program has had questions for this long, the front end ends.
+    /// The front end ends if there was no board for this long. By default it does not.
     pub idle: Option<Duration>,
-    /// The limits of each desk, and on lines.
+    /// The limits of each desk and on the length of lines.
     pub limits: Limits,
 }
 
 impl JoinOptions {
-    /// A front end of this kind, with default limits, which does not end by itself.
+    /// Returns the defaults for a kind of front end.
     #[must_use]
     pub fn new(kind: FrontEndKind) -> Self {
         Self {
@@ -88,12 +84,13 @@ impl JoinOptions {
     }
 }
 
-/// Puts the questions of all boards of this user before the person, until the person interrupts that or nothing was there
-/// for long enough. The questions that are open then stay with their boards. `relay` is a relay of the host.
+/// Asks the user the questions of all their boards until they interrupt, or until there was no board
+/// for [`JoinOptions::idle`]. Open questions then stay with their boards. `relay` must belong to the
+/// host.
 ///
 /// # Errors
 ///
-/// If the folder is not the user's own.
+/// If the folder does not belong to the user.
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
@@ -178,7 +175,6 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Looks for new boards once a second.
 async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -204,14 +200,14 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     folder::remove_stale(&path);
                 }
-                // It is looked at again.
+                // Try again at the next scan.
                 Err(_) => {}
             }
         }
     }
 }
 
-/// Connects to a board. None if it is another user's.
+/// Connects to a board. Returns `None` if it belongs to another user.
 async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
     let Some((mut reader, writer)) = connection::split(stream, limit)? else {
@@ -236,7 +232,7 @@ async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Op
     }))))
 }
 
-/// Puts the questions of a board before the person until it goes.
+/// Asks the user the questions of a board until the board is gone.
 async fn attend(
     board: FoundBoard,
     relay: Relay,
@@ -261,7 +257,6 @@ async fn attend(
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
                     let seen = async {
-                        // A front end that no person sees never says so.
                         match is_seen.wait_for(|is_seen| *is_seen).await.map(drop) {
                             Ok(()) => drop(writer.send(&FrontEndLine::Seen { id })),
                             Err(_) => {}
@@ -274,7 +269,7 @@ async fn attend(
                     };
                     match shown.reply {
                         Reply::Cancelled(Why::EndOfInput) => {
-                            // The front end may have ended at the same moment.
+                            // The front end may have ended at the same time.
                             let _ = left.send(Left::EndOfInput);
                         }
                         // Another front end can answer it.

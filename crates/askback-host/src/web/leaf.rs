@@ -57,7 +57,7 @@ pub struct WebPage {
     page: Page,
     log: VecDeque<String>,
     serving: JoinHandle<()>,
-    /// When the browser was last opened, if that is done for each question that no browser shows.
+    /// When the browser was last opened; `None` if questions do not open it.
     last_opening: Option<Instant>,
 }
 
@@ -115,17 +115,17 @@ impl WebPage {
         })
     }
 
-    /// From now on, a question that no browser shows opens the browser of the system, at most every 30 seconds.
+    /// Makes a question open the browser if no browser shows the page, at most every 30 seconds.
     pub fn open_for_questions(&mut self) {
         self.last_opening = Some(Instant::now());
     }
 
-    /// Whether a browser shows the page. Without JavaScript, it is not known.
+    /// Whether a browser shows the page. A browser without JavaScript does not count.
     pub fn is_open(&self) -> watch::Receiver<bool> {
         self.shared.is_open.subscribe()
     }
 
-    /// Opens the browser if it was closed and a question waits.
+    /// Opens the browser if none shows the page.
     fn reopen(&mut self) {
         let is_due = self
             .last_opening
