@@ -1,3 +1,5 @@
+//! The report of a check.
+
 use std::{collections::BTreeSet, time::Duration};
 
 use askback::Revision;

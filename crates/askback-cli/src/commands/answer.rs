@@ -194,7 +194,10 @@ async fn wait(args: AnswerArgs) -> Result<(), Error> {
     };
     let desk = Desk::new(ours, None, None, limits.clone());
     let mut host = Host::new(desk, leaf, arrivals, &limits);
-    relay.tell("Waiting for questions. Ctrl-C ends this; open questions stay.");
+    relay.tell(match options.kind {
+        FrontEndKind::Page => "Waiting for questions.",
+        _ => "Waiting for questions. Ctrl-C ends this; open questions stay.",
+    });
     let joined = attach::join(&mut host, &relay, options).await;
     host.end();
     drop(lock);

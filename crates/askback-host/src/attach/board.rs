@@ -102,6 +102,10 @@ pub(super) const MAX_FRONT_ENDS: usize = 16;
 /// When the owner is told that no user has seen a question.
 const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
+/// Front ends look for new boards every second, so a front end may be running although it has not
+/// found a new board yet.
+const DISCOVERY: Duration = Duration::from_millis(1500);
+
 impl Questions {
     pub(super) fn new(keep: Duration) -> Self {
         Self {
@@ -131,7 +135,9 @@ impl Questions {
             },
         );
         let mut effects = self.offer();
-        effects.extend(self.notice_absence());
+        if now >= DISCOVERY {
+            effects.extend(self.notice_absence());
+        }
         (Some(id), effects)
     }
 
@@ -159,8 +165,12 @@ impl Questions {
         self.notice_absence()
     }
 
+    fn is_absence_new(&self) -> bool {
+        self.front_ends.is_empty() && !self.open.is_empty() && !self.told_no_front_end
+    }
+
     fn notice_absence(&mut self) -> Vec<Effect> {
-        if !self.front_ends.is_empty() || self.open.is_empty() || self.told_no_front_end {
+        if !self.is_absence_new() {
             return Vec::new();
         }
         self.told_no_front_end = true;
@@ -251,7 +261,10 @@ impl Questions {
     }
 
     pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
-        let mut effects = Vec::new();
+        let mut effects = match now >= DISCOVERY {
+            true => self.notice_absence(),
+            false => Vec::new(),
+        };
         let keep = self.keep;
         let is_over = |question: &OpenQuestion| now >= question.since.saturating_add(keep);
         let open = self.open.iter();
@@ -281,7 +294,12 @@ impl Questions {
         let over = oldest.since.saturating_add(self.keep);
         let unseen = UNSEEN.get(oldest.notices);
         let unseen = unseen.filter(|_| oldest.stage != Stage::Seen);
-        Some(unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over)))
+        let unseen = unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over));
+        let is_absence_due = oldest.since < DISCOVERY && self.is_absence_new();
+        Some(match is_absence_due {
+            true => DISCOVERY.min(unseen),
+            false => unseen,
+        })
     }
 }
 
@@ -293,6 +311,21 @@ mod tests {
 
     fn board() -> Questions {
         Questions::new(Duration::from_secs(900))
+    }
+
+    #[test]
+    fn front_ends_have_time_to_find_a_new_board() {
+        let early = Duration::from_millis(20);
+        let notice = [Effect::Notify(Notice::NoFrontEnd)];
+        let mut board = board();
+        assert_eq!(board.ask(early).1, []);
+        assert_eq!(board.next_deadline(), Some(DISCOVERY));
+        assert_eq!(board.pass(DISCOVERY), notice);
+        assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[0])));
+        let mut found = self::board();
+        found.ask(early);
+        found.join(1, FrontEndKind::Terminal);
+        assert_eq!(found.pass(DISCOVERY), []);
     }
 
     #[test]

@@ -105,6 +105,8 @@ pub async fn join(
     } = options;
     let folder = folder::given(folder)?;
     host.leave_questions();
+    // The host has a server from the start, but here each board is one.
+    host.note_presence(host.chosen(), Presence::Removed);
     let is_seen = is_seen.unwrap_or_else(|| watch::channel(kind != FrontEndKind::Script).1);
     let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
@@ -151,7 +153,7 @@ pub async fn join(
             }
             Ok(Err(Left::Board(server))) => {
                 boards_here = boards_here.saturating_sub(1);
-                host.note_presence(server, Presence::Gone);
+                host.note_presence(server, Presence::Removed);
             }
             Ok(Err(Left::EndOfInput)) => return Ok(Interruption),
             Err(interruption) => return Ok(interruption),

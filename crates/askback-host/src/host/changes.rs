@@ -20,7 +20,7 @@ impl Host {
         let is_opening = match presence {
             Presence::There => Some(false),
             Presence::Connecting | Presence::Down => Some(true),
-            Presence::Gone | Presence::Absent => None,
+            Presence::Gone | Presence::Absent | Presence::Removed => None,
         };
         if let Some(is_opening) = is_opening {
             self.served.get_mut(server).remarks.open(is_opening);

@@ -31,6 +31,8 @@ pub enum Presence {
     Down,
     /// Never reached so far.
     Absent,
+    /// Gone for good. It is not listed.
+    Removed,
 }
 
 impl Server {

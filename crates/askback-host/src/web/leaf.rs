@@ -334,15 +334,19 @@ fn shown(talk: &Conversation) -> Option<Shown> {
 }
 
 fn servers(talk: &Conversation) -> Html {
-    let server = |server: &crate::model::Server| ServerPart {
-        name: Html::ours(&given(&server.desk().asker().name).short().into()),
-        state: match server.presence() {
+    let server = |server: &crate::model::Server| {
+        let state = match server.presence() {
             Presence::Connecting => "is being connected to",
             Presence::There => "",
             Presence::Gone => "went away",
             Presence::Down => "is down",
             Presence::Absent => "is not there",
-        },
+            Presence::Removed => return None,
+        };
+        Some(ServerPart {
+            name: Html::ours(&given(&server.desk().asker().name).short().into()),
+            state,
+        })
     };
     let front = talk.seen().front();
     let waiting = front.map_or(0, |front| front.total.saturating_sub(front.position));
@@ -352,7 +356,7 @@ fn servers(talk: &Conversation) -> Html {
         more => Some(words!("{} more questions wait", more)),
     };
     Html::of(&ServersPart {
-        servers: talk.servers().map(server).collect(),
+        servers: talk.servers().filter_map(server).collect(),
         waiting: waiting.as_ref().map(Html::ours),
     })
 }

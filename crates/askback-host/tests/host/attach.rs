@@ -19,7 +19,7 @@ use askback::{
     protocol::{InputRequest, InputResponse},
 };
 use askback_host::{
-    attach::{Board, BoardOptions, FrontEndKind, Notice, join},
+    attach::{Board, BoardOptions, FrontEndKind, JoinOptions, Notice, join},
     host::Host,
     model::{Asker, Desk, Origin},
     relay::Relay,
@@ -320,7 +320,12 @@ async fn a_host_joins_the_boards_of_a_folder() {
     let (other, _others) = board(&folder);
     let (first, second, unknown) = (ask(&one, "Who?"), ask(&other, "Who?"), ask(&one, "What?"));
     {
-        let joined = join(&mut host, &relay, FrontEndKind::Script, path, &limits);
+        let options = JoinOptions {
+            folder: path,
+            limits: limits.clone(),
+            ..JoinOptions::new(FrontEndKind::Script)
+        };
+        let joined = join(&mut host, &relay, options);
         let mut joined = std::pin::pin!(joined);
         let answers = async { (first.await, second.await) };
         let answers = tokio::select! {

@@ -1,3 +1,5 @@
+//! Tests of the host.
+
 mod agreed;
 #[cfg(unix)]
 mod attach;
