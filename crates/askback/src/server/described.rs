@@ -1,4 +1,4 @@
-//! The words in which clients show a thing, for all that has them.
+//! Setters for the title, description and icons that clients show.
 
 /// Adds the setters of title, description and icons to a type whose `$field` holds them.
 macro_rules! described {
