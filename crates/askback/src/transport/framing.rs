@@ -99,7 +99,6 @@ impl LineBuffer {
         line
     }
 
-    /// Returns the bytes of the last returned line.
     pub(super) fn get(&self, line: Range<usize>) -> &[u8] {
         &self.memory[line]
     }
@@ -165,7 +164,6 @@ impl LineQueue {
         flushed
     }
 
-    /// The number of unwritten bytes.
     pub(super) fn len(&self) -> usize {
         self.lines.len() - self.written
     }

@@ -19,14 +19,13 @@ pub(crate) struct Pause(Arc<Mutex<State>>);
 struct State {
     waiting: usize,
     since: Option<Instant>,
-    /// The total of the earlier pauses.
     before: Duration,
     /// Whether a pause began or ended since the last wait, and the waiting task.
     has_changed: bool,
     waker: Option<Waker>,
 }
 
-/// Pauses for as long as this value lives.
+/// Dropping it ends the pause.
 #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
 pub(crate) struct PauseGuard(Pause);
 
@@ -41,7 +40,7 @@ impl Pause {
         PauseGuard(self.clone())
     }
 
-    /// The total pause until now.
+    /// The total time of all pauses until now.
     pub(crate) fn lasted(&self) -> Duration {
         let state = self.lock();
         let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());

@@ -15,7 +15,6 @@ mod with_tokens {
 
     use crate::transport::Pause;
 
-    /// The source of tokens, if any.
     pub(in super::super) struct Permission(Option<Source>);
 
     struct Source {
@@ -24,7 +23,6 @@ mod with_tokens {
         pause: Pause,
     }
 
-    /// The credentials of one request.
     pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
     /// One request and its retries.
@@ -50,7 +48,7 @@ mod with_tokens {
             })))
         }
 
-        /// The authorization context of the tokens. Without tokens it never changes.
+        /// Without tokens it never changes.
         pub(in super::super) fn context(&self) -> AuthorizationContext {
             let source = self.0.as_ref();
             source.map_or_else(AuthorizationContext::default, |source| {
@@ -129,7 +127,6 @@ mod without_tokens {
 
     pub(in super::super) struct Pass;
 
-    /// One request, which is sent once.
     pub(in super::super) struct Trial;
 
     impl Permission {
