@@ -22,7 +22,6 @@ pub(crate) struct FlowPause {
 }
 
 pub(crate) trait Peer: Send + Sync {
-    /// Sends a notification that belongs to the request.
     fn notify(&self, notification: ServerNotification);
 
     fn wants_log(&self, level: LoggingLevel) -> bool;
