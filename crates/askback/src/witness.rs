@@ -1,8 +1,8 @@
 //! Proof that a person saw a question (feature `witness`).
 //!
-//! A server that asks for a [`Receipt`] gets one for each question that the host showed, signed by the host if it
-//! supports receipts. Without receipts, a server cannot tell a person's yes from a program's. See
-//! `docs/extensions/receipts.md` for the format.
+//! A host that supports receipts signs a [`Receipt`] for each question that it showed, if the server asked for one.
+//! Without receipts, a server cannot tell a person's yes from a program's. See `docs/extensions/receipts.md` for the
+//! format.
 //!
 //! ```
 //! use askback::{Ctx, Result, Server, tool, witness::WitnessKey};

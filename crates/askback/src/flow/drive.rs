@@ -145,7 +145,6 @@ impl<T> Drive<T> {
         }
     }
 
-    /// Drops the handler and its children, so that they are not polled again.
     fn finish(&mut self) {
         self.children.clear();
         self.handler = None;

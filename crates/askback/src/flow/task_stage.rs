@@ -7,7 +7,6 @@ pub(crate) enum TaskStage {
     Unsupported,
     /// It becomes a task when its handler asks for it.
     Possible,
-    /// Its handler waits to become a task.
     Wanted(Vec<Waker>),
     Is,
 }

@@ -38,7 +38,6 @@ impl Crash {
         }
     }
 
-    /// Waits for the crash.
     pub async fn happened(&self) {
         self.happened.notified().await;
     }

@@ -165,6 +165,7 @@ mod guarded {
         read.map_or_else(|_| Vec::new(), |request| shared.needed(&request, principal))
     }
 
+    /// Answers with the server's metadata (RFC 9728).
     fn document(protection: &Protection, parts: &Parts) -> Response<Body> {
         const METHODS: &str = "GET, HEAD";
         if pages::is_preflight(parts) {
