@@ -29,7 +29,6 @@ pub(super) struct TaskRoom {
 
 pub(super) struct Inner {
     pub(super) tasks: Tasks<TaskRoom>,
-    /// The running work of each unfinished task.
     pub(super) work: HashMap<String, Work>,
     pub(super) scopes: HashMap<String, Arc<Scopes>>,
     pub(super) watched: bool,

@@ -36,7 +36,6 @@ const SMALL: usize = 1024;
 /// How many extra steps a charge keeps for growth.
 const SLACK: usize = 4;
 
-/// Cheap to clone: clones share the budget.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<Inner>);
 

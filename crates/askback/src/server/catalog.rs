@@ -34,7 +34,6 @@ pub(super) struct Catalog {
     pub(super) resources: Registry<Resource>,
     pub(super) templates: Registry<ResourceTemplate>,
     pub(super) listers: Vec<Lister>,
-    /// Whether a lister's result depends on the caller.
     pub(super) lists_of_each: bool,
     /// Whether any offer has ever needed more scopes than every request does.
     pub(super) needs_scopes: bool,

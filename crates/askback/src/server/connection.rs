@@ -151,11 +151,9 @@ struct Worker<F> {
     answering: Slot<F>,
     calls: Vec<Call>,
     messages: Vec<Vec<u8>>,
-    /// The deadline for running calls, once the server is stopping.
     stopping: Option<Pin<Box<Sleep>>>,
 }
 
-/// Drops the calls that are running in their own tasks.
 struct Running(Arc<Link>);
 
 impl<F> Worker<F>

@@ -4,7 +4,7 @@
 macro_rules! described {
     ($type:ident.$field:ident: $description:literal) => {
         impl $type {
-            /// Sets the title that people see.
+            /// Sets the title that users see.
             #[must_use = "it is given back with the change"]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.$field.title = Some(title.into());

@@ -108,7 +108,6 @@ impl Fleet {
 
 askback_core::debug_only!(Fleet {});
 
-/// This process as a member of its fleet.
 pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     bus: Option<Arc<dyn Bus>>,
@@ -282,7 +281,6 @@ struct LeasedCall {
     taken: (CallId, u32),
     request: [u8; 16],
     stop: Arc<Notify>,
-    /// For a task: its session and its state.
     task: Option<(SessionId, WorkingTask)>,
 }
 
@@ -339,7 +337,6 @@ pub(crate) struct CallRecord {
     epoch: u32,
     asked: BTreeMap<u32, AskedQuestion>,
     next_ask: u32,
-    /// The questions whose answers this process has.
     settled: Vec<u32>,
     pub(crate) next_event: u64,
     task: Option<WorkingTask>,
@@ -348,7 +345,6 @@ pub(crate) struct CallRecord {
 }
 
 impl CallRecord {
-    /// A call that is not in the journal yet, and whose next message has this number.
     pub(crate) fn new(call: CallId, session: SessionId, id: RequestId, next_event: u64) -> Self {
         Self {
             call,
@@ -561,7 +557,6 @@ pub(crate) type MessageSender<'a> = (
     Option<&'a Arc<dyn Any + Send + Sync>>,
 );
 
-/// Takes an answer to a question of any process of the fleet.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     session: SessionId,
@@ -578,7 +573,6 @@ pub(crate) async fn answer(
     answer_to(shared, node, (session, name), cause, outcome).await
 }
 
-/// Takes an answer to a question of a call.
 async fn answer_to(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
@@ -660,7 +654,6 @@ fn go_on(
     }
 }
 
-/// Runs the handler of a call until it asks again or ends.
 async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Continuation {
         call,
@@ -771,7 +764,6 @@ pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
 struct Continuation {
     call: Call,
     standing: CallRecord,
-    /// The questions that the client answered with an error.
     errors: BTreeMap<String, Reply>,
 }
 

@@ -308,7 +308,6 @@ async fn ask(
 }
 
 impl Server {
-    /// Serves a client whose first message was already received.
     pub(crate) async fn serve_on(
         &self,
         ends: ChannelEnds,

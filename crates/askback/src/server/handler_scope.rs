@@ -21,12 +21,11 @@ pub(super) struct ScopeParts {
 
 pub(super) struct HandlerScope {
     pub(super) backing: Arc<Backing>,
-    /// The middleware around their calls, outermost first.
+    /// Outermost first.
     pub(super) layers: Vec<Layer>,
 }
 
 impl ScopeParts {
-    /// Adds the middleware of another server around its own.
     pub(super) fn inside(mut self, layers: &[Layer]) -> Self {
         self.layers.splice(0..0, layers.iter().cloned());
         self

@@ -32,7 +32,6 @@ pub(super) struct Keys {
     given: Option<Arc<dyn Store>>,
     store_bytes: usize,
     directory: Option<PathBuf>,
-    /// Whether a client outside this process is served.
     serves_others: AtomicBool,
     chosen: OnceLock<KeyChoice>,
 }
@@ -177,7 +176,6 @@ impl Keys {
     }
 }
 
-/// The store of a server without a configured store.
 pub(super) struct DefaultStore(pub(super) Arc<Keys>);
 
 impl DefaultStore {

@@ -10,7 +10,6 @@ use super::catalog::Catalog;
 /// does not change.
 pub(super) struct LiveCatalog {
     now: ArcSwap<Catalog>,
-    /// Held while the next catalog is made.
     changing: Mutex<()>,
 }
 

@@ -91,7 +91,6 @@ pub struct HandledCall(CallEnding);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallEnding {
     Done,
-    /// A tool result that is an error.
     Failed,
     Asking,
     Task,

@@ -75,7 +75,6 @@ impl Visibility {
     }
 }
 
-/// The required scopes, or why they are not valid.
 #[derive(Debug, Clone)]
 pub(super) struct Needs(Result<Option<Arc<Scopes>>, String>);
 
@@ -130,7 +129,6 @@ pub(super) trait OfferDetails: Send + Sync {
 }
 
 pub(super) trait Offer: OfferDetails + Clone + 'static {
-    /// The singular and the plural.
     const ONE: &'static str;
     const KIND: &'static str;
 

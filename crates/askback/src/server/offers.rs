@@ -192,7 +192,6 @@ impl<T: Offer> Offers<T> {
         changed.is_ok()
     }
 
-    /// Announces the change to the clients that can see the item.
     fn tell(&self, visibility: &Visibility) {
         let to = if visibility.differs() {
             let visibility = visibility.clone();

@@ -51,7 +51,6 @@ impl<T: OfferDetails> Registry<T> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
-    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.differs
     }

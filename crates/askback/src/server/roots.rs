@@ -46,7 +46,6 @@ pub(super) struct RootsWatch(Arc<AtomicU8>);
 
 const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
-/// The handler is running, and will run again.
 const AGAIN: u8 = 2;
 
 impl RootsChanged {

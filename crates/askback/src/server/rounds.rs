@@ -53,7 +53,6 @@ enum SealedContent<S> {
 }
 
 enum StateOpenError {
-    /// It is not a state of this request.
     Refused(SealError),
     /// The keys or the store failed: the client may send the same request again.
     Failed(Error),

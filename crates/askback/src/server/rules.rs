@@ -42,7 +42,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// Checks and completes all offers.
     pub(super) fn check(
         &mut self,
         cache: Cache,

@@ -43,7 +43,6 @@ pub(crate) struct Shared {
     pub(super) keys: Arc<Keys>,
     pub(super) commits: RunningCommits,
     pub(super) spills: bool,
-    /// The source of every flow's random values, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
     pub(super) trace_parent: Option<TraceParent>,

@@ -129,7 +129,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Cancels a task by dropping its handler. A task that has ended does not change.
+    /// A task that has ended does not change.
     fn cancel_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
         let now = self.clock().now();
         let mut board = self.tasks.lock();

@@ -43,7 +43,6 @@ pub struct Tool {
     unchecked: bool,
     pub(super) input: Arc<InputCheck>,
     pub(super) output: Option<Arc<OutputCheck>>,
-    /// The headers of arguments that the schema itself does not name.
     headers: Vec<(String, String)>,
     /// The arguments that a client repeats in the headers of its request.
     pub(super) mirrored: HeaderAnnotations,

@@ -206,7 +206,6 @@ impl WaitingNotes {
         }
     }
 
-    /// A question was sent: restarts the interval.
     fn begin(&mut self, question: &InputRequest) {
         self.alarm = None;
         self.about = waiting_for(question);

@@ -21,7 +21,6 @@ use crate::{
 };
 
 impl<T: Answer> HandlerCall<T> {
-    /// Prepares the handler to continue from an earlier round.
     pub(super) async fn resume(&mut self) -> Result<Drive<Outcome<T>>> {
         let mut rounds = std::mem::take(&mut self.rounds);
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
@@ -111,7 +110,7 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Returns the state for the retry, and drops the handler.
+    /// Drops the handler.
     fn suspend(&mut self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let taken = self.take_down(&drive)?;
         drive.suspend();

@@ -26,7 +26,6 @@ use crate::{
     },
 };
 
-/// How a call may become a task.
 pub(in crate::server) struct TaskTerms {
     pub(in crate::server) at_once: bool,
     pub(in crate::server) scopes: Option<Arc<Scopes>>,
@@ -72,7 +71,6 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Continues as the task that the call became in another process.
     pub(in crate::server) fn continue_task(mut self, at_once: bool) -> Self {
         self.task = TaskRole::Is { at_once };
         self
@@ -135,7 +133,6 @@ impl<T: Answer> HandlerCall<T> {
         })
     }
 
-    /// Returns the remaining work of a call that becomes a task.
     fn turn_into_task(&mut self, drive: &Drive<Outcome<T>>, peer: CallPeer, at_once: bool) -> Self {
         drive.cell().become_task();
         Self {

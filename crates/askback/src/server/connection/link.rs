@@ -41,7 +41,6 @@ pub(super) struct State {
     engine: Connection,
     asks: PendingQuestions<AskId>,
     roots: RootsWatch,
-    /// The calls of the current message.
     calls: Vec<Call>,
     running: HashMap<RequestId, Task>,
     last_task: u64,
@@ -59,7 +58,6 @@ pub(super) struct State {
 /// The task of a call. The number distinguishes it from a later call with the same id.
 pub(super) struct Task {
     number: u64,
-    /// Aborts the task, once it is spawned.
     handle: Option<AbortHandle>,
 }
 
@@ -92,7 +90,6 @@ impl Link {
         }
     }
 
-    /// Tells the forwarding server what a client watches.
     fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
         #[cfg(feature = "bridge")]
         if let Some(forward) = &self.shared.forward {
@@ -160,7 +157,6 @@ impl Link {
         }
     }
 
-    /// Sends a change; for a task, its current status.
     fn tell(&self, state: &mut State, changed: &Change) {
         match changed {
             Change::Task(id) => {
@@ -210,7 +206,6 @@ impl Link {
         number
     }
 
-    /// Adds the abort handle of a task that has not ended.
     pub(super) fn handle_task(&self, call: &RequestId, number: u64, handle: AbortHandle) {
         let mut state = self.lock();
         let task = state.running.get_mut(call);

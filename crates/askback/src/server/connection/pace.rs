@@ -14,14 +14,11 @@ const SLOW: Duration = Duration::from_millis(1);
 /// connection only once in so many calls; after an accident, the cost is only the spawning.
 const CAUTION: u32 = 64;
 
-/// Measures the work of a connection since its last wake-up.
 pub(super) struct Pace {
-    /// When the connection should yield.
     ends: Instant,
     /// When the current message or call counts as slow.
     slow_from: Instant,
     is_over: bool,
-    /// How many of the next calls are spawned unpolled.
     caution: u32,
 }
 

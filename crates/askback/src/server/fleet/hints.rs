@@ -101,7 +101,6 @@ pub(in crate::server) fn publish_change(
 }
 
 impl Node {
-    /// Wakes the readers of a call's log, in all processes.
     pub(super) fn hint(&self, call: CallId) {
         self.wake(call);
         if let Some(bus) = &self.bus {
@@ -117,7 +116,6 @@ impl Node {
     }
 }
 
-/// Listens to the bus as long as the server exists.
 pub(super) async fn listen(shared: Weak<Shared>) {
     let mut cursor = None;
     loop {

@@ -36,7 +36,6 @@ pub(super) fn mac(
     mac
 }
 
-/// Whether this fleet has issued a name with this MAC.
 pub(super) fn is_given(
     shared: &Shared,
     purpose: &str,

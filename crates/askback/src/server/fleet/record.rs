@@ -180,7 +180,6 @@ pub(super) const RECORD: &str = "journal record";
 pub(super) const ANSWER: &str = "journal answer";
 const MESSAGE: &str = "journal message";
 
-/// The place of a part of a call in a journal, for its binding.
 pub(super) fn place_in((session, call): (SessionId, CallId), part: impl fmt::Display) -> String {
     let session = URL_SAFE_NO_PAD.encode(session.0);
     format!("{session}.{}.{part}", call_text(call))

@@ -103,7 +103,6 @@ pub(crate) struct BegunTask {
     place: Charge,
 }
 
-/// The error of a task whose process is gone.
 pub(super) fn interrupted() -> ErrorObject {
     ErrorObject::internal(
         "the server process that worked on this task has ended, and the task with it; call the tool \
@@ -424,7 +423,6 @@ fn read_name(
 /// A saved task: its owner, its status, and its answered questions.
 type StoredTask = ((SessionId, CallId), Status, Vec<u32>);
 
-/// Reads a task of this owner, or fails.
 async fn read(
     shared: &Shared,
     node: &Node,
@@ -533,7 +531,7 @@ pub(in crate::server) async fn answer(
     Ok(())
 }
 
-/// Cancels a task. A task that has ended does not change.
+/// A task that has ended does not change.
 pub(in crate::server) async fn cancel(
     shared: &Shared,
     node: &Node,

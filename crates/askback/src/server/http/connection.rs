@@ -65,7 +65,7 @@ pub(super) async fn connection(
         // One read may exceed this, up to twice as much.
         .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
         .max_header_size(limits.http.header_bytes)
-        // A connection that came late serves one request.
+        // A connection that was accepted while stopping serves one request.
         .keep_alive(until == Phase::Leaving);
     if limits.http.headers != USUAL_HEADERS {
         http.max_headers(limits.http.headers);
@@ -112,7 +112,6 @@ pub(super) async fn connection(
 
 enum End {
     Stopping,
-    /// Another connection needs its place.
     GivesWay,
 }
 

@@ -20,7 +20,6 @@ pub(super) const BREATH: Duration = Duration::from_millis(50);
 /// cause a search of all connections for each new one.
 const GIVING_WAY: usize = 256;
 
-/// The `waits_since` value of a connection that is working.
 const AT_WORK: u64 = u64::MAX;
 
 /// A limited number of connections. If all places are taken, the connections that were idle longest
@@ -110,9 +109,7 @@ pub(super) struct ConnectionActivity {
     number: u64,
     /// In nanoseconds since the server started.
     waits_since: AtomicU64,
-    /// Whether a request's head has arrived and its response is not yet written.
     in_request: AtomicBool,
-    /// Whether the response is complete but not yet written.
     is_answered: AtomicBool,
     holds_head: AtomicBool,
     is_asked: AtomicBool,
@@ -151,7 +148,6 @@ impl ConnectionTable {
         ConnectionGuard(standing)
     }
 
-    /// Asks some of the connections that were idle longest to close.
     pub(super) fn make_room(&self) {
         let mut waiting = self.waiting(|_| true);
         let many = waiting.len() / GIVING_WAY + 1;

@@ -42,7 +42,6 @@ impl KnownClients {
         Ok(received)
     }
 
-    /// Replaces the oldest entry.
     fn keep(&self, learned: Option<KnownClient>) {
         let Some(learned) = learned.map(Arc::new) else {
             return;

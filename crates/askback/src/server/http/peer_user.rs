@@ -318,7 +318,6 @@ mod tests {
         }
     }
 
-    /// Uses real sockets of this process, on Linux.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_connection_of_this_user_is_known() {

@@ -119,7 +119,7 @@ pub(super) async fn stop(
         sessions.begin_to_stop();
     }
     let finishing = async {
-        // Calls without a session are awaited by the server of their connection.
+        // The server of a connection waits for its calls.
         while commits.are_running()
             || sessions
                 .upgrade()
@@ -143,7 +143,7 @@ struct Door {
     places: ConnectionPlaces,
     heads: Budget,
     responder: Responder,
-    /// Accepted, but without a place.
+    /// A connection that was accepted before there was a place for it.
     next: Option<(TcpStream, SocketAddr)>,
     is_full: bool,
 }
@@ -207,7 +207,7 @@ impl Door {
         })
     }
 
-    /// Accepts the connections in the backlog, and closes the listener.
+    /// Also accepts the connections in the backlog.
     async fn close(&mut self, connections: &mut JoinSet<()>) {
         // Otherwise connections that the runtime has not accepted yet would be reset.
         let Some(Ok(listener)) = self.listener.take().map(TcpListener::into_std) else {

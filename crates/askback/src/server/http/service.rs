@@ -69,7 +69,6 @@ struct Inner {
     stands_alone: bool,
     /// Whether the two endpoints of 2024-11-05 are served, and that revision is supported.
     pairs: bool,
-    /// Whether the operator was warned of a request for another host name.
     warned: AtomicBool,
     known: KnownClients,
 }
@@ -349,7 +348,6 @@ impl Inner {
         }
     }
 
-    /// Answers a call that needs no handler.
     fn answer_at_once(&self, call: &Call, accept: AcceptedMedia) -> Option<Response<Body>> {
         Some(match &call.request {
             ClientRequest::Discover(_) => {
@@ -401,7 +399,6 @@ enum Stateless {
     Answered(Response<Body>),
 }
 
-/// Whether a message is more than responses for running calls.
 fn begins_something(received: &ReceivedMessage) -> bool {
     match received {
         ReceivedMessage::Request(..) | ReceivedMessage::Misfit(..) | ReceivedMessage::Batch(_) => {

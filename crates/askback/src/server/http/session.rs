@@ -88,7 +88,7 @@ pub(super) enum MessageEffect {
     Refused(ReceivedMessage, NoRoom),
     Nothing,
     Answered(Vec<u8>),
-    /// Answered already. Other processes must learn the new log level or subscriptions.
+    /// Answered already. The other processes must be told of the change.
     Chosen(Vec<u8>),
     Work(u32, Vec<Work>),
 }
@@ -296,7 +296,6 @@ impl Session {
         Some((number, reader))
     }
 
-    /// Attaches a reader to the stream of calls that have just started.
     pub(super) fn attach_to_work(&self, stream: u32) -> Option<(u32, u32)> {
         let mut state = self.lock();
         state.open_stream(stream);
@@ -311,7 +310,6 @@ impl Session {
         }))
     }
 
-    /// Subscribes the session to changes.
     pub(super) fn observe(self: &Arc<Self>) {
         let me = Arc::downgrade(self);
         let observer: Weak<dyn Observer> = me;
@@ -448,7 +446,6 @@ impl State {
         (stream, &mut self.room)
     }
 
-    /// Takes the only message of an ended, unread stream, and removes the stream.
     pub(super) fn take_only(&mut self, number: u32) -> Option<Outgoing> {
         let (stream, room) = self.stream_and_room(number);
         let only = stream?.take_only(room)?;

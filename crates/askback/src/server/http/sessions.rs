@@ -108,7 +108,6 @@ impl Sessions {
         lock(self.part(id)).contains_key(id)
     }
 
-    /// Stores a session under a new random id.
     pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, SessionError> {
         self.begin();
         let session = match &self.shared.fleet {
@@ -157,7 +156,7 @@ impl Sessions {
         session.have_place(place);
         session.observe();
         let mut part = lock(self.part(&id));
-        // Another request of the session may have added it meanwhile.
+        // A concurrent request of the session may have added it.
         let session = part.entry(id).or_insert(session);
         Ok(Arc::clone(session))
     }
@@ -231,7 +230,6 @@ impl Sessions {
         &self.shared
     }
 
-    /// Removes sessions that were not used for long.
     fn sweep(&self) {
         let now = Instant::now();
         for session in self.all() {
@@ -315,7 +313,6 @@ impl Sessions {
         ending.len()
     }
 
-    /// Ends some of an owner's idle sessions. Returns how many.
     fn end_idle(&self, owner: Option<&Owner>) -> usize {
         let sessions = self.of_owner(owner);
         let most = sessions.len() / ENDED + 1;

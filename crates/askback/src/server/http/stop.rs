@@ -20,7 +20,6 @@ pub(super) enum Phase {
     Stopping,
     /// No running call is left.
     Closing,
-    /// The grace period is over: running calls are ended.
     Over,
 }
 

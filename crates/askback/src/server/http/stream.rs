@@ -25,11 +25,9 @@ pub(super) const FRAME_BYTES: usize = 64;
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
 pub(super) struct Stream {
     pub(super) number: u32,
-    /// The stored events, read or unread.
     events: VecDeque<Vec<u8>>,
     /// The number of the first stored event. A stream starts with number 1.
     first: u64,
-    /// The number of the next event to be read.
     next: u64,
     bytes: usize,
     unread_bytes: usize,
@@ -42,7 +40,6 @@ pub(super) struct Stream {
     reader: Option<u32>,
     last_reader: u32,
     waker: Option<Waker>,
-    /// When the last reader left.
     pub(super) left: Instant,
     pub(super) call: Option<CallId>,
     /// The name of the request that it answers.
@@ -53,12 +50,10 @@ pub(super) struct Stream {
 pub(super) enum StreamContent {
     Events(Outgoing),
     Nothing,
-    /// The connection ends, but not the stream.
     LetGo,
     End,
 }
 
-/// The id of an event: its stream, and its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: StreamName,
@@ -86,7 +81,7 @@ impl EventId {
             };
             return Some(Self {
                 stream: StreamName::Call(read_call(call)?),
-                // One is added later.
+                // One is added to it later.
                 event: event.parse().ok().filter(|event| *event < u64::MAX)?,
                 request,
             });
@@ -328,7 +323,6 @@ impl Stream {
             };
             self.next += 1;
             if message.is_empty() {
-                // A question that is answered.
                 continue;
             }
             let id = keep.map(|_| id.write());

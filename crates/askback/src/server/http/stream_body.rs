@@ -31,7 +31,6 @@ pub(super) struct StreamBody {
     stream: u32,
     reader: u32,
     work: Option<Work>,
-    /// Sent first.
     first: Vec<u8>,
     /// Set for the two endpoints of 2024-11-05, where the session ends with its stream.
     ends: Option<Arc<Sessions>>,
@@ -70,7 +69,6 @@ impl StreamBody {
         }
     }
 
-    /// Polls this call as well.
     pub(super) fn working(mut self, work: Option<Work>) -> Self {
         self.work = work;
         self
@@ -143,7 +141,7 @@ impl Events for StreamBody {
             && stopping.as_mut().poll(cx).is_ready()
         {
             if self.stream != OWN {
-                // It continues until its call is saved.
+                // The stream stays open until its call is saved.
                 self.stopping = Some(Box::pin(std::future::ready(())));
                 if self.session.is_followed(self.stream) {
                     self.ended = true;

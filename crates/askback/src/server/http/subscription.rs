@@ -49,7 +49,6 @@ struct Listener {
     untold: Mutex<PendingChanges>,
 }
 
-/// The changes since the last write, each once.
 #[derive(Default)]
 struct PendingChanges {
     changed: BTreeSet<Change>,
@@ -123,7 +122,6 @@ impl SubscriptionBody {
         }));
     }
 
-    /// The tasks, once all of them were read.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Vec<DetailedTask> {
         let reading = self
             .reading

@@ -99,7 +99,6 @@ impl Inner {
         self.shared.profile.revisions.contains(&revision)
     }
 
-    /// Routes a request without a message, such as a GET, to the session that it names.
     pub(super) fn named(&self, parts: &Parts) -> Route {
         let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
         match single(&parts.headers, &VERSION) {

@@ -34,7 +34,6 @@ const MOST: usize = 64;
 /// How long a resuming client waits for a call that is not in the journal.
 const LOST: Duration = Duration::from_secs(10);
 
-/// The error for the client of a call whose process is gone.
 const CONNECTION_LOST: &str = "the connection to the server process that worked on this request was lost before the \
     request was written down: its result cannot be delivered. Whether it took effect is not known; check before you call \
     again";
@@ -287,7 +286,6 @@ impl State {
 }
 
 struct FollowStart {
-    /// The number of the last message that the client has.
     after: u64,
     /// The request, if the call is not in the journal.
     unknown: Option<RequestId>,
@@ -297,7 +295,6 @@ struct FollowStart {
 struct WaitingQuestion {
     number: u64,
     note: WaitingNote,
-    /// How many notes were due at the last check.
     notes: u64,
 }
 
@@ -317,8 +314,6 @@ impl WaitingQuestion {
     }
 }
 
-/// Copies messages from the journal to the client's stream, until the call ends or the stream has
-/// no reader.
 async fn follow(
     session: Weak<Session>,
     member: SessionId,
