@@ -45,7 +45,6 @@ pub(crate) trait Observer: Send + Sync {
 #[derive(Clone)]
 pub(crate) enum Audience {
     All,
-    /// The clients of one principal, or all unauthenticated clients.
     Only(Option<Arc<Principal>>),
     #[cfg(feature = "http-server")]
     Owner(Owner),
@@ -94,7 +93,6 @@ pub(crate) struct Changes(Arc<Notifier>);
 
 struct Notifier {
     observers: Mutex<Observers>,
-    /// How long to collect changes for many clients.
     gather: Duration,
 }
 
@@ -302,7 +300,6 @@ impl ObserverGuard {
         }
     }
 
-    /// Sets the changes that the observer watches, replacing the previous ones.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Change>) {
         let watched: BTreeSet<_> = watched.into_iter().collect();

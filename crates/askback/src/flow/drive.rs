@@ -63,7 +63,6 @@ impl<T> Drive<T> {
         &self.cell
     }
 
-    /// Runs the handler until it ends or the driver has to do something.
     pub(crate) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn<T>> {
         let signal = Arc::clone(&self.cell.signal);
         signal.listen(cx.waker());
@@ -203,7 +202,6 @@ impl Signal {
         self.polling.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a wake came since the poll began.
     fn end(&self) -> bool {
         self.polling.store(false, Ordering::SeqCst);
         self.raised.load(Ordering::SeqCst)

@@ -5,7 +5,6 @@ pub(crate) enum TaskStage {
     #[default]
     Undeclared,
     Unsupported,
-    /// It becomes a task when its handler asks for it.
     Possible,
     Wanted(Vec<Waker>),
     Is,

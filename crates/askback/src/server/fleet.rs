@@ -686,7 +686,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
         let message = event(&shared, whose, at, None, message, None)?;
         Ok([withdrawn, vec![message]].concat())
     };
-    // The open questions no longer have a purpose.
+    // Open questions are withdrawn.
     let withdrawn = (standing.next_event..).zip(standing.open());
     let withdrawn = withdrawn.map(|(at, number)| standing.withdrawal(&shared, number, at));
     let withdrawn = withdrawn.collect::<Result<_>>();

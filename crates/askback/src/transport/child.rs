@@ -483,7 +483,6 @@ impl ChannelResource for Process {
     }
 }
 
-/// Reads standard error, and converts it to text lossily.
 async fn listen(
     stderr: impl AsyncRead + Send + Unpin + 'static,
     said: mpsc::Sender<String>,

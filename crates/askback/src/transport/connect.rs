@@ -37,7 +37,6 @@ pub struct Link {
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
     /// The time in which the transport waits for something other than the server.
     pub(crate) pause: Pause,
-    /// The authorization that requests are sent with.
     pub(crate) authorization: AuthorizationContext,
     pub(crate) tap: Tap,
 }

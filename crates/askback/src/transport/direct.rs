@@ -72,7 +72,6 @@ impl Channel {
         }
     }
 
-    /// Splits the channel for one task that polls both ends.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
         let (receiver, way) = match self.ends {
             Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), SendPath::Lines(writer)),

@@ -177,7 +177,6 @@ impl LineWriter {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes queued messages and closes the stream.
     pub(super) fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)

@@ -127,7 +127,6 @@ enum Room<'a> {
 #[derive(Debug)]
 enum WriterCommand {
     Message(Vec<u8>),
-    /// Reports when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
 

@@ -79,7 +79,7 @@ impl ConnectionPlaces {
 }
 
 impl ConnectionPlace {
-    /// Marks the connection as working: it is then not closed to make room.
+    /// Notes that a whole request has arrived. The connection is then not closed to make room.
     pub fn work(&self) {
         self.present.0.work();
     }

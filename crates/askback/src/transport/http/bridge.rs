@@ -87,7 +87,6 @@ struct Outcome {
     ended: Option<BridgeOutcome>,
 }
 
-/// The transport in use.
 enum Shape {
     /// One endpoint. Each message says which era it belongs to.
     Streamable,

@@ -20,11 +20,9 @@ pub(super) struct Events {
     failed: Option<SseLimitError>,
 }
 
-/// Where to resume a broken stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Resumption {
     pub(super) after: Option<String>,
-    /// The server's reconnection delay.
     pub(super) retry: Option<Duration>,
 }
 

@@ -35,7 +35,6 @@ enum Answer {
 struct ExchangeResponse {
     response: jsonrpc::Response,
     bytes: usize,
-    /// The rest of its stream.
     rest: Option<Box<Events>>,
 }
 
@@ -225,7 +224,6 @@ async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     false
 }
 
-/// Sends a request and waits for its response. Earlier messages go to the engine.
 async fn ask(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
     let belongs_to_session = !request.stands_alone() && !request.is_initialize();
     let in_session = belongs_to_session && state.is_in_session();

@@ -25,7 +25,6 @@ mod with_tokens {
 
     pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
-    /// One request and its retries.
     pub(in super::super) struct Trial<'a> {
         source: Option<&'a Source>,
         trial: oauth::Attempt,
@@ -93,7 +92,6 @@ mod with_tokens {
             source.authorizer.pass().await.map_err(failed)
         }
 
-        /// Whether to send the request again after this response.
         pub(in super::super) async fn again(
             &mut self,
             pass: Pass,

@@ -58,7 +58,6 @@ pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     count: u32,
-    /// When the server's address began to refuse connections.
     unreachable: Option<Instant>,
     is_told: bool,
 }
@@ -70,7 +69,6 @@ impl Attempts {
         self.unreachable = None;
     }
 
-    /// How long to wait for the next attempt.
     fn pause(&self, resumption: &Resumption, limits: &Limits) -> Duration {
         let pause = pause(resumption, self.count, limits);
         match self.unreachable {

@@ -134,7 +134,6 @@ impl Source {
         keys.ok_or_else(|| TokenError::Unavailable(KeyFetchError::Paused.to_string()))
     }
 
-    /// Returns the claims of a token after checking the issuer's signature.
     pub(super) async fn signed(
         self: &Arc<Self>,
         token: &Compact<'_>,
