@@ -38,6 +38,7 @@ impl Crash {
         }
     }
 
+    /// Waits for the crash.
     pub async fn happened(&self) {
         self.happened.notified().await;
     }

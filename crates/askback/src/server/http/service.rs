@@ -147,6 +147,7 @@ impl Service {
         Some(self.0.refuse(headers, uri, refused))
     }
 
+    /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if let Err(refused) = self.0.check_names(&parts.uri, &parts.headers, true) {

@@ -25,8 +25,7 @@ use crate::{
     },
 };
 
-/// How long the reader of a log waits for a hint before it reads again: at first, and after no
-/// news.
+/// The first and the longest pause before a log is read again without a hint.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
 
 const MOST: usize = 64;
