@@ -28,6 +28,7 @@ use crate::{
 /// The first and the longest pause before a log is read again without a hint.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
 
+/// How many messages of a log are read at once.
 const MOST: usize = 64;
 
 /// How long a resuming client waits for a call that is not in the journal.
