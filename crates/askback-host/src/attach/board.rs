@@ -1,4 +1,4 @@
-//! The questions of a board, without sockets and clocks: `state, event, time -> effects`.
+//! The state machine of a board, without sockets and clocks: `state, event, time -> effects`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,17 +18,17 @@ pub enum FrontEndKind {
     Page,
     /// An answers file.
     Script,
-    /// One that this version does not know.
+    /// A kind that this version does not know.
     #[serde(other)]
     Other,
 }
 
-/// Something that the owner of a board may want to act on.
+/// An event that the owner of a board may want to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A question waits, and no front end is there. Comes once until a front end has joined.
+    /// A question waits and there is no front end. Sent once until a front end joins.
     NoFrontEnd,
-    /// No person has seen the oldest question for this long. Comes at most twice for a question.
+    /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
     /// A front end replied.
     Settled {
@@ -39,26 +39,21 @@ pub enum Notice {
     },
     /// A question was withdrawn.
     Withdrawn(u64),
-    /// A question was not answered in time.
+    /// A question expired.
     Expired(u64),
-    /// More questions wait than a board keeps. The newest was answered without asking a person.
+    /// The board is full: the newest question was answered without asking a user.
     Flood,
-    /// A front end sent a line that cannot be read, or was too slow. It was dropped.
+    /// A front end was disconnected because it sent an invalid line or was too slow.
     Dropped(String),
 }
 
-/// The stage of an open question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// No front end has it.
     Waiting,
-    /// A front end has it.
     Offered,
-    /// A person has it on a screen.
     Seen,
 }
 
-/// How a question ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Replied,
@@ -66,18 +61,16 @@ pub(super) enum End {
     Expired,
 }
 
-/// What is to be done after an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Send the question to the front end, with its draft.
+    /// Send a question and its draft to a front end: (front end, question).
     Offer(u64, u64),
-    /// Tell the front end that another one replied.
+    /// Tell a front end that another one replied: (front end, question, who replied).
     Settled(u64, u64, FrontEndKind),
-    /// Tell the front end that nobody waits for the question any more.
+    /// Tell a front end that its question was withdrawn or has expired: (front end, question).
     Withdrawn(u64, u64),
-    /// The question has ended: pass its reply on, or answer that nobody was asked.
+    /// End a question: pass on its reply, or answer that no user was asked.
     End(u64, End),
-    /// Tell the owner.
     Notify(Notice),
 }
 
@@ -87,11 +80,9 @@ struct OpenQuestion {
     since: Duration,
     notices: usize,
     draft: Option<RawJson>,
-    /// The front ends that have it.
     offered_to: BTreeSet<u64>,
 }
 
-/// The open questions and the front ends.
 #[derive(Debug)]
 pub(super) struct Questions {
     next: u64,
@@ -101,16 +92,14 @@ pub(super) struct Questions {
     told_no_front_end: bool,
 }
 
-/// The most open questions.
 const MAX_QUESTIONS: usize = 256;
 
-/// The most questions that a front end has at once: as many as its desk takes.
+/// How many questions a front end has at once. Its desk accepts no more.
 const MAX_OFFERED: usize = 16;
 
-/// The most front ends.
 pub(super) const MAX_FRONT_ENDS: usize = 16;
 
-/// After how long the owner is told that nobody has seen a question.
+/// When the owner is told that no user has seen a question.
 const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
 impl Questions {
@@ -124,7 +113,7 @@ impl Questions {
         }
     }
 
-    /// Adds a question. Returns none if too many are open.
+    /// Adds a question. Returns no id if too many are open.
     pub(super) fn ask(&mut self, now: Duration) -> (Option<u64>, Vec<Effect>) {
         if self.open.len() >= MAX_QUESTIONS {
             return (None, vec![Effect::Notify(Notice::Flood)]);
@@ -146,7 +135,7 @@ impl Questions {
         (Some(id), effects)
     }
 
-    /// Takes in a front end. Returns none if there are too many.
+    /// Adds a front end. Returns `None` if there are too many.
     pub(super) fn join(&mut self, front_end: u64, kind: FrontEndKind) -> Option<Vec<Effect>> {
         if self.front_ends.len() >= MAX_FRONT_ENDS {
             return None;
@@ -156,7 +145,7 @@ impl Questions {
         Some(self.offer())
     }
 
-    /// A front end has gone. Its questions wait for another one.
+    /// Removes a front end. Its questions wait for another one.
     pub(super) fn leave(&mut self, front_end: u64) -> Vec<Effect> {
         if self.front_ends.remove(&front_end).is_none() {
             return Vec::new();
@@ -178,20 +167,18 @@ impl Questions {
         vec![Effect::Notify(Notice::NoFrontEnd)]
     }
 
-    /// Whether the front end has this question.
+    /// Returns the question if the front end has it.
     fn has(&mut self, front_end: u64, id: u64) -> Option<&mut OpenQuestion> {
         let question = self.open.get_mut(&id);
         question.filter(|question| question.offered_to.contains(&front_end))
     }
 
-    /// The question is on a screen.
     pub(super) fn seen(&mut self, front_end: u64, id: u64) {
         if let Some(question) = self.has(front_end, id) {
             question.stage = Stage::Seen;
         }
     }
 
-    /// The person has written this much of the answer.
     pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
         if let Some(question) = self.has(front_end, id) {
             question.draft = Some(draft);
@@ -207,12 +194,11 @@ impl Questions {
         self.open.get(&id).map(|question| question.stage)
     }
 
-    /// Whether this front end's reply to the question counts.
     pub(super) fn takes_reply(&mut self, front_end: u64, id: u64) -> bool {
         self.has(front_end, id).is_some()
     }
 
-    /// A front end replied. A reply to a question that it does not have changes nothing.
+    /// Ends a question with a reply. Does nothing if the front end does not have the question.
     pub(super) fn reply(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
         let (Some(by), true) = (
             self.front_ends.get(&front_end).copied(),
@@ -228,7 +214,7 @@ impl Questions {
         effects
     }
 
-    /// The asker does not wait any more.
+    /// Ends a question whose caller no longer waits.
     pub(super) fn withdraw(&mut self, id: u64) -> Vec<Effect> {
         if !self.open.contains_key(&id) {
             return Vec::new();
@@ -239,7 +225,7 @@ impl Questions {
         effects
     }
 
-    /// Ends a question, tells the front ends that have it, and offers the next one.
+    /// Removes a question, tells the front ends that have it, and offers the next one.
     fn close(&mut self, id: u64, tell: impl Fn(u64) -> Option<Effect>) -> Vec<Effect> {
         let question = self.open.remove(&id);
         let offered_to = question.map(|question| question.offered_to);
@@ -249,7 +235,6 @@ impl Questions {
         effects
     }
 
-    /// Offers the oldest questions to each front end.
     fn offer(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for (id, question) in self.open.iter_mut().take(MAX_OFFERED) {
@@ -265,7 +250,6 @@ impl Questions {
         effects
     }
 
-    /// Takes note of the time.
     pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
         let mut effects = Vec::new();
         let keep = self.keep;
@@ -291,7 +275,7 @@ impl Questions {
         effects
     }
 
-    /// When [`Questions::pass`] has something to do.
+    /// When [`Questions::pass`] must run next.
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         let oldest = self.open.values().next()?;
         let over = oldest.since.saturating_add(self.keep);

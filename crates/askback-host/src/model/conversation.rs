@@ -18,17 +18,14 @@ use crate::{
 pub struct Conversation {
     servers: PerServer<Server>,
     chosen: ServerId,
-    /// The server and the number of the question in front of the user.
+    /// The server and the id of the question in front of the user.
     front: Option<(ServerId, u64)>,
     offers: Offers,
-    /// Completions of the line that the user is typing.
     completions: Option<Completions>,
-    /// The text about the servers, shown while nothing is typed.
     head: Words,
     history: History,
     /// The current time, from an arbitrary start.
     now: Duration,
-    /// When the question in front appeared.
     asked_at: Option<Duration>,
     /// How long earlier questions were in front.
     answered: Duration,
@@ -135,8 +132,8 @@ impl Conversation {
         self.server(self.chosen)
     }
 
-    /// Returns the id of the server on the screen: the server whose question is in front, or else
-    /// the current server.
+    /// Returns the id of the server on the screen: the one whose question is in front, or else the
+    /// current server.
     pub fn seen_id(&self) -> ServerId {
         self.front.map_or(self.chosen, |(server, _)| server)
     }
@@ -173,7 +170,7 @@ impl Conversation {
         self.answered.saturating_add(now.unwrap_or_default())
     }
 
-    /// Returns the call to the current server that the user waits for, and how long the server has
+    /// Returns the call that the user waits for on the current server, and how long the server has
     /// worked on it.
     pub fn under_way(&self) -> Option<(&UnderWay, Duration)> {
         let call = self.chosen().call.as_ref()?;
@@ -302,7 +299,6 @@ impl Conversation {
     }
 }
 
-/// The number of lines in the history.
 const REMEMBERED: usize = 1000;
 
 /// The lines that the user entered in this conversation and in earlier ones.
@@ -310,7 +306,6 @@ const REMEMBERED: usize = 1000;
 pub struct History(Vec<String>);
 
 impl History {
-    /// Appends lines, oldest first.
     fn remember(&mut self, lines: impl IntoIterator<Item = String>) {
         self.0.extend(lines);
         self.0.dedup();
