@@ -14,6 +14,7 @@ use crate::flow::BoxFuture;
 pub(super) trait QuestionSender: Clone + Send + 'static {
     type Id: Send;
 
+    /// The error for a question whose call has ended.
     const OVER: &'static str;
 
     /// # Errors

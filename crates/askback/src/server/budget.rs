@@ -78,6 +78,7 @@ pub(crate) enum NoRoom {
 #[cfg(feature = "http-server")]
 pub(crate) struct Shortage {
     pub(crate) why: NoRoom,
+    /// The total of all charges of the same owner.
     pub(crate) own: usize,
     /// How much other owners must give back before there is room, which may be more than they have.
     /// `None` if no amount is enough.
@@ -271,6 +272,7 @@ impl Charge {
         Shortage { why, own, lacks }
     }
 
+    /// How much would be returned if only `units` were kept.
     #[cfg(feature = "http-server")]
     pub(crate) fn beyond(&self, units: usize) -> usize {
         let stays = units.checked_next_multiple_of(self.budget.grain);

@@ -34,6 +34,7 @@ pub(super) struct Catalog {
     pub(super) resources: Registry<Resource>,
     pub(super) templates: Registry<ResourceTemplate>,
     pub(super) listers: Vec<Lister>,
+    /// Whether a lister's result depends on the caller.
     pub(super) lists_of_each: bool,
     /// Whether any offer has ever needed more scopes than every request does.
     pub(super) needs_scopes: bool,
@@ -53,6 +54,7 @@ pub(super) struct ResourceReader {
     pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) mime_type: Option<String>,
+    /// Whether the result is only for some callers.
     pub(super) private: bool,
     pub(super) scope: ScopeId,
 }

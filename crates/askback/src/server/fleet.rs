@@ -337,6 +337,7 @@ pub(crate) struct CallRecord {
     epoch: u32,
     asked: BTreeMap<u32, AskedQuestion>,
     next_ask: u32,
+    /// The questions whose answers this process has.
     settled: Vec<u32>,
     pub(crate) next_event: u64,
     task: Option<WorkingTask>,

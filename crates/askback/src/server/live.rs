@@ -10,6 +10,7 @@ use super::catalog::Catalog;
 /// does not change.
 pub(super) struct LiveCatalog {
     now: ArcSwap<Catalog>,
+    /// Held while the next catalog is made.
     changing: Mutex<()>,
 }
 

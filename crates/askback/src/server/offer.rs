@@ -70,11 +70,13 @@ impl Visibility {
         })
     }
 
+    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.0.is_some()
     }
 }
 
+/// The required scopes, or why they are not valid.
 #[derive(Debug, Clone)]
 pub(super) struct Needs(Result<Option<Arc<Scopes>>, String>);
 

@@ -31,6 +31,7 @@ pub(super) struct RateLimit {
     unknown: u64,
     /// In milliseconds.
     window: u64,
+    /// The most buckets of one part.
     most: usize,
     parts: [Mutex<Buckets>; PARTS],
 }

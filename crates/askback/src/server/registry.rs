@@ -51,6 +51,7 @@ impl<T: OfferDetails> Registry<T> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
+    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.differs
     }
@@ -96,6 +97,7 @@ impl<T: OfferDetails> Registry<T> {
         Some(self.entries.remove(at).item)
     }
 
+    /// Returns the item if this changed something.
     pub(super) fn enable(&mut self, name: &str, enabled: bool) -> Option<&Arc<T>> {
         let entry = &mut self.entries[*self.by_name.get(name)?];
         let before = std::mem::replace(&mut entry.enabled, enabled);

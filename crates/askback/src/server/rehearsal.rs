@@ -22,6 +22,7 @@ pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
 struct ReplayDifference {
     changed: bool,
     missing: bool,
+    /// A question that was not asked before, or a step that was not run.
     extra: bool,
 }
 

@@ -46,6 +46,7 @@ pub(super) struct RootsWatch(Arc<AtomicU8>);
 
 const IDLE: u8 = 0;
 const RUNNING: u8 = 1;
+/// Running, with another run pending.
 const AGAIN: u8 = 2;
 
 impl RootsChanged {

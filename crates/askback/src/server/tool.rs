@@ -39,6 +39,7 @@ use crate::handler::{ErasedHandler, Handler, IntoToolResult, erase};
 pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: ErasedHandler<Outcome<CallToolResult>>,
+    /// Whether the author set the schema of the arguments.
     given: bool,
     unchecked: bool,
     pub(super) input: Arc<InputCheck>,

@@ -72,8 +72,10 @@ struct ClockWatch {
 /// Whether a claim has its final value.
 type Finished = bool;
 
+/// The name of a claim's file: the flow and a digest of the commit's name.
 type ClaimId = [u8; 32];
 
+/// The first line of a file, before the value.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     lease_end: Millis,

@@ -440,6 +440,7 @@ impl SqliteStore {
         .await
     }
 
+    /// Starts `work` on the store's thread, and does not wait for it.
     #[cfg(feature = "http-server")]
     pub(crate) fn begin(
         &self,

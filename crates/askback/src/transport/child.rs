@@ -356,6 +356,7 @@ impl Process {
     }
 }
 
+/// Owns a process and its group until both are gone. Processes end only here.
 async fn keep(
     mut child: tokio::process::Child,
     group: Group,
@@ -388,6 +389,7 @@ async fn end(
     Ok((child.wait().await?, false))
 }
 
+/// The running processes, by group number.
 static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 static GROUP_ENDED: Notify = Notify::const_new();

@@ -19,6 +19,7 @@ pub(crate) struct Pause(Arc<Mutex<State>>);
 struct State {
     waiting: usize,
     since: Option<Instant>,
+    /// The total of the earlier pauses.
     before: Duration,
     /// Whether a pause began or ended since the last wait, and the waiting task.
     has_changed: bool,

@@ -56,6 +56,7 @@ struct ProofHistory {
     since: Millis,
     now: HashSet<[u8; 32]>,
     before: HashSet<[u8; 32]>,
+    /// The number of proofs of each key in the current span, by thumbprint.
     of_keys: HashMap<String, usize>,
 }
 

@@ -34,6 +34,7 @@ const STOPPING: &str = "the server is stopping";
 pub(super) struct Link {
     state: Mutex<State>,
     pub(super) shared: Arc<Shared>,
+    /// How many bytes may wait to be written.
     most_bytes: usize,
 }
 

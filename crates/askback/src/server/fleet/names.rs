@@ -55,6 +55,7 @@ pub(super) fn is_given(
     shared.keys().is_ok_and(|keys| keys.all().any(is_of))
 }
 
+/// The purpose of the MAC.
 const REQUEST_NAME: &str = "askback request name v1";
 
 /// The longest request id that is repeated in event ids, in bytes.
@@ -86,6 +87,7 @@ pub(crate) fn read_request_name(
         .flatten()
 }
 
+/// The purpose of the MAC.
 const ASK_NAME: &str = "askback ask v1";
 
 impl AskName {

@@ -48,8 +48,10 @@ pub(super) const SAY: Duration = Duration::from_secs(1);
 /// The maximum length of a status message, in bytes.
 const MESSAGE_BYTES: usize = 4 << 10;
 
+/// The purpose of the MAC.
 const TASK_NAME: &str = "askback task v1";
 
+/// The purpose of the seal.
 const STATUS: &str = "journal status";
 
 /// The unchanging facts of a task, and its last status message.
@@ -423,6 +425,7 @@ fn read_name(
 /// A saved task: its owner, its status, and its answered questions.
 type StoredTask = ((SessionId, CallId), Status, Vec<u32>);
 
+/// Fails if the task does not exist.
 async fn read(
     shared: &Shared,
     node: &Node,

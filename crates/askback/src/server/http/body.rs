@@ -74,6 +74,7 @@ impl Outgoing {
         Self::with(bytes, room)
     }
 
+    /// The bytes are already charged if they are large.
     pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
         Self(match room {
             Some(_room) => Bytes::from_owner(CountedBytes { bytes, _room }),

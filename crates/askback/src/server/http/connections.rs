@@ -14,12 +14,14 @@ use tokio::{
     time::{Instant, timeout},
 };
 
+/// The pause before more idle connections are closed.
 pub(super) const BREATH: Duration = Duration::from_millis(50);
 
 /// If there is no room, one connection in this many is closed at once, so that a flood does not
 /// cause a search of all connections for each new one.
 const GIVING_WAY: usize = 256;
 
+/// The `waits_since` value of a working connection.
 const AT_WORK: u64 = u64::MAX;
 
 /// A limited number of connections. If all places are taken, the connections that were idle longest
@@ -109,7 +111,9 @@ pub(super) struct ConnectionActivity {
     number: u64,
     /// In nanoseconds since the server started.
     waits_since: AtomicU64,
+    /// Whether a request's head has arrived and its response is not yet written.
     in_request: AtomicBool,
+    /// Whether the response is complete but not yet written.
     is_answered: AtomicBool,
     holds_head: AtomicBool,
     is_asked: AtomicBool,

@@ -201,6 +201,7 @@ impl Session {
         !self.lock().running.is_empty()
     }
 
+    /// Returns the response to `initialize`, and whether it succeeded.
     pub(super) fn open(&self, received: ReceivedMessage) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();
         let mut state = self.lock();

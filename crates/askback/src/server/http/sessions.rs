@@ -36,6 +36,7 @@ const PARTS: usize = 16;
 /// search its sessions for each new one.
 const ENDED: usize = 16;
 
+/// How often sessions are ended to make room for a new one.
 const ATTEMPTS: usize = 3;
 
 const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
@@ -173,6 +174,7 @@ impl Sessions {
         }
     }
 
+    /// Includes the calls and tasks of the fleet in this process.
     pub(super) fn are_busy(&self) -> bool {
         let node = self.shared.fleet.as_ref();
         node.is_some_and(|node| node.is_busy())
@@ -313,6 +315,7 @@ impl Sessions {
         ending.len()
     }
 
+    /// Returns how many sessions were ended.
     fn end_idle(&self, owner: Option<&Owner>) -> usize {
         let sessions = self.of_owner(owner);
         let most = sessions.len() / ENDED + 1;

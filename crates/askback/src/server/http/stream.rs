@@ -40,6 +40,7 @@ pub(super) struct Stream {
     reader: Option<u32>,
     last_reader: u32,
     waker: Option<Waker>,
+    /// When the last reader left.
     pub(super) left: Instant,
     pub(super) call: Option<CallId>,
     /// The name of the request that it answers.
@@ -50,6 +51,7 @@ pub(super) struct Stream {
 pub(super) enum StreamContent {
     Events(Outgoing),
     Nothing,
+    /// The connection ends, but not the stream.
     LetGo,
     End,
 }

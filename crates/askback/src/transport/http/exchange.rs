@@ -177,6 +177,7 @@ async fn ask_well(state: &HttpState, request: &PendingRequest) -> Result<Answer,
     }
 }
 
+/// Lists the tools again. Returns whether the request's headers have changed.
 async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

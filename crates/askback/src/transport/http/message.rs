@@ -151,6 +151,7 @@ impl PendingRequest {
     }
 }
 
+/// The value is already encoded.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

@@ -58,6 +58,7 @@ pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     count: u32,
+    /// When the server's address began to refuse connections.
     unreachable: Option<Instant>,
     is_told: bool,
 }

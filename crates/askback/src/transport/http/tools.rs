@@ -130,6 +130,7 @@ impl List {
     }
 }
 
+/// In characters.
 const LONGEST_NOTE: usize = 500;
 
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {

@@ -24,6 +24,7 @@ pub(crate) struct Header {
     has_crit: bool,
 }
 
+/// A token split into its three parts, not yet verified.
 #[derive(Debug)]
 pub(crate) struct Compact<'a> {
     pub(crate) header: Header,

@@ -38,6 +38,7 @@ const MOST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Source {
     place: Place,
     state: Mutex<State>,
+    /// Held by the running fetch.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 

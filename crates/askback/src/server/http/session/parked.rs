@@ -412,6 +412,7 @@ struct LogMessage {
 }
 
 enum Read {
+    /// Messages, and whether they are the last.
     Messages(Vec<LogMessage>, bool),
     Gone,
     Failed,
