@@ -225,7 +225,7 @@ pub(super) fn gathered(
     }))
 }
 
-/// Returns the struct of the arguments that are read with serde, and its implementation; `None` if there are none.
+/// Returns the struct of the arguments that are read with serde, and its implementation. `None` without such arguments.
 fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> {
     let mut fields = Vec::new();
     let mut described = Vec::new();

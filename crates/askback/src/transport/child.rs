@@ -249,7 +249,7 @@ pub enum ChildLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildEnd {
-    /// The exit code, if there is one.
+    /// The exit code, if any.
     pub code: Option<i32>,
     /// Whether the process exited when its input was closed, without a signal.
     pub is_by_itself: bool,

@@ -38,7 +38,7 @@ pub struct WireRequest<'a> {
     pub url: String,
     /// The headers.
     pub headers: Vec<WireHeader>,
-    /// The message; empty if there is none.
+    /// The message, which may be empty.
     pub message: &'a [u8],
 }
 

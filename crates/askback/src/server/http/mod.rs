@@ -194,8 +194,7 @@ impl Endpoint {
     /// If called within a tokio runtime, it loads what the protection needs, such as keys, at once;
     /// otherwise the first request waits for that.
     ///
-    /// The limits on connections, headers and slow readers are then those of the router's own
-    /// server.
+    /// The router's own server then limits connections, headers and slow readers.
     #[must_use]
     pub fn service(self) -> Service {
         self.protected.prepare(&self.shared);
@@ -283,9 +282,9 @@ impl Endpoint {
 /// Serves pages to browsers at all paths, without an endpoint, until the signal comes. Responses
 /// then have a second to end.
 ///
-/// The limits on connections, headers and slow clients are those of an endpoint. The service must
-/// check everything else: the `Host` and the `Origin`, the user, and the length of a body. Each
-/// request has the [`ConnectionEnds`] of its connection as an extension.
+/// An endpoint's limits on connections, headers and slow clients apply. The service must check
+/// everything else: the `Host` and the `Origin`, the user, and the length of a body. Each request
+/// has the [`ConnectionEnds`] of its connection as an extension.
 pub async fn serve_pages<S, B>(
     listener: TcpListener,
     service: S,

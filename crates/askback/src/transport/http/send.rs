@@ -108,7 +108,7 @@ impl HttpState {
         self.send(&head, target, message).await
     }
 
-    /// Opens an event stream, resuming after the event with this id if there is one.
+    /// Opens an event stream, or resumes it after the event with this id.
     pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, RequestLoss> {
         // An id that is not a valid header cannot be sent back; the stream starts over.
         let after = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok());

@@ -166,7 +166,7 @@ impl Source {
         changes && now > self.lock().fetched.saturating_add(millis(age))
     }
 
-    /// Fetches the keys if there are none.
+    /// Fetches the keys unless some are cached.
     pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if self.lock().keys.is_some() {
             return Ok(());
