@@ -13,8 +13,8 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
-        CallToolResult, ClientRequest, JsonObject, OtherRequest, ProgressParams, RawJson,
-        ServerCapabilities, ServerNotification, SubscriptionFilter,
+        ClientRequest, JsonObject, OtherRequest, ProgressParams, RawJson, ServerCapabilities,
+        ServerNotification, SubscriptionFilter,
     },
 };
 use serde_json::json;
@@ -353,8 +353,7 @@ impl HoldingUpstream {
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(words)));
         }
-        let result = RawJson::new(&CallToolResult::error(words)).map_err(Error::internal)?;
-        Ok(self.upstream.result(result.into()))
+        upstream::tool_error(words)
     }
 }
 

@@ -247,8 +247,7 @@ impl Upstream {
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(why)));
         }
-        let result = RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?;
-        Ok(self.result(result.into()))
+        tool_error(why)
     }
 
     /// Converts a client's request for a server that speaks another revision.
@@ -529,6 +528,14 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     let round = params.and_then(|params| params.decode::<OfRound>().ok());
     let round = round.unwrap_or_default();
     (round.request_state, round.input_responses)
+}
+
+/// Returns a tool error of the bridge. It is converted to the client's revision.
+pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
+    Ok(Forwarded::Result {
+        result: RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?,
+        revision: Revision::V2025_11_25,
+    })
 }
 
 /// Whether a request has the answers to questions of a previous round.

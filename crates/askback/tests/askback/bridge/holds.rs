@@ -216,6 +216,8 @@ async fn a_person_is_waited_for_with_progress_in_each_revision() {
         let mut held = Held::open(cell, 50, 70).await;
         let (response, told) = held.reserve(1).await;
         assert!(is_given_back(&response), "{cell:?} {response}");
+        let kind = &response["result"]["resultType"];
+        assert_eq!(kind == "complete", cell[0] == Revision::LATEST, "{kind}");
         assert_eq!(told, 3, "{cell:?}");
         let (response, told) = held.reserve(1).await;
         assert_eq!(response["result"]["content"][0]["text"], "window: true");
