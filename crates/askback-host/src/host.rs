@@ -124,6 +124,7 @@ impl Host {
     /// Makes Ctrl-C end the work even at a question: another front end can answer it.
     pub fn leave_questions(&mut self) {
         self.leaves_questions = true;
+        self.talk.wait_for_questions();
     }
 
     /// The state of all servers.

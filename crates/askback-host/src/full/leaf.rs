@@ -344,7 +344,7 @@ impl Leaf for Full {
             }
         }
         self.settling.show(desk, self.screen.has_begun());
-        let is_idle = desk.front().is_none() && prompt.is_none();
+        let is_idle = desk.front().is_none() && prompt.is_none() && talk.waits_for_server();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
             self.waited_for = Duration::ZERO;

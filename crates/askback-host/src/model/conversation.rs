@@ -29,6 +29,7 @@ pub struct Conversation {
     asked_at: Option<Duration>,
     /// How long earlier questions were in front.
     answered: Duration,
+    waits_for_server: bool,
 }
 
 /// A change of a [`Conversation`].
@@ -95,7 +96,18 @@ impl Conversation {
             now: Duration::ZERO,
             asked_at: None,
             answered: Duration::ZERO,
+            waits_for_server: true,
         }
+    }
+
+    /// From now on, the user waits for questions and for no server.
+    pub fn wait_for_questions(&mut self) {
+        self.waits_for_server = false;
+    }
+
+    /// Whether the user waits for a server if there is neither a question nor a prompt.
+    pub fn waits_for_server(&self) -> bool {
+        self.waits_for_server
     }
 
     /// Adds a server, makes it the current one, and returns its id.
