@@ -3,6 +3,7 @@
 //!
 //! `PROOF_CASES` says how many programs each test runs.
 
+mod bridge;
 mod client;
 #[cfg(feature = "http-server")]
 mod fleet;

@@ -57,6 +57,20 @@ pub(super) enum Op {
     If { yes: Body, no: Body },
 }
 
+impl Op {
+    /// Whether this or an instruction in it is one of these.
+    pub(super) fn any(&self, is: fn(&Self) -> bool) -> bool {
+        let any = |body: &Body| body.iter().any(|op| op.any(is));
+        is(self)
+            || match self {
+                Self::Join(branches) | Self::Spawn(branches) => branches.iter().any(any),
+                Self::While(body) => any(body),
+                Self::If { yes, no } => any(yes) || any(no),
+                _ => false,
+            }
+    }
+}
+
 /// The forms there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
