@@ -1,4 +1,4 @@
-//! Resources as they are read.
+//! Reading of resources.
 
 use std::{
     sync::{Arc, Mutex},
@@ -18,7 +18,7 @@ struct Document {
     name: String,
 }
 
-/// The arguments that the handler was given.
+/// The arguments that the handler got.
 type Read = Arc<Mutex<Vec<String>>>;
 
 async fn document(State(read): State<Read>, document: Document) -> Result<String> {

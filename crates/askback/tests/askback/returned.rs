@@ -11,7 +11,6 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// An error of the author's own.
 #[derive(Debug, thiserror::Error)]
 #[error("the plane is full")]
 struct Full;

@@ -1,4 +1,4 @@
-//! A journal behind another one that does something around each of its operations.
+//! A journal that does something around each operation of another journal.
 
 use std::future::Future;
 

@@ -1,4 +1,4 @@
-//! Servers that want a token with every request.
+//! Servers that require a token with every request.
 
 mod development;
 mod dpop;
@@ -40,7 +40,7 @@ const RESOURCE: &str = "https://mcp.example.com/mcp";
 const ISSUER: &str = "https://auth.example.com";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
-/// A clock that is turned by hand.
+/// A manual clock.
 #[derive(Clone)]
 struct Hand(Arc<AtomicU64>);
 
@@ -50,7 +50,7 @@ impl Clock for Hand {
     }
 }
 
-/// How often a handler ran.
+/// The number of handler runs.
 #[derive(Clone, Default)]
 struct Ran(Arc<AtomicUsize>);
 
@@ -77,7 +77,7 @@ async fn whoami(ctx: Ctx) -> Result<String> {
     ))
 }
 
-/// Asks before it says who is asked.
+/// Asks a question, then returns the principal.
 async fn asks(ctx: Ctx) -> Result<String> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted()?;
     whoami(ctx).await
@@ -92,7 +92,7 @@ async fn topics(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["tea".to_owned()])
 }
 
-/// The key the issuer signs with.
+/// The issuer's signing key.
 fn key() -> &'static TestKey {
     static KEY: OnceLock<TestKey> = OnceLock::new();
     KEY.get_or_init(|| TestKey::es256("one"))
@@ -142,7 +142,7 @@ fn client() -> Client {
     )
 }
 
-/// The claims of a good token.
+/// The claims of a valid token.
 fn claims() -> Value {
     json!({
         "iss": ISSUER,
@@ -156,7 +156,7 @@ fn claims() -> Value {
     })
 }
 
-/// A claim that is something else, or not there at all.
+/// The claims with one claim changed, or removed.
 fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     match value {
@@ -171,7 +171,6 @@ fn bearer(claims: &Value) -> String {
     format!("Bearer {}", key().token(claims))
 }
 
-/// Posts a message of the stateless era.
 async fn post(client: &Client, authorization: &str, message: &Value) -> Response {
     let headers = [&[("authorization", authorization)], &mirrored(message)[..]].concat();
     let headers = [&MESSAGE[..], &headers].concat();
