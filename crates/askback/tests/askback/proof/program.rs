@@ -51,6 +51,7 @@ pub(super) enum Op {
     Spawn(Vec<Body>),
     /// Asks whether to continue. If yes, runs the body and asks again.
     While(Body),
+    /// Asks which of two branches to run.
     If { yes: Body, no: Body },
 }
 
