@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 
 use crate::log::Log;
 
-/// A manual clock, in milliseconds.
 #[derive(Clone, Default)]
 struct Hands(Arc<AtomicU64>);
 

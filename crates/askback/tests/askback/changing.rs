@@ -523,7 +523,6 @@ mod principals {
         who.is_some_and(|who| who.subject == "ada")
     }
 
-    /// The response to a request of the newest revision.
     async fn answer(server: &Server, who: &str, method: &str, mut params: Value) -> Value {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -16,7 +16,6 @@ use crate::{asking::Seat, log::Log};
 /// Part of everything that a client must not see, such as paths and errors of the operating system.
 const CANARY: &str = "/canary";
 
-/// A store on a disk that fails.
 struct Broken;
 
 fn broken<'a, T>() -> StoreFuture<'a, T> {
@@ -123,7 +122,6 @@ fn server() -> ServerBuilder {
         .list_resources(async || denied().map(|_| Vec::new()))
 }
 
-/// The outcome of a call whose questions are answered.
 async fn outcome(server: &Server, revision: Revision, method: &str, params: &Value) -> Value {
     let mut wire = Wire::connect(server);
     let mut round = params.clone();

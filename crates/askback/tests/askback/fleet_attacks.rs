@@ -57,7 +57,6 @@ impl Scene {
         }
     }
 
-    /// Starts another process.
     fn node(&self, service: &str) -> Service {
         let store = SqliteStore::open(self.folder.path().join("fleet.db"));
         let store = Arc::new(store.expect("it opens"));
@@ -604,7 +603,6 @@ async fn the_file_of_a_journal_shows_nothing() {
     check_no_canary(scene.folder.path());
 }
 
-/// Checks that no file of a journal contains the canary.
 fn check_no_canary(folder: &Path) {
     let mut files = 0;
     for file in std::fs::read_dir(folder).expect("the folder") {

@@ -18,7 +18,6 @@ use crate::{
     principal::{body, post},
 };
 
-/// How often an effect has happened.
 #[derive(Clone, Default)]
 struct Effects(Arc<AtomicUsize>);
 

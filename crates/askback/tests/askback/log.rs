@@ -12,7 +12,6 @@ use tracing::{
     subscriber::DefaultGuard,
 };
 
-/// Collects everything that is logged.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<String>>);
 

@@ -65,7 +65,7 @@ async fn place(place: Place) -> Result<String> {
     Ok(place.name)
 }
 
-/// A server with one item of each kind. With `error`, every handler fails.
+/// With `error`, every handler fails.
 fn builder(error: Option<fn() -> Error>) -> ServerBuilder {
     let end = move |place: Place| {
         let ended = error.map_or(Ok(place.name), |error| Err(error()));

@@ -45,7 +45,6 @@ impl Peer {
         peer
     }
 
-    /// The response to a request.
     pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
         if self.revision == Revision::LATEST {
             let meta = &mut params["_meta"];
@@ -114,7 +113,6 @@ fn echo(name: &str) -> Tool {
     })
 }
 
-/// A server with three items of each kind.
 fn builder() -> ServerBuilder {
     let mut builder = Server::new("library", "1");
     for name in ["zoo", "map", "atlas"] {

@@ -46,7 +46,6 @@ impl Machine {
         lines.lines().count()
     }
 
-    /// A server's environment variables.
     fn variables(&self, over: &str, keys: &str) -> [(String, String); 4] {
         let path = |name| self.path(name).to_str().unwrap().to_owned();
         [

@@ -18,7 +18,6 @@ struct Document {
     name: String,
 }
 
-/// The arguments that the handler got.
 type Read = Arc<Mutex<Vec<String>>>;
 
 async fn document(State(read): State<Read>, document: Document) -> Result<String> {

@@ -15,7 +15,6 @@ fn server(tool: &str) -> ServerBuilder {
     Server::new("greeter", "1").tool(Tool::new(tool, hello))
 }
 
-/// Checks what is printed if `main` returns the error.
 #[track_caller]
 fn check(outcome: Result<(), RunError>, told: &str) {
     let error = outcome.expect_err("it cannot run");

@@ -46,7 +46,6 @@ fn claim(store: &dyn Store, flow: FlowId, name: &str, now: Millis) -> Claim {
     wait(store.claim(commit)).unwrap()
 }
 
-/// A state without a principal.
 fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
     PutRequest {
         owner: None,
@@ -83,7 +82,6 @@ async fn the_store_in_memory_keeps_the_contract() {
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }
 
-/// A store in memory that breaks a rule.
 struct Faulty {
     store: MemoryStore,
     fault: Fault,

@@ -44,7 +44,6 @@ fn database(path: &Path) -> Connection {
     connection
 }
 
-/// The number of bookings and claims.
 fn count(connection: &Connection) -> (u32, u32) {
     let count = |sql| connection.query_row(sql, [], |row| row.get(0)).unwrap();
     (

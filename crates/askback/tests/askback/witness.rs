@@ -54,7 +54,6 @@ struct Host {
     signer: ReceiptSigner,
     renderer: Renderer,
     receipts: Mutex<Vec<Receipt>>,
-    /// Changes a signed answer.
     change: fn(&mut ElicitResult, &[Receipt]),
 }
 

@@ -7,7 +7,6 @@ use askback::journal::{
     ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall, TaskState,
 };
 
-/// An action around each operation.
 pub(crate) trait Around: Send + Sync {
     fn around<T: Send>(operation: impl Future<Output = T> + Send)
     -> impl Future<Output = T> + Send;

@@ -340,7 +340,6 @@ async fn a_kept_state_that_names_another_is_refused() {
     );
 }
 
-/// The size of a file store on disk.
 #[cfg(feature = "sqlite")]
 fn bytes_in(directory: &std::path::Path) -> u64 {
     let entries = std::fs::read_dir(directory).unwrap();

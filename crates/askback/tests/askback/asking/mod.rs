@@ -30,7 +30,6 @@ pub(crate) fn by_the_window() -> Person {
     Person::new().answer_next(json!({"window": true}))
 }
 
-/// A server with one tool, called `tool`.
 pub(crate) fn serving<M: 'static, H>(handler: H) -> impl Fn() -> ServerBuilder + Clone + Send + Sync
 where
     H: Handler<M>,
@@ -49,7 +48,6 @@ where
     trial.in_every_revision().await.assert_same().clone()
 }
 
-/// Polls two futures concurrently.
 pub(crate) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
     let (mut left, mut right) = (None, None);

@@ -13,7 +13,6 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// A round written by hand.
 type Round = Vec<(String, InputRequest)>;
 
 async fn by_hand<T>(State(round): State<Round>) -> Result<Outcome<T>> {

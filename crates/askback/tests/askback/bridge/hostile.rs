@@ -18,7 +18,6 @@ use crate::client::limits;
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// A client and a server with a session through a bridge.
 async fn session(bridge: &Bridge, connections: &mut Connections) -> (Wire, Wire) {
     let (near, _) = serve(bridge);
     let mut client = Wire::new(near);

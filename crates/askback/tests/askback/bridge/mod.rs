@@ -127,7 +127,6 @@ fn to_scripted() -> (Bridge, tokio::sync::mpsc::UnboundedReceiver<Wire>) {
     (bridge, connections)
 }
 
-/// Serves one client through a bridge.
 fn serve(bridge: &Bridge) -> (Channel, JoinHandle<std::io::Result<()>>) {
     let (near, far) = transport::memory();
     let bridge = bridge.clone();
@@ -144,7 +143,6 @@ async fn connect(bridge: &Bridge, revision: Revision, host: Scripted) -> Client 
         .unwrap()
 }
 
-/// Answers yes to everything.
 fn willing() -> Scripted {
     Scripted::new(|question| agreed(&question.request))
 }
@@ -225,7 +223,6 @@ impl Wire {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Opens a session as a client.
     async fn initialize(&mut self, revision: Revision, capabilities: &Value) -> Value {
         let params = json!({
             "protocolVersion": revision.as_str(),
@@ -266,7 +263,6 @@ impl Wire {
     }
 }
 
-/// The `_meta` of a 2026-07-28 client.
 fn modern_meta(capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

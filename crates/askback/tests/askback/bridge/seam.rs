@@ -13,7 +13,6 @@ use serde_json::json;
 use super::{Wire, modern_meta};
 use crate::client::builder;
 
-/// Answers every client in 2025-11-25.
 struct Echo;
 
 impl Forward for Echo {

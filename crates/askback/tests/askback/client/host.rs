@@ -156,7 +156,6 @@ async fn an_error_of_a_function_says_who_ended_the_call() {
     );
 }
 
-/// A server in this process with one tool.
 fn server(tool: Tool) -> transport::Channel {
     let server = Server::new("agency", "1").tool(tool).build().unwrap();
     let (near, far) = transport::memory();

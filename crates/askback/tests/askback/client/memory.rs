@@ -108,7 +108,6 @@ fn ours() -> impl FnMut() -> Channel + Send + 'static {
     }
 }
 
-/// Fills in every form, and logs who was asked what.
 fn filling(asked: &Arc<Mutex<Vec<String>>>) -> Scripted {
     let asked = Arc::clone(asked);
     Scripted::new(move |question| {
@@ -287,7 +286,6 @@ async fn questions_of_one_round_are_asked_at_the_same_time() {
     }
 }
 
-/// Notifies when it is dropped.
 struct Dropped(Option<oneshot::Sender<()>>);
 
 impl Drop for Dropped {

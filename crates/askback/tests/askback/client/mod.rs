@@ -28,7 +28,6 @@ use serde_json::Value;
 
 pub(crate) type Answer = Result<InputResponse, ErrorObject>;
 
-/// An answer that may take a while.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// A host that answers with a function and logs what it is told.

@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::{Hosted, Scripted, accept, builder};
 
-/// The messages, one a line.
 pub(super) type Seen = Arc<Mutex<Vec<String>>>;
 
 /// Logs the client's messages.

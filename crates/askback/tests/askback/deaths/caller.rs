@@ -19,13 +19,11 @@ use super::{
 };
 use crate::http::client::{Client, Response, Session, mirrored, stateless};
 
-/// The pause between two polls of a task, in milliseconds.
 const LOOK: Millis = 500;
 
 /// A question that the user does not answer times out after this, in milliseconds.
 const LATE: Millis = 31_000;
 
-/// A part of a response.
 pub(super) enum Part {
     Head(u16),
     /// An event with its id, or the whole body of a response that is not a stream.
@@ -35,7 +33,6 @@ pub(super) enum Part {
     End,
 }
 
-/// A client whose requests reach any live process.
 pub(super) struct Caller {
     pub(super) world: Rc<RefCell<World>>,
     pub(super) session: Option<Session>,
@@ -75,7 +72,6 @@ impl Caller {
         self.world.borrow().now()
     }
 
-    /// Sends a message until a process has accepted it.
     pub(super) async fn tell(&self, message: &Value) {
         for _ in 0..100 {
             let message = message.clone();
@@ -257,7 +253,6 @@ fn in_session(session: Option<Session>) -> Session {
     session.expect("it is open")
 }
 
-/// Forwards a response until the client disconnects.
 async fn relay(response: impl Future<Output = Response>, told: mpsc::UnboundedSender<Part>) {
     let relayed = async {
         let mut response = response.await;

@@ -122,7 +122,6 @@ fn finished<T>(operation: impl Future<Output = T>) -> T {
     }
 }
 
-/// Dies before or after an operation.
 pub(super) struct Dangerous;
 
 impl Around for Dangerous {

@@ -31,7 +31,6 @@ use self::{
 /// minute.
 const PATIENCE: Millis = 10 * 60 * 1000;
 
-/// The number of schedules unless `DEATH_CASES` is set.
 const CASES: u64 = 200;
 
 /// The largest number of awaits and polls before a death, if one is drawn. After that, a process

@@ -45,7 +45,6 @@ pub(super) struct Schedule {
 /// How long a process freezes, in milliseconds: longer than a lease.
 const FROZEN: Millis = 15_000;
 
-/// A clock for all processes.
 #[derive(Clone)]
 pub(super) struct Hands(Arc<AtomicU64>);
 
@@ -55,7 +54,6 @@ impl Clock for Hands {
     }
 }
 
-/// What all processes share.
 pub(super) struct Common {
     journal: Box<dyn Fn() -> Arc<dyn Journal>>,
     store: Arc<MemoryStore>,
@@ -95,7 +93,6 @@ pub(super) struct Node {
     frozen: Option<Millis>,
 }
 
-/// All processes, and what they share.
 pub(super) struct World {
     pub(super) nodes: [Option<Node>; NODES],
     common: Common,

@@ -24,7 +24,6 @@ pub(super) struct Call {
     /// The name of the tool or prompt, or the URI.
     name: &'static str,
     arguments: &'static str,
-    /// The text of its result.
     pub(super) says: &'static str,
     pub(super) commits: u32,
 }

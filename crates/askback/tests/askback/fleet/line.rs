@@ -38,7 +38,6 @@ impl JournalLine {
         self.is_cut.store(true, Ordering::Relaxed);
     }
 
-    /// Delays each request from now on.
     pub(super) fn delay(&self, delay: Duration) {
         *self.delay.lock().unwrap() = delay;
     }

@@ -26,7 +26,6 @@ use serde_json::{Value, json};
 use self::line::JournalLine;
 use crate::http::client::{Client, Response, Session};
 
-/// The revisions with forms and resumable streams.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 #[derive(Form)]
@@ -56,7 +55,6 @@ impl Shared {
         }
     }
 
-    /// Starts another process.
     fn node(&self) -> Client {
         Client::of(&self.server())
     }
@@ -153,7 +151,6 @@ async fn either(ctx: Ctx) -> Result<String> {
     Ok(who?.accepted()?.name)
 }
 
-/// The same session, at another process.
 fn at(session: &Session, client: &Client) -> Session {
     Session {
         client: client.clone(),

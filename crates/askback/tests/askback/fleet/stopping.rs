@@ -18,7 +18,6 @@ use crate::http::{
     serving::{Serving, calling, hello},
 };
 
-/// The longest that a process waits for its handlers.
 const SHUTDOWN: Duration = Duration::from_secs(30);
 
 /// Asks, and then works for as many seconds as the answer says.
@@ -48,7 +47,6 @@ pub(super) async fn slow_question(ctx: Ctx) -> Result<String> {
     Ok(who.name)
 }
 
-/// A process that can be told to stop.
 struct Node {
     client: Client,
     stop: oneshot::Sender<()>,

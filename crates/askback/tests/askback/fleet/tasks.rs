@@ -59,7 +59,6 @@ async fn insist(ctx: Ctx) -> Result<String> {
     }
 }
 
-/// The `_meta` of a client that supports tasks.
 pub(super) fn capabilities() -> Value {
     json!({"io.modelcontextprotocol/clientCapabilities": {
         "elicitation": {},
@@ -73,7 +72,6 @@ async fn request(client: &Client, method: &str, mut params: Value) -> Value {
     client.call(method, params).await.answer().await
 }
 
-/// Begins a task, and returns its id.
 pub(super) async fn begin(client: &Client, tool: &str) -> String {
     let begun = request(client, "tools/call", json!({"name": tool})).await;
     let result = &begun["result"];

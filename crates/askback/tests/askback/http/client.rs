@@ -19,7 +19,6 @@ use tokio::{sync::mpsc, time::Instant};
 
 pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
 
-/// The headers that every client sends with a message.
 pub(crate) const MESSAGE: [(&str, &str); 3] = [
     ("host", "localhost"),
     ("content-type", "application/json"),
@@ -68,7 +67,6 @@ impl Client {
             .await
     }
 
-    /// Opens a stream.
     pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
         let always = [("host", "localhost"), ("accept", "text/event-stream")];
         let headers = [&always[..], headers].concat();
@@ -142,7 +140,6 @@ impl HttpWire {
         self.hears.recv().await.expect("the sender is kept here")
     }
 
-    /// Opens a session with the first message.
     async fn initialize(&mut self, hello: &Value) {
         let response = self.client.post(&[], hello).await;
         let id = response.header("mcp-session-id").expect("a session");
@@ -156,7 +153,6 @@ impl HttpWire {
     }
 }
 
-/// Forwards the messages of a response.
 async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
     // The receiver is dropped at the end of the test.
     if response.is_stream() {
@@ -168,7 +164,6 @@ async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
     }
 }
 
-/// A session of a handshake revision.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) client: Client,
@@ -246,7 +241,6 @@ impl Response {
         Some(String::from_utf8(bytes.to_vec()).unwrap())
     }
 
-    /// The next chunk's bytes.
     pub(crate) async fn bytes(&mut self) -> Option<Bytes> {
         let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
         Some(frame.unwrap().into_data().unwrap())
@@ -311,7 +305,6 @@ impl Response {
         last
     }
 
-    /// Checks that no event is waiting.
     pub(crate) async fn assert_quiet(&mut self) {
         let soon = Duration::from_millis(1);
         if let Ok(event) = tokio::time::timeout(soon, self.event()).await {

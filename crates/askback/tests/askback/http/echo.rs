@@ -11,7 +11,7 @@ use super::{
 /// The length of each name, in characters. In JSON each takes two bytes.
 const LONG: usize = 200_000;
 
-/// The longest response, in bytes.
+/// In bytes.
 const MOST: usize = 10_000;
 
 #[derive(Form)]

@@ -59,7 +59,6 @@ async fn a_refused_name_is_told_with_what_allows_it() {
     }
 }
 
-/// A request with a changed body and different headers.
 struct Case {
     name: &'static str,
     headers: &'static [(&'static str, &'static str)],

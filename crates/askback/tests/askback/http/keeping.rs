@@ -28,13 +28,12 @@ use crate::asking::Seat;
 /// The number of principals that take as much as they can.
 const HOSTILE: usize = 50;
 
-/// The total limit of the server in these tests.
 const MOST: usize = 32 << 20;
 
-/// The size of a tool's result, in bytes.
+/// In bytes.
 const SAID: usize = 32 << 10;
 
-/// A pause after which all runnable tasks have run.
+/// All runnable tasks run in this time.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// A client that acts for an authenticated principal.
@@ -90,7 +89,6 @@ impl Guest {
         Response::new(self.service.respond(request).await)
     }
 
-    /// Sends a request of the stateless era, as a client that supports tasks.
     async fn call(&self, method: &str, params: Value) -> Response {
         let mut message = stateless(method, params);
         let meta = &mut message["params"]["_meta"];
@@ -100,7 +98,6 @@ impl Guest {
         self.send(&headers, message.to_string()).await
     }
 
-    /// Opens a session, and returns its id.
     async fn open(&self) -> Result<String, Response> {
         let hello = hello(Revision::V2025_11_25, json!({"elicitation": {}}));
         let response = self.send(&[], hello.to_string()).await;

@@ -171,7 +171,6 @@ struct Flood {
     result: usize,
 }
 
-/// Sends a flood of messages.
 async fn floods(ctx: Ctx, State(stage): State<Stage>, flood: Json<Flood>) -> Result<String> {
     let here = stage.enter();
     let line = "x".repeat(flood.0.bytes);

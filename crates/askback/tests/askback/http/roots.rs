@@ -43,7 +43,6 @@ async fn in_session(tool: &str, revision: Revision) -> Value {
     response.message().await["result"].clone()
 }
 
-/// The same in the stateless era.
 async fn stateless(tool: &str) -> Value {
     let client = client();
     let mut params = json!({

@@ -52,7 +52,6 @@ impl Serving {
         let _ = self.stop.take().expect("it is told once").send(());
     }
 
-    /// Waits until the server has stopped.
     pub(crate) async fn ended(self) {
         soon(self.served).await.unwrap().unwrap();
     }
@@ -64,14 +63,12 @@ impl Serving {
         }
     }
 
-    /// The server's full response to these bytes.
     pub(crate) async fn says(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut socket = self.connect().await;
         socket.send(bytes).await;
         socket.rest().await
     }
 
-    /// Checks that the server still works.
     pub(crate) async fn assert_well(&self) {
         let said = self.says(hello("Connection: close\r\n")).await;
         assert!(said.starts_with("HTTP/1.1 200"), "{said}");
@@ -85,7 +82,6 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Sends as much as the server accepts.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
@@ -115,7 +111,6 @@ impl Socket {
         }
     }
 
-    /// Waits for the end of the connection, without a time limit.
     pub(crate) async fn ends(&mut self) {
         while self
             .stream
@@ -137,7 +132,6 @@ pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     within.expect("something hangs")
 }
 
-/// The headers of a stateless message.
 pub(crate) const HEADERS: &str = "Host: localhost\r\nContent-Type: application/json\r\n\
     Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n";
 

@@ -16,14 +16,12 @@ use super::{
     client::{Client, Response, hello, stateless},
 };
 
-/// The revisions whose sessions have ids.
 const WITH_IDS: [Revision; 3] = [
     Revision::V2025_03_26,
     Revision::V2025_06_18,
     Revision::V2025_11_25,
 ];
 
-/// The revisions that can ask a person.
 const WITH_FORMS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 fn tool(name: &str) -> Value {

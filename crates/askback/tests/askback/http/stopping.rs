@@ -59,7 +59,6 @@ async fn a_commit_that_does_not_end_is_not_waited_for_without_end() {
     }
 }
 
-/// Posts a message on its own connection.
 async fn post(server: &Serving, path: &str, headers: &str, message: &Value) -> Socket {
     let mut socket = server.connect().await;
     let body = message.to_string();
@@ -102,7 +101,6 @@ fn call(id: u64, tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}})
 }
 
-/// The message of a received event.
 fn event(text: &str) -> Value {
     let data = text
         .lines()

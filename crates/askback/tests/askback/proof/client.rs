@@ -49,7 +49,6 @@ pub(super) struct Outcome {
     pub(super) questions: BTreeMap<Path, BTreeSet<String>>,
 }
 
-/// The user and their client.
 pub(super) struct Client<L> {
     link: L,
     script: Script,
@@ -59,7 +58,6 @@ pub(super) struct Client<L> {
     last_id: u64,
 }
 
-/// A question that the user has seen.
 struct Asked {
     words: BTreeSet<String>,
     since: Instant,

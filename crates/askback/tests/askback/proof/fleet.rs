@@ -146,11 +146,9 @@ struct Nodes {
     session: Option<Session>,
     heard: mpsc::UnboundedSender<Value>,
     hears: mpsc::UnboundedReceiver<Value>,
-    /// The journal's folder.
     _folder: Option<tempfile::TempDir>,
 }
 
-/// What concurrent requests share.
 #[derive(Clone)]
 struct Way {
     nodes: Arc<[Client]>,
@@ -197,7 +195,6 @@ impl Way {
         self.nodes[self.below(NODES)].clone()
     }
 
-    /// The session at any process.
     fn anywhere(&self, session: &Session) -> Session {
         Session {
             client: self.any_node(),

@@ -305,7 +305,6 @@ fn said_note(said: Answer<String>) -> String {
     }
 }
 
-/// Polls all futures concurrently.
 async fn join_all<T>(mut futures: Vec<Boxed<'_, T>>) -> Vec<T> {
     let mut values: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     std::future::poll_fn(|cx| {

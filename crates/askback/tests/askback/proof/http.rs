@@ -40,7 +40,6 @@ fn a_round_sent_twice_changes_nothing() {
     prove_with(CASES, |case| case.stateless_over(Habit::Twice, Http::new));
 }
 
-/// A connection to servers over HTTP.
 struct Http {
     plan: Plan,
     wire: HttpWire,

@@ -347,7 +347,6 @@ impl Plan {
     }
 }
 
-/// A server in memory that can be restarted.
 struct Bench {
     plan: Plan,
     wire: Option<Wire>,

@@ -14,7 +14,6 @@ pub(super) struct Expected {
     pub(super) text: String,
     /// The questions as [`question`] writes them, without random numbers.
     pub(super) questions: BTreeSet<String>,
-    /// The places of the effects that happen.
     pub(super) effects: BTreeSet<String>,
     /// The effects that happen at most once, whatever the client does.
     pub(super) commits: BTreeSet<String>,

@@ -15,7 +15,6 @@ use crate::{
     offered::Peer,
 };
 
-/// Refuses every caller.
 struct Closed;
 
 impl Middleware for Closed {

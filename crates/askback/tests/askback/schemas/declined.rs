@@ -39,7 +39,6 @@ fn nothing() -> JsonWithText<Json<Total>> {
     Json(total).with_text("Nothing was booked.")
 }
 
-/// The revisions in which a user can be asked.
 const ASKING: [Revision; 3] = [
     Revision::V2025_06_18,
     Revision::V2025_11_25,

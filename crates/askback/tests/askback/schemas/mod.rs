@@ -385,7 +385,6 @@ async fn a_result_that_does_not_fit_its_schema_is_withheld() {
     assert_eq!(given["structuredContent"], json!({"total": "many"}));
 }
 
-/// The outcome of a task.
 async fn ended(server: &Server, task: Value) -> Value {
     let id = json!({"taskId": task["taskId"]});
     loop {

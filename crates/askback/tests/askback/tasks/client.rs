@@ -14,7 +14,6 @@ use tokio::sync::Notify;
 use super::*;
 use crate::client::{Hosted, Scripted, accept, builder as connecting, limits};
 
-/// The questions that the user was asked.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A host that has an answer for each key, and logs the questions.

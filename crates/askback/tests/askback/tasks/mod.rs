@@ -109,7 +109,6 @@ pub(crate) fn builder() -> ServerBuilder {
 /// A client that only sends and receives messages.
 pub(crate) struct Client {
     pub(crate) wire: Wire,
-    /// The capabilities that it declares.
     pub(crate) capabilities: Value,
     /// The messages other than responses.
     pub(crate) heard: Vec<Value>,

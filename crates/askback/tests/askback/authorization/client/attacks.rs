@@ -159,7 +159,6 @@ async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
     assert!(!opened.contains([' ', '"', '\'', '`', '$']), "{opened}");
 }
 
-/// A listener that notifies about every connection.
 async fn listener() -> (String, Arc<Notify>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -275,7 +274,6 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
     }
 }
 
-/// Whether something has not happened.
 async fn futures_are_pending(future: impl Future<Output = ()>) -> bool {
     tokio::select! {
         biased;
@@ -449,7 +447,6 @@ fn a_key_is_read_for_its_own_algorithm() {
     }
 }
 
-/// A key that only these tests use.
 pub(super) const KEY: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx7V6Fy3U5hQscHF7

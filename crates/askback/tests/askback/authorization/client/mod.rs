@@ -50,9 +50,7 @@ struct Rules {
     /// The valid access token.
     good: Option<String>,
     tokens: Option<Tokens>,
-    /// Replaces the response to a tool call.
     calls: Option<Tokens>,
-    /// Replaces the response to a tool list.
     lists: Option<Tokens>,
     registration: (u16, Value),
     /// The number of issued tokens.
@@ -81,7 +79,6 @@ struct Browser {
 }
 
 impl World {
-    /// A world without deviations.
     async fn new() -> Self {
         let rules = Arc::new(Mutex::new(Rules {
             documents: Vec::new(),

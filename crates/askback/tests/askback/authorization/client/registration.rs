@@ -282,7 +282,6 @@ async fn a_secret_is_sent_as_the_issuer_wants() {
     );
 }
 
-/// Makes the next connection sign in again.
 async fn forget_tokens(world: &World) {
     let key = CredentialKey::Tokens(world.server.url.clone());
     world.store.remove(&key).await.unwrap();

@@ -21,7 +21,6 @@ use tokio::task::JoinSet;
 
 use super::{AuthorizationError, Reply, SignInError, World, back, call, value};
 
-/// A manual clock, in milliseconds.
 #[derive(Clone, Default)]
 struct Turned(Arc<AtomicU64>);
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless};
 
-/// A key's thumbprint (RFC 7638).
+/// RFC 7638.
 pub(super) fn thumbprint(key: &TestKey) -> String {
     let jwk = key.jwk();
     let names: &[&str] = match jwk["kty"].as_str().unwrap() {
@@ -30,7 +30,6 @@ pub(super) fn thumbprint(key: &TestKey) -> String {
     encode(Sha256::digest(text))
 }
 
-/// A token that is bound to this key.
 fn bound_to(holder: &TestKey) -> String {
     key().token(&with("cnf", json!({"jkt": thumbprint(holder)})))
 }
@@ -39,7 +38,6 @@ fn header(holder: &TestKey) -> Value {
     json!({"typ": "dpop+jwt", "alg": holder.algorithm(), "jwk": holder.jwk()})
 }
 
-/// The claims of a valid proof.
 fn proof_of(token: &str, id: &str) -> Value {
     let digest = encode(Sha256::digest(token));
     json!({"htm": "POST", "htu": RESOURCE, "iat": NOW / 1000, "jti": id, "ath": digest})

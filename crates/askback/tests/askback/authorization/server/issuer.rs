@@ -8,7 +8,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A response: status and body.
 pub(super) type Reply = (u16, String);
 
 /// An issuer that runs until it is dropped.
@@ -61,7 +60,6 @@ impl Drop for Issuer {
     }
 }
 
-/// Reads one request.
 async fn read(stream: &mut TcpStream) -> String {
     let mut request = String::new();
     let mut bytes = [0; 4096];

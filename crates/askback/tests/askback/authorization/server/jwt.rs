@@ -19,7 +19,6 @@ async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Access, TokenErro
         .await
 }
 
-/// Checks that a token is refused for this reason.
 async fn refused(verifier: &JwtVerifier, name: &str, token: &str, why: &str) {
     let rejected = verify(verifier, token).await;
     let rejected = rejected.expect_err(name).to_string();

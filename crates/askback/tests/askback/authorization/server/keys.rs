@@ -23,7 +23,6 @@ use super::{
 
 const SECOND: u64 = 1000;
 
-/// The issuer's response, which a test may change.
 type Answer = Arc<Mutex<Reply>>;
 
 async fn issuer(first: Reply) -> (Issuer, Answer) {
@@ -37,7 +36,6 @@ fn verifier(issuer: &Issuer) -> JwtVerifier {
     JwtVerifier::with_jwks_url(ISSUER, &format!("{}/keys", issuer.url)).unwrap()
 }
 
-/// A valid token that this key signed.
 fn token(key: &TestKey) -> String {
     key.token(&with("exp", json!(NOW / 1000 + 7200)))
 }

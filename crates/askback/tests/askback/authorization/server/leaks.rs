@@ -104,7 +104,6 @@ async fn a_handler_has_no_token_to_pass_on() {
     }
 }
 
-/// Checks that a text contains neither the token nor its last part.
 #[track_caller]
 fn check(place: &str, text: &str, authorization: &str) {
     let token = authorization.rsplit(['.', ' ']).next().unwrap();

@@ -34,13 +34,12 @@ use crate::{
     http::client::{Client, MESSAGE, Response, mirrored},
 };
 
-/// The time of these tests, in milliseconds since the Unix epoch.
+/// In milliseconds since the Unix epoch.
 const NOW: u64 = 1_800_000_000_000;
 const RESOURCE: &str = "https://mcp.example.com/mcp";
 const ISSUER: &str = "https://auth.example.com";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
-/// A manual clock.
 #[derive(Clone)]
 struct Hand(Arc<AtomicU64>);
 
@@ -50,7 +49,6 @@ impl Clock for Hand {
     }
 }
 
-/// The number of handler runs.
 #[derive(Clone, Default)]
 struct Ran(Arc<AtomicUsize>);
 
@@ -92,7 +90,6 @@ async fn topics(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["tea".to_owned()])
 }
 
-/// The issuer's signing key.
 fn key() -> &'static TestKey {
     static KEY: OnceLock<TestKey> = OnceLock::new();
     KEY.get_or_init(|| TestKey::es256("one"))
@@ -142,7 +139,6 @@ fn client() -> Client {
     )
 }
 
-/// The claims of a valid token.
 fn claims() -> Value {
     json!({
         "iss": ISSUER,
@@ -166,7 +162,6 @@ fn with(name: &str, value: Value) -> Value {
     claims
 }
 
-/// The header that carries a token with these claims.
 fn bearer(claims: &Value) -> String {
     format!("Bearer {}", key().token(claims))
 }

@@ -48,7 +48,6 @@ async fn slow(ctx: Ctx) -> askback::Result<&'static str> {
     Ok("Done.")
 }
 
-/// The result of `whoami`.
 async fn whoami(
     client: &Client,
     authorization: &str,
@@ -296,7 +295,6 @@ fn with_tasks(method: &str, mut params: Value) -> Value {
     message
 }
 
-/// Sends a request about a task.
 pub(super) async fn about(client: &Client, authorization: &str, message: &Value) -> Response {
     let own = [("authorization", authorization)];
     let headers = [&MESSAGE[..], &mirrored(message), &own].concat();

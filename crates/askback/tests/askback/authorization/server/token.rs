@@ -52,7 +52,6 @@ impl TestKey {
         }
     }
 
-    /// The public key in the issuer's key set.
     pub(super) fn jwk(&self) -> Value {
         match &self.signer {
             Signer::Rsa(key) => {
@@ -76,7 +75,6 @@ impl TestKey {
         self.sign(&self.header(), claims)
     }
 
-    /// The header of a valid token.
     pub(super) fn header(&self) -> Value {
         json!({"typ": "at+jwt", "alg": self.algorithm(), "kid": self.id})
     }
@@ -100,7 +98,6 @@ impl TestKey {
     }
 }
 
-/// A token that is signed with a shared secret.
 pub(super) fn with_secret(header: &Value, claims: &Value, secret: &[u8]) -> String {
     let message = unsigned(header, claims);
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
@@ -108,7 +105,6 @@ pub(super) fn with_secret(header: &Value, claims: &Value, secret: &[u8]) -> Stri
     format!("{message}.{}", encode(signature))
 }
 
-/// The signed part of a token.
 pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
     format!(
         "{}.{}",

@@ -13,7 +13,6 @@ use super::{
     Asked, Piece, Reply, Server, call, connect, connect_as, event, modern, said, session,
 };
 
-/// The outcome of a call if the server answers like this.
 async fn outcome(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> String {
     let server = Server::start(move |asked, _| match asked.what() {
         "tools/call" => answer(asked),

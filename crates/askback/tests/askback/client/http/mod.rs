@@ -98,7 +98,6 @@ fn said(text: &str) -> serde_json::Value {
     json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
 }
 
-/// A message as an event.
 fn event(message: &str) -> String {
     format!("event: message\ndata: {message}\n\n")
 }

@@ -13,7 +13,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -25,7 +24,6 @@ pub(crate) struct Asked {
     pub(crate) text: String,
 }
 
-/// A response.
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
@@ -36,7 +34,6 @@ pub(crate) struct Reply {
     is_silent: bool,
 }
 
-/// A part of a response.
 pub(crate) enum Piece {
     Chunk(Vec<u8>),
     /// A pause until the test notifies.
@@ -47,7 +44,6 @@ pub(crate) enum Piece {
     Break,
 }
 
-/// A server that runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) url: String,
     log: Arc<Log>,
@@ -144,7 +140,6 @@ impl Server {
         Self::start_at("127.0.0.1:0", answer).await
     }
 
-    /// The same, at an address.
     pub(crate) async fn start_at(
         address: &str,
         answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
@@ -172,7 +167,6 @@ impl Server {
         self.log.asked.lock().unwrap().clone()
     }
 
-    /// The methods of all requests, in order.
     pub(crate) fn whats(&self) -> Vec<String> {
         self.asked()
             .iter()
@@ -180,14 +174,12 @@ impl Server {
             .collect()
     }
 
-    /// The last request with this method.
     #[track_caller]
     pub(crate) fn last(&self, what: &str) -> Asked {
         let asked = self.asked().into_iter().rfind(|asked| asked.what() == what);
         asked.unwrap_or_else(|| panic!("{what} was not asked: {:?}", self.whats()))
     }
 
-    /// Waits until this many requests with the method have arrived.
     pub(crate) async fn until(&self, what: &str, count: usize) {
         self.wait(|log| {
             let asked = log.asked.lock().unwrap();

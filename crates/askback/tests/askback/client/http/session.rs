@@ -221,7 +221,6 @@ async fn an_answer_that_reached_nobody_is_sent_again() {
     assert_eq!(second.last("POST").body["id"], "q");
 }
 
-/// Whether a message is the answer to the question `q`.
 fn is_answer(message: &[u8]) -> bool {
     serde_json::from_slice(message).is_ok_and(|message: Value| message["id"] == "q")
 }
