@@ -19,6 +19,7 @@ use super::{
 };
 use crate::http::client::{Client, Response, Session, mirrored, stateless};
 
+/// The pause between two polls of a task.
 const LOOK: Millis = 500;
 
 /// A question that the user does not answer times out after this, in milliseconds.

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::{Shared, at, line::JournalLine};
 use crate::http::client::{Client, Response, Session};
 
+/// How long a hint may take.
 const SOON: Duration = Duration::from_secs(2);
 
 /// A process that tells the others about changes.

@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use self::line::JournalLine;
 use crate::http::client::{Client, Response, Session};
 
+/// The revisions with forms and resumable streams.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 #[derive(Form)]

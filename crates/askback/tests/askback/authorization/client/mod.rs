@@ -50,7 +50,9 @@ struct Rules {
     /// The valid access token.
     good: Option<String>,
     tokens: Option<Tokens>,
+    /// Replaces the response to a tool call.
     calls: Option<Tokens>,
+    /// Replaces the response to a tool list.
     lists: Option<Tokens>,
     registration: (u16, Value),
     /// The number of issued tokens.
