@@ -454,7 +454,7 @@ fn anywhere() -> RegisteredClient {
     RegisteredClient::new("by-hand").with_secret(Secret::new("by-hand-secret"))
 }
 
-/// Lets the issuer of `other` give tokens for the server, and rejects all others.
+/// Lets the issuer of `other` give tokens for the server, and makes the server reject the current one.
 fn move_to(world: &World, other: &World) {
     let issuer = other.base();
     world.resource(|it| it["authorization_servers"] = json!([issuer]));
