@@ -1,17 +1,16 @@
-//! Secrets of ours in the environment, which no server is given.
+//! Our secrets in the environment, which are never passed to a server.
 
 use std::{env, ffi::OsString};
 
 use askback::authorization::Secret;
 
-/// How the names of our own variables begin. All of them are kept from servers, so that one that
-/// is added later is, too.
+/// Prefix of our own variables. All are kept from servers, including variables added later.
 const OURS: &str = "ASKBACK_";
 
 /// Holds the secret of the client that `--client-id` names, if no file does.
 pub const CLIENT_SECRET: &str = "ASKBACK_CLIENT_SECRET";
 
-/// The secret in a variable; none where it is not set, or is no text.
+/// The secret in a variable. `None` if the variable is not set or is not text.
 pub fn secret(name: &str) -> Option<Secret> {
     env::var(name).ok().map(Secret::new)
 }
@@ -48,7 +47,7 @@ pub fn model_keys() -> impl Iterator<Item = &'static str> {
         .filter(|name| env::var_os(name).is_some())
 }
 
-/// Whether a variable is ours. Some systems do not tell small letters from capitals.
+/// Whether a variable is ours. Some systems ignore case in names.
 pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(OURS))
