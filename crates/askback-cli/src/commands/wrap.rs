@@ -38,8 +38,8 @@ use super::serve::termination;
 use crate::{
     environment,
     error::{Error, Kind},
+    known_clients::KnownClient,
     locate::TargetArgs,
-    role::KnownClient,
     seconds::seconds,
     session::{self, SessionArgs, prepare},
     sign_in::SignInArgs,

@@ -7,12 +7,14 @@ use std::{
 
 use askback::internal::json::without_empty;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::input::Input;
 
 /// The layout of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
     Plain,

@@ -13,7 +13,7 @@ mod name;
 mod secrets;
 mod terminal;
 
-pub use client::{Folders, KnownClient, Source, read, read_at};
+pub use client::{ConfigFile, Folders, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
 pub use edit::{add_to_json, anchor, write};
 pub use expand::{Missing, Names, Values};
