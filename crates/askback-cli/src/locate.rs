@@ -505,7 +505,7 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The folders of clients within that of a project.
-const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
+const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
 
 fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
     // A program is looked for from the folder in which it is started.

@@ -121,9 +121,11 @@ impl Layout {
         let is = |extension: &str| path.extension().is_some_and(|it| it == extension);
         match () {
             () if is("toml") => Self::Codex,
+            () if ends("fastagent.config.yaml") => Self::FastAgent,
             () if is("yaml") || is("yml") => Self::Goose,
             () if ends(".claude.json") => Self::ClaudeCode,
-            () if ends(".gemini/settings.json") => Self::Gemini,
+            () if ends(".gemini/settings.json") || ends(".qwen/settings.json") => Self::Gemini,
+            () if ends("opencode.json") || ends("opencode.jsonc") => Self::Opencode,
             () => Self::Plain,
         }
     }

@@ -28,6 +28,10 @@ pub enum Layout {
     Gemini,
     /// YAML with `extensions`.
     Goose,
+    /// JSON with `mcp`, in which a command is a list.
+    Opencode,
+    /// YAML with `mcp` and in it `servers`.
+    FastAgent,
 }
 
 /// The servers of a file.
@@ -86,9 +90,13 @@ impl Document {
     pub fn read(text: &str, layout: Layout, project: Option<&Path>) -> Result<Self, Unreadable> {
         let text = text.trim_start_matches('\u{feff}');
         let whole = match layout {
-            Layout::Plain | Layout::Settings | Layout::ClaudeCode | Layout::Gemini => json(text)?,
+            Layout::Plain
+            | Layout::Settings
+            | Layout::ClaudeCode
+            | Layout::Gemini
+            | Layout::Opencode => json(text)?,
             Layout::Codex => toml::from_str(text).map_err(|error| in_toml(&error, text))?,
-            Layout::Goose => yaml_serde::from_str(text).map_err(|error| {
+            Layout::Goose | Layout::FastAgent => yaml_serde::from_str(text).map_err(|error| {
                 let at = error.location();
                 let at = at.map(|at| format!(" at line {} column {}", at.line(), at.column()));
                 Unreadable(format!("it is not YAML{}", at.unwrap_or_default()))
@@ -119,6 +127,14 @@ impl Document {
             }
             Layout::Goose => {
                 take_any(&mut servers, &whole, &["extensions"])?;
+            }
+            Layout::Opencode => {
+                take_any(&mut servers, &whole, &["mcp"])?;
+            }
+            Layout::FastAgent => {
+                if let Some(Value::Object(mcp)) = whole.get("mcp") {
+                    take_any(&mut servers, mcp, &SECTIONS[1..])?;
+                }
             }
         }
         let servers = servers.into_iter();
@@ -274,6 +290,8 @@ impl Layout {
             }
             Self::Codex => codex(&mut server),
             Self::Goose => goose(&mut server)?,
+            Self::Opencode => opencode(&mut server),
+            Self::FastAgent => rename(&mut server, &[("transport", "type")]),
         }
         rename(&mut server, &[("httpUrl", "url"), ("serverUrl", "url")]);
         if let Some(Value::Bool(enabled)) = server.remove("enabled") {
@@ -339,6 +357,19 @@ fn goose(server: &mut Map<String, Value>) -> Option<()> {
         }
     }
     Some(())
+}
+
+fn opencode(server: &mut Map<String, Value>) {
+    // It says what a command and a URL say, too.
+    server.remove("type");
+    rename(server, &[("environment", "env")]);
+    if let Some(Value::Array(words)) = server.get_mut("command")
+        && !words.is_empty()
+    {
+        let program = words.remove(0);
+        let args = server.insert("command".to_owned(), program);
+        server.insert("args".to_owned(), args.unwrap_or_default());
+    }
 }
 
 /// Writes `$VAR` as `${VAR}` in all texts.
@@ -546,5 +577,33 @@ extensions:
         check(Layout::Goose, text, expected);
         refuse(Layout::Goose, "a: [secret", "it is not YAML at line");
         refuse(Layout::Goose, "- secret", "it is no object");
+    }
+
+    #[test]
+    fn opencode_and_fast_agent_have_members_of_their_own() {
+        let text = r#"{"mcp": { // mine
+            "a": {"type": "local", "command": ["npx", "-y", "a"], "environment": {"A": "1"}, "enabled": false},
+            "b": {"type": "remote", "url": "https://b.test/mcp"},
+            "c": {"type": "local", "command": []},
+        }}"#;
+        let expected = json!({
+            "a": {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}, "disabled": true},
+            "b": {"url": "https://b.test/mcp"},
+            "c": {"command": []},
+        });
+        check(Layout::Opencode, text, expected);
+        let text = "
+default_model: x
+mcp:
+  servers:
+    a: {command: npx, args: ['-y']}
+    b: {transport: http, url: 'https://b.test/mcp'}
+";
+        let expected = json!({
+            "a": {"command": "npx", "args": ["-y"]},
+            "b": {"type": "http", "url": "https://b.test/mcp"},
+        });
+        check(Layout::FastAgent, text, expected);
+        check(Layout::FastAgent, "default_model: x", json!({}));
     }
 }
