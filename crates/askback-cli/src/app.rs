@@ -122,7 +122,8 @@ fn plain_help(command: clap::Command) -> clap::Command {
         .arg(help.action(ArgAction::HelpShort))
         .mut_args(|arg| {
             let has_heading = arg.get_help_heading().is_some();
-            arg.hide(has_heading)
+            let is_hidden = arg.is_hide_set();
+            arg.hide(has_heading || is_hidden)
         })
         .mut_subcommands(plain_help)
 }
@@ -319,7 +320,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
-        Some(Command::Wrap(args)) => wrap::run(args).await,
+        Some(Command::Wrap(args)) => wrap::run(args, outcome).await,
         Some(Command::Help { topic }) => print_help(&topic),
     }
 }

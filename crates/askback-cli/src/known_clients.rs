@@ -3,10 +3,15 @@
 use std::{sync::LazyLock, time::Duration};
 
 use askback::protocol::{ElicitParams, InputRequest};
+use askback_host::{text::Words, words};
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{role::Ability, servers::ConfigFile};
+use crate::{
+    role::Ability,
+    servers::{ConfigFile, EntryShape},
+};
 
 /// A client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -37,6 +42,12 @@ pub struct KnownClient {
     /// The files in which it names its servers. The first that names a server counts.
     #[serde(default)]
     pub files: Vec<ConfigFile>,
+    /// How these files describe a server.
+    #[serde(default)]
+    pub entry: EntryShape,
+    /// The program that starts it, if it has one.
+    #[serde(default)]
+    pub program: Option<&'static str>,
 }
 
 /// Links that a client answers by itself.
@@ -50,17 +61,20 @@ enum UnseenLinks {
 /// How many seconds a client waits for a call; without a limit if absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 struct Waits {
-    /// A call of which nothing is heard.
+    /// For a call without any message.
     silent: Option<u64>,
-    /// A call that tells of progress.
+    /// For a call with notes of progress.
     progress: Option<u64>,
 }
 
-/// The waits of a client of which nothing is known: those of the TypeScript SDK.
+/// The waits of an unknown client: the defaults of the TypeScript SDK.
 const UNKNOWN_WAITS: Waits = Waits {
     silent: Some(60),
     progress: Some(60),
 };
+
+/// How many seconds pass between two notes of progress.
+const PROGRESS: u64 = 15;
 
 /// The most seconds that a call is held.
 const LONGEST_HOLD: u64 = 1500;
@@ -120,6 +134,57 @@ impl KnownClient {
     pub fn hold(name: &str, has_progress: bool) -> Duration {
         let waits = Self::of_info(name).and_then(|client| client.waits);
         waits.unwrap_or(UNKNOWN_WAITS).hold(has_progress)
+    }
+
+    pub fn title(&self) -> &'static str {
+        self.title.unwrap_or(self.name)
+    }
+
+    /// After how many seconds `askback wrap` in an entry gives a call back, at most.
+    pub fn hold_of(&self, entry: &Value) -> u64 {
+        let waits = self.waits.unwrap_or(UNKNOWN_WAITS);
+        let hold = self.entry.hold(entry);
+        hold.unwrap_or_else(|| waits.hold(true).as_secs())
+    }
+
+    /// After how many seconds the client gives up a call with notes of progress, if this is its entry. None if it never does.
+    pub fn limit_of(&self, entry: &Value) -> Option<u64> {
+        let set = self.entry.timeout.as_ref()?.seconds(entry);
+        let by_itself = self.waits.unwrap_or(UNKNOWN_WAITS).progress;
+        // Each note of progress restarts the timeout.
+        let set = set.filter(|set| by_itself.is_some() || *set < 2 * PROGRESS);
+        set.or(by_itself)
+    }
+
+    /// The links that it does not show, behind what it asks.
+    pub fn unseen_links_words(&self) -> &'static str {
+        match self.unseen_links {
+            None => "",
+            Some(UnseenLinks::All) => ", and agrees to links that nobody saw",
+            Some(UnseenLinks::Http) => ", but not for http links",
+        }
+    }
+
+    /// How long it waits for a call, as a sentence.
+    pub fn waits_words(&self) -> Words {
+        let told = |limit: Option<u64>| match limit {
+            Some(seconds) => words!("{} s", seconds),
+            None => "without a limit".into(),
+        };
+        match self.waits {
+            None => "It was not tried how long it waits for a call.".into(),
+            Some(Waits { silent, progress }) if silent == progress => {
+                words!(
+                    "It waits for a call {}, unless its file says otherwise.",
+                    told(silent)
+                )
+            }
+            Some(Waits { silent, progress }) => words!(
+                "It waits for a call {}, and {} if it hears of progress, unless its file says otherwise.",
+                told(silent),
+                told(progress)
+            ),
+        }
     }
 
     /// Whether a person sees this question in full.

@@ -1,6 +1,9 @@
 //! `askback wrap`: a server in front of another, which answers questions in place of the client.
 
-use std::{path::PathBuf, time::Duration};
+mod doctor;
+mod install;
+
+use std::{env, path::PathBuf, time::Duration};
 #[cfg(unix)]
 use std::{
     process::{self, Stdio},
@@ -37,13 +40,15 @@ use askback_host::{
 use super::serve::termination;
 use crate::{
     environment,
-    error::{Error, Kind},
+    error::{Error, Kind, Outcome},
     known_clients::KnownClient,
     locate::TargetArgs,
     seconds::seconds,
+    servers::HOLD,
     session::{self, SessionArgs, prepare},
     sign_in::SignInArgs,
     target::{Reach, Target},
+    typed::TypedText,
 };
 
 /// The words behind the title of each client.
@@ -57,11 +62,10 @@ const PLACE: &str = "The user answers it with the command `askback answer` in a 
 
 const AFTER: &str = "\
 Examples:
+  askback wrap --in codex my-server
+  askback wrap --in codex --undo my-server
   askback wrap -- my-server --its-option
   askback wrap --url https://example.com/mcp --answers answers.yaml
-
-Name it in the file of a client in place of the server:
-  {\"command\": \"askback\", \"args\": [\"wrap\", \"--\", \"my-server\"]}
 
 `askback answer` in a terminal shows the questions. A notice of the desktop says that one waits.
 
@@ -76,8 +80,20 @@ The server gets the environment of this command, but for the keys of models, whi
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct WrapArgs {
+    /// The server in the file of the client
+    #[arg(value_name = "NAME", conflicts_with_all = ["url", "server", "config", "from", "command"])]
+    entry: Option<String>,
     #[command(flatten)]
     target: TargetArgs,
+    /// Put this command before the server NAME in the file of this client, with a longer timeout
+    #[arg(long = "in", value_name = "CLIENT", value_enum, conflicts_with_all = ["url", "server", "config", "from", "command"])]
+    client: Option<&'static KnownClient>,
+    /// With --in: put back what was in the file
+    #[arg(long, requires = "client", conflicts_with = "doctor")]
+    undo: bool,
+    /// Say what is set up for the clients on this machine, and what is wrong
+    #[arg(long, conflicts_with_all = ["entry", "url", "server", "config", "from", "command"])]
+    doctor: bool,
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
@@ -93,6 +109,9 @@ pub struct WrapArgs {
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
+    /// Send the header in this variable, as NAME: VALUE
+    #[arg(long, value_name = "VARIABLE", hide = true)]
+    header_env: Vec<String>,
     #[command(flatten)]
     sign_in: SignInArgs,
 }
@@ -166,8 +185,81 @@ impl Answers for WrapAnswers {
     }
 }
 
+impl WrapArgs {
+    /// The options that an entry starts the command with.
+    fn options(&self) -> Result<Vec<String>, Error> {
+        let mut options = Vec::new();
+        if let Some(file) = &self.answers {
+            // The client starts the command in a folder of its own.
+            let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
+            let file = file.to_str().map(str::to_owned);
+            let file =
+                file.ok_or_else(|| Error::usage("the path of the answers file is no text"))?;
+            options.extend(["--answers".to_owned(), file]);
+        }
+        let ask = match self.ask {
+            Ask::Auto => None,
+            Ask::Client => Some("client"),
+            Ask::Here => Some("here"),
+        };
+        options.extend(ask.map(|ask| format!("--ask={ask}")));
+        if let Some(hold) = self.hold {
+            options.extend([HOLD.to_owned(), hold.to_string()]);
+        }
+        options.extend(self.no_notice.then(|| "--no-notice".to_owned()));
+        Ok(options)
+    }
+}
+
+/// Changes the file of a client. None if the command line does not say so.
+fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>> {
+    if args.doctor {
+        return Some(doctor::run(args.client, outcome));
+    }
+    Some(match (args.client, &args.entry) {
+        (None, None) => return None,
+        (None, Some(word)) => {
+            let error = words!("no client is named for the server {}", given(word));
+            Err(Error::usage(error)
+                .hint("A client is named by --in: askback wrap --in CLIENT NAME")
+                .hint(words!(
+                    "A command that starts a server comes after --: -- {}",
+                    given(word)
+                )))
+        }
+        (Some(client), None) => {
+            let error = words!("no server of {} is named", client.title());
+            Err(Error::usage(error).hint(words!(
+                "askback wrap --doctor --in {} lists them.",
+                client.name
+            )))
+        }
+        (Some(client), Some(name)) if args.undo => install::undo(client, name),
+        (Some(client), Some(name)) => {
+            let options = args.options();
+            options.and_then(|options| install::install(client, name, &options))
+        }
+    })
+}
+
+/// Adds the headers that are in variables. A list of processes shows those of a command line.
+fn add_headers(target: &mut TargetArgs, variables: &[String]) -> Result<(), Error> {
+    for variable in variables {
+        let header = env::var(variable).map_err(|_| {
+            Error::usage("a header is in this variable, which is not set:").quoting(&**variable)
+        })?;
+        let Ok(header) = TypedText::read(&header);
+        target.headers.push(header);
+    }
+    Ok(())
+}
+
 /// Runs the command until the client ends its input, or a signal comes.
-pub async fn run(args: WrapArgs) -> Result<(), Error> {
+pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(done) = configure(&args, outcome) {
+        return done;
+    }
+    add_headers(&mut args.target, &args.header_env)?;
     let hold = args.hold;
     let script = args.answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;

@@ -90,3 +90,5 @@ mod variables;
 mod waiting;
 mod wire;
 mod wrap;
+#[cfg(unix)]
+mod wrap_in;
