@@ -6,6 +6,7 @@ mod install;
 use std::{env, path::PathBuf, time::Duration};
 #[cfg(unix)]
 use std::{
+    path::Path,
     process::{self, Stdio},
     thread,
 };
@@ -25,6 +26,7 @@ use askback::{
 #[cfg(unix)]
 use askback_host::{
     attach::{Board, BoardOptions, Notice},
+    browser,
     host::Host,
     text,
 };
@@ -60,6 +62,9 @@ const KEEP: Duration = Duration::from_secs(900);
 /// Where questions are answered.
 const PLACE: &str = "The user answers it with the command `askback answer` in a terminal.";
 
+/// Where questions are answered if a page opens.
+const PAGE: &str = "The user answers it on the page of askback in the browser, or with the command `askback answer` in a terminal.";
+
 const AFTER: &str = "\
 Examples:
   askback wrap --in codex my-server
@@ -67,7 +72,7 @@ Examples:
   askback wrap -- my-server --its-option
   askback wrap --url https://example.com/mcp --answers answers.yaml
 
-`askback answer` in a terminal shows the questions. A notice of the desktop says that one waits.
+A question opens a page in your browser. `askback answer` in a terminal shows it, too.
 
 The server gets the environment of this command, but for the keys of models, which some clients pass on: \
 --env NAME hands one to it.";
@@ -103,9 +108,10 @@ pub struct WrapArgs {
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
-    /// Show no notice of the desktop when a question waits
-    #[arg(long)]
-    no_notice: bool,
+    /// What tells the user that a question waits: a page in the browser that opens by itself, or else a notice of the
+    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none)
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Show::Browser)]
+    show: Show,
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
@@ -114,6 +120,14 @@ pub struct WrapArgs {
     header_env: Vec<String>,
     #[command(flatten)]
     sign_in: SignInArgs,
+}
+
+/// What tells the user that a question waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Show {
+    Browser,
+    Notice,
+    None,
 }
 
 /// Who is asked.
@@ -206,7 +220,12 @@ impl WrapArgs {
         if let Some(hold) = self.hold {
             options.extend([HOLD.to_owned(), hold.to_string()]);
         }
-        options.extend(self.no_notice.then(|| "--no-notice".to_owned()));
+        let show = match self.show {
+            Show::Browser => None,
+            Show::Notice => Some("notice"),
+            Show::None => Some("none"),
+        };
+        options.extend(show.map(|show| format!("--show={show}")));
         Ok(options)
     }
 }
@@ -261,6 +280,10 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     }
     add_headers(&mut args.target, &args.header_env)?;
     let hold = args.hold;
+    let place = match args.show {
+        Show::Browser => PAGE,
+        Show::Notice | Show::None => PLACE,
+    };
     let script = args.answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
     let mut lent = lent(script.as_ref());
@@ -276,7 +299,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     let (opener, mut host) = prepare(target, &session, answers)?;
     let events = opener.relay.clone();
     #[cfg(unix)]
-    let board = board(&host, !args.no_notice, args.asks, &limits);
+    let board = board(&host, args.show, args.asks, &limits);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -313,7 +336,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
                 None => KnownClient::hold(&client.name, has_progress),
             },
             keep: KEEP,
-            place: PLACE.to_owned(),
+            place: place.to_owned(),
         })
         .limits(limits.clone());
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
@@ -329,25 +352,25 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
 
 /// Offers questions to the front ends of the user. If that is not possible, it is said.
 #[cfg(unix)]
-fn board(
-    host: &Host,
-    has_notices: bool,
-    folder: Option<PathBuf>,
-    limits: &Limits,
-) -> Option<Board> {
+fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> Option<Board> {
     let asker = host.asker(host.chosen()).clone();
     let name = text::line(&asker.name);
     let mut options = BoardOptions::new(asker);
     options.limits = limits.clone();
-    options.folder = folder;
+    options.folder.clone_from(&folder);
     let opened = Board::open(options, move |notice| match notice {
         Notice::NoFrontEnd | Notice::NotSeen(_) => {
             note(words!(
                 "{} asks you something: `askback answer` in a terminal shows it",
                 given(&name).short()
             ));
-            if has_notices {
-                show_notice(&name);
+            let is_first = notice == Notice::NoFrontEnd;
+            match show {
+                Show::Browser if is_first && browser::is_seen(&environment::desktop()) => {
+                    open_page(folder.as_deref());
+                }
+                Show::Browser | Show::Notice => show_notice(&name),
+                Show::None => {}
             }
         }
         Notice::Flood => note("more questions wait than are kept; the newest was not asked"),
@@ -364,12 +387,39 @@ fn board(
     }
 }
 
+/// Starts the page of this user, unless it is there.
+#[cfg(unix)]
+fn open_page(folder: Option<&Path>) {
+    let Ok(program) = env::current_exe() else {
+        return;
+    };
+    let mut command = process::Command::new(program);
+    command.args(["answer", "--web", "--detached"]);
+    if let Some(folder) = folder {
+        command.arg("--asks").arg(folder);
+    }
+    start(command);
+}
+
+/// Starts a program on the desktop of the user.
+#[cfg(unix)]
+fn start(mut command: process::Command) {
+    command
+        .envs(environment::desktop())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // A program that cannot be started leaves the question to other front ends. The thread waits, so that no process is
+    // left behind.
+    thread::spawn(move || command.status());
+}
+
 /// Shows a notice of the desktop, with a sentence of ours and the user's own name of the server.
 #[cfg(unix)]
 fn show_notice(name: &str) {
     let title = format!("{name} asks you something");
     let body = "Run `askback answer` in a terminal.";
-    let mut command = if cfg!(target_os = "macos") {
+    let command = if cfg!(target_os = "macos") {
         // The texts are arguments, and no part of the script.
         let mut command = process::Command::new("osascript");
         command.args(["-e", "on run argv"]);
@@ -384,12 +434,7 @@ fn show_notice(name: &str) {
         command.args(["--app-name=askback", "--", &title, body]);
         command
     };
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // A system without notices has none. The thread waits, so that no process is left behind.
-    thread::spawn(move || command.status());
+    start(command);
 }
 
 /// The kinds of questions that an answers file may answer.

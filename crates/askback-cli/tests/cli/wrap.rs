@@ -328,7 +328,7 @@ fn a_person_books_at_another_terminal() {
         let words = [
             "--asks",
             &folder,
-            "--no-notice",
+            "--show=none",
             "--",
             ASKBACK,
             "serve",
@@ -354,7 +354,7 @@ fn a_client_that_declines_by_itself_does_not_answer_for_the_person() {
     let words = [
         "--asks",
         &folder,
-        "--no-notice",
+        "--show=none",
         "--",
         ASKBACK,
         "serve",

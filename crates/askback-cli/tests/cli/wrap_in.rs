@@ -488,14 +488,14 @@ fn options_of_the_command_are_in_the_entry() {
         "a b",
         "--ask=here",
         "--hold=60",
-        "--no-notice",
+        "--show=none",
         "--answers=rules.yaml",
     ];
     let undo = "askback wrap --in codex --undo 'a b'";
     machine.says(&words, 0, &["config.toml.before-wrap.a%20b", undo]);
     let rules = machine.path("project/rules.yaml").display().to_string();
     let args = format!(
-        "[\"wrap\", \"--name\", \"a b\", \"--answers\", \"{rules}\", \"--ask=here\", \"--hold\", \"60\", \"--no-notice\", \"--\", \"x\"]"
+        "[\"wrap\", \"--name\", \"a b\", \"--answers\", \"{rules}\", \"--ask=here\", \"--hold\", \"60\", \"--show=none\", \"--\", \"x\"]"
     );
     assert!(machine.read(file).contains(&args));
 }

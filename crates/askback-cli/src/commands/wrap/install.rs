@@ -215,7 +215,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
         ));
     }
     page.line(words!(
-        "Start {} again. `askback answer` in a terminal shows the questions.",
+        "Start {} again. A question opens a page in your browser, and `askback answer` in a terminal shows it.",
         client.title()
     ));
     page.line(words!(
