@@ -389,7 +389,7 @@ fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> O
 
 /// Starts the page of this user, unless it is there.
 #[cfg(unix)]
-fn open_page(folder: Option<&Path>) {
+pub(super) fn open_page(folder: Option<&Path>) {
     let Ok(program) = env::current_exe() else {
         return;
     };

@@ -21,6 +21,8 @@ mod end_to_end;
 mod first_contact;
 mod full;
 #[cfg(unix)]
+mod hook;
+#[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
 mod hushed;
