@@ -2,6 +2,7 @@
 
 mod doctor;
 mod install;
+mod policy;
 
 use std::{env, path::PathBuf, time::Duration};
 #[cfg(unix)]
@@ -38,6 +39,9 @@ use askback_host::{
     text::{Words, given},
     words,
 };
+
+use clap::ValueEnum as _;
+use serde::Deserialize;
 
 use super::serve::termination;
 use crate::{
@@ -102,16 +106,19 @@ pub struct WrapArgs {
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here
-    #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Auto)]
-    ask: Ask,
+    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here [default: auto]
+    #[arg(long, value_name = "WHO", value_enum)]
+    ask: Option<Ask>,
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
     /// What tells the user that a question waits: a page in the browser that opens by itself, or else a notice of the
-    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none)
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Show::Browser)]
-    show: Show,
+    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none) [default: browser]
+    #[arg(long, value_name = "HOW", value_enum)]
+    show: Option<Show>,
+    /// The file with options for servers by their names [default: askback/wrap.toml in the user's folder of settings]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
+    policy: Option<PathBuf>,
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
@@ -123,7 +130,8 @@ pub struct WrapArgs {
 }
 
 /// What tells the user that a question waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Show {
     Browser,
     Notice,
@@ -131,7 +139,8 @@ enum Show {
 }
 
 /// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Ask {
     Auto,
     Client,
@@ -211,21 +220,13 @@ impl WrapArgs {
                 file.ok_or_else(|| Error::usage("the path of the answers file is no text"))?;
             options.extend(["--answers".to_owned(), file]);
         }
-        let ask = match self.ask {
-            Ask::Auto => None,
-            Ask::Client => Some("client"),
-            Ask::Here => Some("here"),
-        };
-        options.extend(ask.map(|ask| format!("--ask={ask}")));
+        let ask = self.ask.and_then(|ask| ask.to_possible_value());
+        options.extend(ask.map(|ask| format!("--ask={}", ask.get_name())));
         if let Some(hold) = self.hold {
             options.extend([HOLD.to_owned(), hold.to_string()]);
         }
-        let show = match self.show {
-            Show::Browser => None,
-            Show::Notice => Some("notice"),
-            Show::None => Some("none"),
-        };
-        options.extend(show.map(|show| format!("--show={show}")));
+        let show = self.show.and_then(|show| show.to_possible_value());
+        options.extend(show.map(|show| format!("--show={}", show.get_name())));
         Ok(options)
     }
 }
@@ -279,12 +280,18 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         return done;
     }
     add_headers(&mut args.target, &args.header_env)?;
-    let hold = args.hold;
-    let place = match args.show {
+    let session = SessionArgs::new(args.sign_in, None).to(args.target);
+    let mut target = session.target()?;
+    let policy = policy::options(args.policy.as_deref(), &target.name)?;
+    let hold = args.hold.or(policy.hold);
+    let ask = args.ask.or(policy.ask).unwrap_or(Ask::Auto);
+    let show = args.show.or(policy.show).unwrap_or(Show::Browser);
+    let answers = args.answers.or(policy.answers);
+    let place = match show {
         Show::Browser => PAGE,
         Show::Notice | Show::None => PLACE,
     };
-    let script = args.answers.as_deref().map(Script::load).transpose();
+    let script = answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
     let mut lent = lent(script.as_ref());
     let has_script = script.is_some();
@@ -292,14 +299,12 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         Some(script) => session::Answers::Script(script),
         None => session::Answers::Nobody,
     };
-    let session = SessionArgs::new(args.sign_in, None).to(args.target);
-    let mut target = session.target()?;
     keep_model_keys(&mut target);
     let limits = session.limits();
     let (opener, mut host) = prepare(target, &session, answers)?;
     let events = opener.relay.clone();
     #[cfg(unix)]
-    let board = board(&host, args.show, args.asks, &limits);
+    let board = board(&host, show, args.asks, &limits);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -326,7 +331,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             #[cfg(unix)]
             board,
             lent,
-            ask: args.ask,
+            ask,
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
