@@ -161,7 +161,7 @@ impl KnownClient {
         match self.unseen_links {
             None => "",
             Some(UnseenLinks::All) => ", and agrees to links that nobody saw",
-            Some(UnseenLinks::Http) => ", but not for http links",
+            Some(UnseenLinks::Http) => ", but not http links",
         }
     }
 

@@ -112,7 +112,7 @@ pub struct WrapArgs {
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
-    /// What tells the user that a question waits: a page in the browser that opens by itself, or else a notice of the
+    /// How the user learns that a question waits: a page in the browser that opens by itself, or else a notice of the
     /// desktop (browser); the notice alone (notice); or nothing but the standard error (none) [default: browser]
     #[arg(long, value_name = "HOW", value_enum)]
     show: Option<Show>,
@@ -129,7 +129,7 @@ pub struct WrapArgs {
     sign_in: SignInArgs,
 }
 
-/// What tells the user that a question waits.
+/// How the user learns that a question waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Show {
@@ -138,7 +138,7 @@ enum Show {
     None,
 }
 
-/// Who is asked.
+/// The choice of who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Ask {
@@ -262,7 +262,7 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
     })
 }
 
-/// Adds the headers that are in variables. A list of processes shows those of a command line.
+/// Adds the headers in these variables. Other users can read a command line.
 fn add_headers(target: &mut TargetArgs, variables: &[String]) -> Result<(), Error> {
     for variable in variables {
         let header = env::var(variable).map_err(|_| {

@@ -197,8 +197,12 @@ impl EntryShape {
                     .ok_or(NotWrapped::Malformed(self.command))?;
                 // They are kept from a server that is wrapped, unless they are named.
                 let keys = entry[self.env].as_object().into_iter().flat_map(Map::keys);
+                let keys = keys.map(String::as_str);
+                let passed = self.passed_variables.map(|member| &entry[member]);
+                let passed = passed.and_then(Value::as_array).into_iter().flatten();
+                let keys = keys.chain(passed.filter_map(Value::as_str));
                 for key in keys.filter(|key| environment::is_model_key(key)) {
-                    words.extend(["--env".to_owned(), key.clone()]);
+                    words.extend(["--env".to_owned(), key.to_owned()]);
                 }
                 words.push("--".to_owned());
                 words.extend(of_server);

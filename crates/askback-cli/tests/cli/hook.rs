@@ -39,7 +39,7 @@ impl Hook {
         command
     }
 
-    /// What the hook prints and says to an input, and its exit code.
+    /// Runs the hook: its output, its errors and its exit code.
     fn answer(&self, input: &str) -> (String, String, Option<i32>) {
         let mut child = self
             .command(&["hook", "claude"])

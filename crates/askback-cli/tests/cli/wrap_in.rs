@@ -111,6 +111,7 @@ args = [
   "-y", # yes
   "travel",
 ]
+env_vars = ["OPENAI_API_KEY", "HOME"]
 tool_timeout_sec = 60
 
 [mcp_servers.travel.env]
@@ -124,7 +125,8 @@ x = 1
 # travel
 [mcp_servers.travel]
 command = "ASKBACK" # runs
-args = ["wrap", "--name", "travel", "--hold", "1500", "--", "npx", "-y", "travel"]
+args = ["wrap", "--name", "travel", "--hold", "1500", "--env", "OPENAI_API_KEY", "--", "npx", "-y", "travel"]
+env_vars = ["OPENAI_API_KEY", "HOME"]
 tool_timeout_sec = 3600
 
 [mcp_servers.travel.env]
@@ -437,7 +439,7 @@ fn an_entry_of_each_client_is_wrapped_once_and_put_back() {
     }
 }
 
-/// What a user changed after that stays. A link to a file stays one.
+/// A later change of the user stays. A link to a file stays one.
 #[test]
 fn only_the_entry_is_put_back() {
     let machine = Machine::new("only");
@@ -590,6 +592,7 @@ fn the_doctor_says_what_is_wrong() {
         r#"
             [mcp_servers.plain]
             command = "x"
+            [mcp_servers.odd]
             [mcp_servers.good]
             command = "x"
             [mcp_servers.short]
@@ -611,13 +614,13 @@ fn the_doctor_says_what_is_wrong() {
     let said = machine.run(&["--doctor"], 1);
     let expected = "\
 Codex: ROOT/bin/codex
-  By itself it asks a person for forms without numbers and lists, links, but not
-  for http links.
+  By itself it shows forms without numbers and lists, links, but not http links.
   It waits for a call 300 s, unless its file says otherwise.
   ROOT/user/.codex/config.toml
     | gone: through askback, which gives a call back after 270 s
       ! there is no program /gone/askback, so it cannot be started: wrap it again
     | good: through askback, which gives a call back after 1500 s
+    | odd: has neither a command nor a URL
     | plain: not through askback
     | short: through askback, which gives a call back after 600 s
       ! Codex gives up after 60 s, before the call is given back: set a longer timeout, or a shorter --hold
@@ -626,7 +629,7 @@ Codex: ROOT/bin/codex
       ! it is disabled, so Codex does not start it
 
 Cursor: there is no `cursor` in PATH
-  It was not tried what it asks a person by itself.
+  It was not tried which questions it shows by itself.
   It was not tried how long it waits for a call.
   ! ROOT/user/.cursor/mcp.json:1:2: this is not JSON: Unexpected token in object
 

@@ -1,6 +1,5 @@
 //! `askback wrap --doctor`: what is set up on this machine, and what is wrong with it.
 
-use askback::Revision;
 use askback_host::{
     page::{Page, Style, out},
     text::{Words, given, line},
@@ -14,7 +13,7 @@ use crate::{
     error::{Error, Outcome},
     known_clients::KnownClient,
     locate::folders,
-    role::Role,
+    role::Ability,
     servers::{EntryShape, Folders},
 };
 
@@ -84,15 +83,28 @@ fn put(
     true
 }
 
-/// What a client shows a person by itself, as a sentence.
+/// The questions that a client shows a person by itself, as a sentence.
 fn shown(client: &KnownClient) -> Words {
-    match (client.revision, Role::read(client.name)) {
-        (Some(_), Ok(role)) => words!(
-            "By itself it asks a person for {}{}.",
-            role.asked_in(Revision::LATEST),
+    if client.revision.is_none() {
+        return "It was not tried which questions it shows by itself.".into();
+    }
+    let undrawn = [Ability::Numbers, Ability::Lists].map(|kind| (kind, client.can(kind)));
+    let undrawn = undrawn.into_iter().filter(|(_, can)| !can);
+    let undrawn = Words::join(undrawn.map(|(kind, _)| kind.as_str().into()), " and ");
+    let kinds = [Ability::Forms, Ability::Links, Ability::Sampling];
+    let kinds = kinds.into_iter().filter(|kind| client.can(*kind));
+    let kinds = kinds.map(|kind| match kind {
+        Ability::Forms if !undrawn.is_empty() => words!("forms without {}", undrawn.clone()),
+        kind => kind.as_str().into(),
+    });
+    let kinds = Words::join(kinds, ", ");
+    match kinds.is_empty() {
+        true => "By itself it shows no question.".into(),
+        false => words!(
+            "By itself it shows {}{}.",
+            kinds,
             client.unseen_links_words()
         ),
-        _ => "It was not tried what it asks a person by itself.".into(),
     }
 }
 
@@ -106,7 +118,9 @@ fn put_entry(
     let shape = &client.entry;
     let (wraps, program) = shape.wraps(entry);
     let hold = client.hold_of(entry);
+    let is_server = shape.words(entry).is_some() || shape.url(entry).is_some();
     let state = match (wraps, EntryShape::is_disabled(entry)) {
+        _ if !is_server => "has neither a command nor a URL".into(),
         (0, false) => "not through askback".into(),
         (0, true) => "not through askback; disabled".into(),
         (_, _) => words!("through askback, which gives a call back after {} s", hold),

@@ -129,7 +129,7 @@ impl FoundEntry {
         &self.file.source.client.entry
     }
 
-    /// Returns the path of the backup, beside the client's file.
+    /// Returns the path of the backup, in the folder of the file.
     fn backup(&self, name: &str) -> PathBuf {
         // A link is followed.
         let path = &self.file.source.path;
