@@ -277,12 +277,7 @@ impl Layout {
             Self::Plain | Self::Settings | Self::ClaudeCode => {}
             Self::Gemini => {
                 rename(&mut server, &[("url", "sseUrl")]);
-                let mut whole = Value::Object(server);
-                dollars(&mut whole);
-                let Value::Object(members) = whole else {
-                    return None;
-                };
-                server = members;
+                change_texts(&mut server, braced);
                 if !server.contains_key("httpUrl") {
                     rename(&mut server, &[("sseUrl", "url")]);
                 }
@@ -363,6 +358,7 @@ fn opencode(server: &mut Map<String, Value>) {
     // It says what a command and a URL say, too.
     server.remove("type");
     rename(server, &[("environment", "env")]);
+    change_texts(server, |text| text.replace("{env:", "${"));
     if let Some(Value::Array(words)) = server.get_mut("command")
         && !words.is_empty()
     {
@@ -372,16 +368,21 @@ fn opencode(server: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `$VAR` as `${VAR}` in all texts.
-fn dollars(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = braced(text),
-        Value::Array(values) => values.iter_mut().for_each(dollars),
-        Value::Object(members) => members.values_mut().for_each(dollars),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+fn change_texts(members: &mut Map<String, Value>, change: fn(&str) -> String) {
+    fn change_in(value: &mut Value, change: fn(&str) -> String) {
+        match value {
+            Value::String(text) => *text = change(text),
+            Value::Array(values) => values.iter_mut().for_each(|it| change_in(it, change)),
+            Value::Object(members) => change_texts(members, change),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
+    members
+        .values_mut()
+        .for_each(|value| change_in(value, change));
 }
 
+/// Writes `$VAR` as `${VAR}`.
 fn braced(text: &str) -> String {
     let mut parts = text.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -583,12 +584,12 @@ extensions:
     fn opencode_and_fast_agent_have_members_of_their_own() {
         let text = r#"{"mcp": { // mine
             "a": {"type": "local", "command": ["npx", "-y", "a"], "environment": {"A": "1"}, "enabled": false},
-            "b": {"type": "remote", "url": "https://b.test/mcp"},
+            "b": {"type": "remote", "url": "https://b.test/mcp", "headers": {"A": "Bearer {env:KEY}"}},
             "c": {"type": "local", "command": []},
         }}"#;
         let expected = json!({
             "a": {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}, "disabled": true},
-            "b": {"url": "https://b.test/mcp"},
+            "b": {"url": "https://b.test/mcp", "headers": {"A": "Bearer ${KEY}"}},
             "c": {"command": []},
         });
         check(Layout::Opencode, text, expected);
