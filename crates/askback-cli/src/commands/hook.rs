@@ -7,7 +7,7 @@ use std::{
 
 use askback::{
     Limits,
-    protocol::{ElicitAction, ElicitResult, InputRequest, InputResponse},
+    protocol::{ElicitAction, ElicitResult, InputRequest},
 };
 use askback_host::{page::out, text::given, words};
 use serde::Deserialize;
@@ -138,7 +138,7 @@ async fn answer(
     use askback::{
         bridge::Answers as _,
         client::HostQuestion,
-        protocol::{AnswerSource, HasMeta as _, Meta},
+        protocol::{AnswerSource, HasMeta as _, InputResponse, Meta},
     };
     use askback_host::{
         attach::{Board, BoardOptions, Notice},
