@@ -296,7 +296,7 @@ tail: 1
         server: "travel",
         path: "project/.qwen/settings.json",
         before: r#"{"mcpServers": {"travel": {"command": "npx", "args": ["travel"], "timeout": 7200000}}}"#,
-        after: r#"{"mcpServers": {"travel": {"command": "ASKBACK", "args": ["wrap", "--name", "travel", "--", "npx", "travel"], "timeout": 7200000}}}"#,
+        after: r#"{"mcpServers": {"travel": {"command": "ASKBACK", "args": ["wrap", "--name", "travel", "--hold", "1500", "--", "npx", "travel"], "timeout": 7200000}}}"#,
     },
     Row {
         client: "vscode",
