@@ -22,8 +22,8 @@ use clap_complete::Shell;
 
 use crate::{
     commands::{
-        answer, call, check, demo, get, list, new, open, receipts, serve, servers, test, watch,
-        wrap,
+        answer, call, check, demo, get, hook, list, new, open, receipts, serve, servers, test,
+        watch, wrap,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
@@ -70,6 +70,8 @@ enum Command {
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
     Wrap(wrap::WrapArgs),
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
     #[command(hide = true)]
     Open(open::OpenArgs),
     /// Show the help of a command or topic: sign-in, models, answers, suite, exit-codes
@@ -122,7 +124,8 @@ fn plain_help(command: clap::Command) -> clap::Command {
         .arg(help.action(ArgAction::HelpShort))
         .mut_args(|arg| {
             let has_heading = arg.get_help_heading().is_some();
-            arg.hide(has_heading)
+            let is_hidden = arg.is_hide_set();
+            arg.hide(has_heading || is_hidden)
         })
         .mut_subcommands(plain_help)
 }
@@ -319,7 +322,8 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
-        Some(Command::Wrap(args)) => wrap::run(args).await,
+        Some(Command::Hook(args)) => hook::run(args, outcome).await,
+        Some(Command::Wrap(args)) => wrap::run(args, outcome).await,
         Some(Command::Help { topic }) => print_help(&topic),
     }
 }

@@ -46,6 +46,10 @@ const MODEL_KEYS: [&str; 14] = [
     "XAI_API_KEY",
 ];
 
+pub fn is_model_key(name: &str) -> bool {
+    MODEL_KEYS.contains(&name)
+}
+
 /// The model keys that are set.
 pub fn model_keys() -> impl Iterator<Item = &'static str> {
     MODEL_KEYS

@@ -19,6 +19,7 @@ mod error;
 mod failure;
 mod files;
 mod json_schema;
+mod known_clients;
 mod listed;
 mod locate;
 mod lookup;

@@ -10,9 +10,10 @@ use askback_host::{page::out, text::given, text_file, words};
 use crate::{
     args,
     error::Error,
+    known_clients::KnownClient,
     listed::ListedServer,
     misplaced,
-    servers::{Document, Folders, KnownClient, Layout, Unreadable, heading, read_at},
+    servers::{Document, Folders, Layout, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
     typed::{self, TypedText},
@@ -47,7 +48,7 @@ pub struct TargetArgs {
         long, value_enum, value_name = "CLIENT",
         conflicts_with_all = ["config", "url", "command"]
     )]
-    pub from: Option<KnownClient>,
+    pub from: Option<&'static KnownClient>,
     /// The command that starts the server
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -449,7 +450,7 @@ pub fn folders() -> Result<Folders, Error> {
     })
 }
 
-fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Target, Error> {
+fn of_client(client: &'static KnownClient, name: &str, folders: &Folders) -> Result<Target, Error> {
     let mut known = Vec::new();
     for source in client.sources(folders) {
         let found = Found::of_client(source.path.clone())?;
@@ -478,7 +479,7 @@ fn of_client(client: KnownClient, name: &str, folders: &Folders) -> Result<Targe
             ..used(&listed, &source.path)?
         });
     }
-    let error = words!("{} has no server called `{}`", client.name(), given(name));
+    let error = words!("{} has no server called `{}`", client.name, given(name));
     let error = Error::usage(error).hint("askback servers lists those of all clients.");
     Err(match known.is_empty() {
         true => error,
@@ -504,7 +505,7 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Client folders within a project folder.
-const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
+const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
 
 fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
     // A program is searched for from the folder in which it starts.

@@ -1,14 +1,15 @@
 //! Clients that `--as` plays: older ones, and clients that can do less.
 
-use std::{str::FromStr, time::Duration};
+use std::str::FromStr;
 
 use askback::{
     Revision,
     forms::{Field, FieldKind, FormSchema},
-    protocol::{ElicitParams, InputRequest},
 };
 use askback_host::{relay, text::Words, words};
 use serde::Deserialize;
+
+use crate::known_clients::KnownClient;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Role {
@@ -17,69 +18,6 @@ pub struct Role {
     /// Whether it has each of [`Ability::ALL`].
     can: [bool; Ability::ALL.len()],
 }
-
-#[derive(Debug, Deserialize)]
-pub struct KnownClient {
-    pub name: &'static str,
-    pub revision: &'static str,
-    pub asked: Vec<Ability>,
-    #[serde(default)]
-    pub undrawn: Vec<Ability>,
-    /// The name in its description of itself, or the beginning of it, with `-` at its end; none if others give the same.
-    #[serde(default)]
-    info: Option<&'static str>,
-    /// The links that it takes and no person sees.
-    #[serde(default)]
-    unseen_links: Option<UnseenLinks>,
-    #[serde(default)]
-    waits: Waits,
-}
-
-/// Links that a client answers by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum UnseenLinks {
-    All,
-    Http,
-}
-
-/// How many seconds a client waits for a call; without a limit if absent.
-#[derive(Debug, Clone, Copy, Deserialize, Default)]
-struct Waits {
-    /// A call of which nothing is heard.
-    silent: Option<u64>,
-    /// A call that tells of progress.
-    progress: Option<u64>,
-}
-
-/// The waits of a client of which nothing is known: those of the TypeScript SDK.
-const UNKNOWN_WAITS: Waits = Waits {
-    silent: Some(60),
-    progress: Some(60),
-};
-
-impl Waits {
-    /// After how long a call is given back.
-    fn hold(self, has_progress: bool) -> Duration {
-        let limit = match has_progress {
-            true => self.progress,
-            false => self.silent,
-        };
-        Duration::from_secs(match limit {
-            None => LONGEST_HOLD,
-            Some(limit @ ..=20) => limit.saturating_sub(1),
-            Some(limit) => limit
-                .saturating_sub(SHORTEST_MARGIN.max(limit / 10))
-                .min(LONGEST_HOLD),
-        })
-    }
-}
-
-/// The most seconds that a call is held.
-const LONGEST_HOLD: u64 = 1500;
-
-/// The least seconds before the limit of a client at which a call is given back.
-const SHORTEST_MARGIN: u64 = 15;
 
 /// Something that `--as` can take away from a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -143,65 +81,11 @@ impl Ability {
         }
     }
 
-    fn is_needed_by(self, field: &Field) -> bool {
+    pub fn is_needed_by(self, field: &Field) -> bool {
         match self {
             Self::Numbers => matches!(field.kind, FieldKind::Number(_)),
             Self::Lists => matches!(field.kind, FieldKind::Choices(_)),
             _ => false,
-        }
-    }
-}
-
-impl KnownClient {
-    pub fn all() -> Vec<Self> {
-        // A test reads them.
-        serde_json::from_str(include_str!("known_clients.json")).unwrap_or_default()
-    }
-
-    /// The client that describes itself by this name.
-    pub fn of_info(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|client| {
-            client.info.is_some_and(|info| match info.ends_with('-') {
-                true => name.starts_with(info),
-                false => name == info,
-            })
-        })
-    }
-
-    /// After how long a call is given back to a client with this name that waits for a person, if it is known or not.
-    pub fn hold(name: &str, has_progress: bool) -> Duration {
-        let waits = Self::of_info(name).map_or(UNKNOWN_WAITS, |client| client.waits);
-        waits.hold(has_progress)
-    }
-
-    /// Whether a person sees this question in full.
-    pub fn shows(&self, question: &InputRequest) -> bool {
-        match question {
-            InputRequest::Elicit(ElicitParams::Form(form)) => {
-                let mut fields = form.requested_schema.fields.iter();
-                let is_undrawn = |field| self.undrawn.iter().any(|kind| kind.is_needed_by(field));
-                !fields.any(is_undrawn)
-            }
-            InputRequest::Elicit(ElicitParams::Url(link)) => {
-                let is_https = link.url.starts_with("https://");
-                match self.unseen_links {
-                    None => true,
-                    Some(UnseenLinks::All) => false,
-                    Some(UnseenLinks::Http) => is_https,
-                }
-            }
-            _ => true,
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|client| client.name == name)
-    }
-
-    fn can(&self, ability: Ability) -> bool {
-        match ability {
-            Ability::Numbers | Ability::Lists => !self.undrawn.contains(&ability),
-            _ => self.asked.contains(&ability),
         }
     }
 }
@@ -222,7 +106,7 @@ impl Role {
     pub fn read(text: &str) -> Result<Self, String> {
         let mut role = Self::default();
         for word in text.split(',').map(str::trim) {
-            if let Some(client) = KnownClient::named(word) {
+            if let Some(client) = Self::client_named(word) {
                 if let Some(before) = role.client.replace(client.name) {
                     return Err(format!("{before} and {word} are two clients; name one"));
                 }
@@ -243,8 +127,15 @@ impl Role {
         Ok(role)
     }
 
+    /// A client of which it was seen what it can do.
+    fn client_named(name: &str) -> Option<&'static KnownClient> {
+        KnownClient::named(name).filter(|client| client.revision.is_some())
+    }
+
     pub fn words() -> Vec<&'static str> {
-        let clients = KnownClient::all().into_iter().map(|client| client.name);
+        let clients = KnownClient::all().iter();
+        let clients = clients.filter(|client| client.revision.is_some());
+        let clients = clients.map(|client| client.name);
         let less = Ability::ALL.map(Ability::word).into_iter();
         let revisions = Revision::ALL.map(Revision::as_str);
         clients
@@ -276,7 +167,7 @@ impl Role {
     /// The only revision that it speaks. A client that speaks the newest one speaks older ones with older servers.
     pub fn revision(self) -> Option<Revision> {
         let known = self.client.and_then(KnownClient::named);
-        let known = known.and_then(|client| client.revision.parse().ok());
+        let known = known.and_then(|client| client.revision?.parse().ok());
         let known = known.filter(|revision| *revision != Revision::LATEST);
         self.named.or(known)
     }
@@ -285,9 +176,9 @@ impl Role {
     pub fn played(self) -> Option<Words> {
         let known = self.client.and_then(KnownClient::named);
         // What a known client cannot do goes without saying.
-        let less = Ability::ALL.into_iter().filter(|ability| {
-            !self.can(*ability) && known.as_ref().is_none_or(|it| it.can(*ability))
-        });
+        let less = Ability::ALL
+            .into_iter()
+            .filter(|ability| !self.can(*ability) && known.is_none_or(|it| it.can(*ability)));
         let words = self.client.into_iter();
         let words = words.chain(self.named.map(Revision::as_str));
         let words = words.chain(less.map(Ability::word));
@@ -345,76 +236,6 @@ impl Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_known_clients_can_be_read() {
-        let known: Vec<KnownClient> =
-            serde_json::from_str(include_str!("known_clients.json")).expect("they are rows");
-        for client in known {
-            assert!(Revision::from_str(client.revision).is_ok(), "{client:?}");
-        }
-    }
-
-    #[test]
-    fn a_client_is_known_by_what_it_says_of_itself() {
-        for (name, known) in [
-            ("codex-mcp-client", Some("codex")),
-            ("qwen-cli-mcp-client-travel", Some("qwen-code")),
-            ("opencode-like", None),
-            ("mcp", None),
-            ("", None),
-        ] {
-            let found = KnownClient::of_info(name).map(|client| client.name);
-            assert_eq!(found, known, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_call_is_given_back_before_its_client_gives_up() {
-        for (name, has_progress, seconds) in [
-            ("claude-code", true, 1500),
-            ("claude-code", false, 1500),
-            ("copilot-cli", true, 1500),
-            ("copilot-cli", false, 162),
-            ("opencode", false, 45),
-            ("codex-mcp-client", true, 270),
-            ("qwen-cli-mcp-client-a", true, 540),
-            ("qwen-cli-mcp-client-a", false, 270),
-            ("@cline/core", false, 45),
-            ("somebody", true, 45),
-            ("somebody", false, 45),
-        ] {
-            let hold = KnownClient::hold(name, has_progress);
-            assert_eq!(hold.as_secs(), seconds, "{name} {has_progress}");
-        }
-        let agents = KnownClient::named("openai-agents").expect("it is known");
-        assert_eq!(agents.waits.hold(false).as_secs(), 4);
-    }
-
-    #[test]
-    fn a_question_that_a_client_does_not_show_is_known() {
-        #[track_caller]
-        fn check(client: &str, question: serde_json::Value, shows: bool) {
-            let client = KnownClient::named(client).expect("it is known");
-            let params: ElicitParams = serde_json::from_value(question).expect("a question");
-            assert_eq!(client.shows(&InputRequest::Elicit(params)), shows);
-        }
-        let form = |field: serde_json::Value| {
-            let schema = serde_json::json!({"type": "object", "properties": {"a": field}});
-            serde_json::json!({"message": "?", "requestedSchema": schema})
-        };
-        let link = |url: &str| serde_json::json!({"mode": "url", "message": "?", "url": url, "elicitationId": "1"});
-        let number = serde_json::json!({"type": "integer"});
-        let text = serde_json::json!({"type": "string"});
-        check("codex", form(number.clone()), false);
-        check("codex", form(text.clone()), true);
-        check("codex", link("https://a.test/"), true);
-        check("codex", link("http://127.0.0.1/"), false);
-        check("claude-code", form(number), true);
-        check("claude-code", link("http://127.0.0.1/"), true);
-        check("fast-agent", form(text), true);
-        check("fast-agent", link("https://a.test/"), false);
-    }
 
     #[test]
     fn a_client_is_asked_for_what_its_revision_has() {

@@ -5,6 +5,7 @@ pub mod call;
 pub mod check;
 pub mod demo;
 pub mod get;
+pub mod hook;
 pub mod list;
 pub mod new;
 pub mod open;

@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use super::{print_as_json, sign_ins};
 use crate::{
     error::Error,
+    known_clients::KnownClient,
     listed::ListedServer,
     locate::{find_upward, folders},
     servers::{
-        Document, Folders, KnownClient, Layout, Source, Unreadable, add_to_json, anchor, conceal,
-        conceal_args, read_at, unseen, without_inputs, write,
+        Document, Folders, Layout, Source, Unreadable, add_to_json, anchor, conceal, conceal_args,
+        read_at, unseen, without_inputs, write,
     },
     sign_in::SignInArgs,
     target::Reach,
@@ -29,8 +30,8 @@ use crate::{
 
 /// List the servers of this folder and of other clients, import them, and sign out
 ///
-/// Files of Claude Code, Claude Desktop, Codex, Cursor, Gemini CLI, Goose and VS Code are looked for,
-/// beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
+/// Files of Claude Code, Claude Desktop, Cline, Codex, Copilot CLI, Cursor, fast-agent, Gemini CLI, Goose,
+/// opencode, Qwen Code and VS Code are looked for, beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -56,7 +57,7 @@ enum ServersCommand {
         names: Vec<String>,
         /// Only those of this client
         #[arg(long, value_enum, value_name = "CLIENT")]
-        from: Option<KnownClient>,
+        from: Option<&'static KnownClient>,
         /// Write secrets, too
         #[arg(long)]
         with_secrets: bool,
@@ -81,7 +82,7 @@ enum ServersCommand {
 
 struct FoundFile {
     /// The client that owns the file, or `None` for an `mcp.json`.
-    client: Option<KnownClient>,
+    client: Option<&'static KnownClient>,
     path: PathBuf,
     /// The folder in which its servers start, except servers of a single project.
     folder: PathBuf,
@@ -130,7 +131,7 @@ impl FoundFile {
             }
         });
         let mut all: Vec<_> = own.into_iter().collect();
-        for client in KnownClient::value_variants() {
+        for client in <&KnownClient>::value_variants() {
             for source in client.sources(folders) {
                 if all.iter().any(|file| file.path == source.path) {
                     continue;
@@ -155,7 +156,7 @@ impl FoundFile {
     }
 
     fn client(&self) -> &'static str {
-        self.client.map_or("askback", KnownClient::name)
+        self.client.map_or("askback", |client| client.name)
     }
 
     /// How a server is reached, as the file says it, or why it cannot be used.
@@ -199,7 +200,7 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
                 let reach = file.reach(document, name);
                 Row {
                     name,
-                    client: file.client.map(KnownClient::name),
+                    client: file.client.map(|client| client.name),
                     file: &file.path,
                     error: reach.as_ref().err().cloned(),
                     reach: reach.ok(),
@@ -258,7 +259,7 @@ fn is_disabled(document: &Document, name: &str) -> bool {
 fn import(
     folders: &Folders,
     names: &[String],
-    from: Option<KnownClient>,
+    from: Option<&'static KnownClient>,
     with_secrets: bool,
 ) -> Result<(), Error> {
     let path = folders.here.join("mcp.json");

@@ -1,13 +1,16 @@
 //! `askback wrap` is a server in front of another server. It answers questions in place of the client.
 
+mod doctor;
+mod install;
+mod policy;
+
+use std::{env, path::PathBuf, time::Duration};
 #[cfg(unix)]
 use std::{
-    env,
     path::Path,
     process::{self, Stdio},
     thread,
 };
-use std::{path::PathBuf, time::Duration};
 
 #[cfg(unix)]
 use askback::Limits;
@@ -37,16 +40,21 @@ use askback_host::{
     words,
 };
 
+use clap::ValueEnum as _;
+use serde::Deserialize;
+
 use super::serve::termination;
 use crate::{
     environment,
-    error::{Error, Kind},
+    error::{Error, Kind, Outcome},
+    known_clients::KnownClient,
     locate::TargetArgs,
-    role::KnownClient,
     seconds::seconds,
+    servers::HOLD,
     session::{self, SessionArgs, prepare},
     sign_in::SignInArgs,
     target::{Reach, Target},
+    typed::TypedText,
 };
 
 /// The suffix of each client's title.
@@ -63,11 +71,10 @@ const PAGE: &str = "The user answers it on the page of askback in the browser, o
 
 const AFTER: &str = "\
 Examples:
+  askback wrap --in codex my-server
+  askback wrap --in codex --undo my-server
   askback wrap -- my-server --its-option
   askback wrap --url https://example.com/mcp --answers answers.yaml
-
-Name it in the file of a client in place of the server:
-  {\"command\": \"askback\", \"args\": [\"wrap\", \"--\", \"my-server\"]}
 
 A question opens a page in your browser. `askback answer` in a terminal shows it, too.
 
@@ -82,38 +89,58 @@ The server gets the environment of this command, but for the keys of models, whi
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct WrapArgs {
+    /// The server in the file of the client
+    #[arg(value_name = "NAME", conflicts_with_all = ["url", "server", "config", "from", "command"])]
+    entry: Option<String>,
     #[command(flatten)]
     target: TargetArgs,
+    /// Put this command before the server NAME in the file of this client, with a longer timeout
+    #[arg(long = "in", value_name = "CLIENT", value_enum, conflicts_with_all = ["url", "server", "config", "from", "command"])]
+    client: Option<&'static KnownClient>,
+    /// With --in: put back what was in the file
+    #[arg(long, requires = "client", conflicts_with = "doctor")]
+    undo: bool,
+    /// Say what is set up for the clients on this machine, and what is wrong
+    #[arg(long, conflicts_with_all = ["entry", "url", "server", "config", "from", "command"])]
+    doctor: bool,
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here
-    #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Auto)]
-    ask: Ask,
+    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here [default: auto]
+    #[arg(long, value_name = "WHO", value_enum)]
+    ask: Option<Ask>,
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
-    /// What tells the user that a question waits: a page in the browser that opens by itself, or else a notice of the
-    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none)
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Show::Browser)]
-    show: Show,
+    /// How the user learns that a question waits: a page in the browser that opens by itself, or else a notice of the
+    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none) [default: browser]
+    #[arg(long, value_name = "HOW", value_enum)]
+    show: Option<Show>,
+    /// The file with options for servers by their names [default: askback/wrap.toml in the user's folder of settings]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
+    policy: Option<PathBuf>,
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
+    /// Send the header in this variable, as NAME: VALUE
+    #[arg(long, value_name = "VARIABLE", hide = true)]
+    header_env: Vec<String>,
     #[command(flatten)]
     sign_in: SignInArgs,
 }
 
-/// What tells the user that a question waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// How the user learns that a question waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Show {
     Browser,
     Notice,
     None,
 }
 
-/// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// The choice of who is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Ask {
     Auto,
     Client,
@@ -181,14 +208,90 @@ impl Answers for WrapAnswers {
     }
 }
 
+impl WrapArgs {
+    /// The options that an entry starts the command with.
+    fn options(&self) -> Result<Vec<String>, Error> {
+        let mut options = Vec::new();
+        if let Some(file) = &self.answers {
+            // The client starts the command in a folder of its own.
+            let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
+            let file = file.to_str().map(str::to_owned);
+            let file =
+                file.ok_or_else(|| Error::usage("the path of the answers file is no text"))?;
+            options.extend(["--answers".to_owned(), file]);
+        }
+        let ask = self.ask.and_then(|ask| ask.to_possible_value());
+        options.extend(ask.map(|ask| format!("--ask={}", ask.get_name())));
+        if let Some(hold) = self.hold {
+            options.extend([HOLD.to_owned(), hold.to_string()]);
+        }
+        let show = self.show.and_then(|show| show.to_possible_value());
+        options.extend(show.map(|show| format!("--show={}", show.get_name())));
+        Ok(options)
+    }
+}
+
+/// Changes the file of a client. None if the command line does not say so.
+fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>> {
+    if args.doctor {
+        return Some(doctor::run(args.client, outcome));
+    }
+    Some(match (args.client, &args.entry) {
+        (None, None) => return None,
+        (None, Some(word)) => {
+            let error = words!("no client is named for the server {}", given(word));
+            Err(Error::usage(error)
+                .hint("A client is named by --in: askback wrap --in CLIENT NAME")
+                .hint(words!(
+                    "A command that starts a server comes after --: -- {}",
+                    given(word)
+                )))
+        }
+        (Some(client), None) => {
+            let error = words!("no server of {} is named", client.title());
+            Err(Error::usage(error).hint(words!(
+                "askback wrap --doctor --in {} lists them.",
+                client.name
+            )))
+        }
+        (Some(client), Some(name)) if args.undo => install::undo(client, name),
+        (Some(client), Some(name)) => {
+            let options = args.options();
+            options.and_then(|options| install::install(client, name, &options))
+        }
+    })
+}
+
+/// Adds the headers in these variables. Other users can read a command line.
+fn add_headers(target: &mut TargetArgs, variables: &[String]) -> Result<(), Error> {
+    for variable in variables {
+        let header = env::var(variable).map_err(|_| {
+            Error::usage("a header is in this variable, which is not set:").quoting(&**variable)
+        })?;
+        let Ok(header) = TypedText::read(&header);
+        target.headers.push(header);
+    }
+    Ok(())
+}
+
 /// Runs until the client closes stdin or a signal arrives.
-pub async fn run(args: WrapArgs) -> Result<(), Error> {
-    let hold = args.hold;
-    let place = match args.show {
+pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error> {
+    if let Some(done) = configure(&args, outcome) {
+        return done;
+    }
+    add_headers(&mut args.target, &args.header_env)?;
+    let session = SessionArgs::new(args.sign_in, None).to(args.target);
+    let mut target = session.target()?;
+    let policy = policy::options(args.policy.as_deref(), &target.name)?;
+    let hold = args.hold.or(policy.hold);
+    let ask = args.ask.or(policy.ask).unwrap_or(Ask::Auto);
+    let show = args.show.or(policy.show).unwrap_or(Show::Browser);
+    let answers = args.answers.or(policy.answers);
+    let place = match show {
         Show::Browser => PAGE,
         Show::Notice | Show::None => PLACE,
     };
-    let script = args.answers.as_deref().map(Script::load).transpose();
+    let script = answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
     let mut lent = lent(script.as_ref());
     let has_script = script.is_some();
@@ -196,14 +299,12 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
         Some(script) => session::Answers::Script(script),
         None => session::Answers::Nobody,
     };
-    let session = SessionArgs::new(args.sign_in, None).to(args.target);
-    let mut target = session.target()?;
     keep_model_keys(&mut target);
     let limits = session.limits();
     let (opener, mut host) = prepare(target, &session, answers)?;
     let events = opener.relay.clone();
     #[cfg(unix)]
-    let board = board(&host, args.show, args.asks, &limits);
+    let board = board(&host, show, args.asks, &limits);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -230,7 +331,7 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
             #[cfg(unix)]
             board,
             lent,
-            ask: args.ask,
+            ask,
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
@@ -293,7 +394,7 @@ fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> O
 
 /// Starts the user's page, which ends at once if it is running.
 #[cfg(unix)]
-fn open_page(folder: Option<&Path>) {
+pub(super) fn open_page(folder: Option<&Path>) {
     let Ok(program) = env::current_exe() else {
         return;
     };

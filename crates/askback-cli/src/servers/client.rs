@@ -1,4 +1,4 @@
-//! The clients of the field whose configurations are known: where those are, and how they are laid out.
+//! Finding the files of clients.
 
 use std::{
     env,
@@ -7,41 +7,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::ValueEnum;
+use serde::Deserialize;
 
 use super::document::Layout;
+use crate::known_clients::KnownClient;
 
-use self::{
-    Base::{Applications, Config, Home, Project},
-    KnownClient::{ClaudeCode, ClaudeDesktop, Codex, Cursor, GeminiCli, Goose, VsCode},
-};
+use self::Base::{Applications, Config, Home, Project};
 
 /// The most bytes of a configuration of a client, which may keep more in it than servers.
 const MOST: u64 = 16 << 20;
 
-/// A client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum KnownClient {
-    /// Claude Code
-    #[value(alias = "claude")]
-    ClaudeCode,
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Codex
-    Codex,
-    /// Cursor
-    Cursor,
-    /// Gemini CLI
-    #[value(alias = "gemini")]
-    GeminiCli,
-    /// Goose
-    Goose,
-    /// VS Code
-    #[value(name = "vscode", alias = "code")]
-    VsCode,
+/// A file in which a client names its servers.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct ConfigFile {
+    base: Base,
+    /// The path below the base.
+    path: &'static str,
+    /// The path on Windows, if it is another.
+    #[serde(default)]
+    windows: Option<&'static str>,
+    pub layout: Layout,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Base {
     /// The folder of a project: this one, or the next above that has the file.
     Project,
@@ -52,59 +41,11 @@ enum Base {
     Config,
 }
 
-struct Place {
-    client: KnownClient,
-    base: Base,
-    /// The path below the base. On Windows it may be another.
-    path: &'static str,
-    layout: Layout,
-}
-
-const fn place(client: KnownClient, base: Base, path: &'static str, layout: Layout) -> Place {
-    Place {
-        client,
-        base,
-        path,
-        layout,
+impl ConfigFile {
+    fn path(&self) -> &'static str {
+        self.windows.filter(|_| cfg!(windows)).unwrap_or(self.path)
     }
 }
-
-/// The path of Goose's settings below the folder for those.
-const GOOSE: &str = match cfg!(windows) {
-    true => "Block/goose/config/config.yaml",
-    false => "goose/config.yaml",
-};
-
-/// The files of clients, as of November 2026. The first file of a client that names a server counts.
-///
-/// | client | source |
-/// |---|---|
-/// | Claude Code | code.claude.com/docs/en/mcp |
-/// | Claude Desktop | modelcontextprotocol.io/docs/develop/connect-local-servers |
-/// | Codex | developers.openai.com/codex/mcp |
-/// | Cursor | cursor.com/docs/mcp |
-/// | Gemini CLI | docs/tools/mcp-server.md of google-gemini/gemini-cli |
-/// | Goose | documentation/docs/guides/config-files.md of aaif-goose/goose |
-/// | VS Code | code.visualstudio.com/docs/copilot/reference/mcp-configuration |
-const PLACES: [Place; 12] = [
-    place(ClaudeCode, Project, ".mcp.json", Layout::Settings),
-    place(ClaudeCode, Home, ".claude.json", Layout::ClaudeCode),
-    place(
-        ClaudeDesktop,
-        Applications,
-        "Claude/claude_desktop_config.json",
-        Layout::Settings,
-    ),
-    place(Codex, Project, ".codex/config.toml", Layout::Codex),
-    place(Codex, Home, ".codex/config.toml", Layout::Codex),
-    place(Cursor, Project, ".cursor/mcp.json", Layout::Settings),
-    place(Cursor, Home, ".cursor/mcp.json", Layout::Settings),
-    place(GeminiCli, Project, ".gemini/settings.json", Layout::Gemini),
-    place(GeminiCli, Home, ".gemini/settings.json", Layout::Gemini),
-    place(Goose, Config, GOOSE, Layout::Goose),
-    place(VsCode, Project, ".vscode/mcp.json", Layout::Settings),
-    place(VsCode, Applications, "Code/User/mcp.json", Layout::Settings),
-];
 
 #[derive(Debug, Clone, Default)]
 pub struct Folders {
@@ -117,7 +58,7 @@ pub struct Folders {
 /// A file of a client that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    pub client: KnownClient,
+    pub client: &'static KnownClient,
     pub path: PathBuf,
     pub layout: Layout,
     /// The folder of the project that it belongs to; none where it is the user's for all projects.
@@ -180,54 +121,43 @@ impl Layout {
         let is = |extension: &str| path.extension().is_some_and(|it| it == extension);
         match () {
             () if is("toml") => Self::Codex,
+            () if ends("fastagent.config.yaml") => Self::FastAgent,
             () if is("yaml") || is("yml") => Self::Goose,
             () if ends(".claude.json") => Self::ClaudeCode,
-            () if ends(".gemini/settings.json") => Self::Gemini,
+            () if ends(".gemini/settings.json") || ends(".qwen/settings.json") => Self::Gemini,
+            () if ends("opencode.json") || ends("opencode.jsonc") => Self::Opencode,
             () => Self::Plain,
         }
     }
 }
 
 impl KnownClient {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Codex => "codex",
-            Self::Cursor => "cursor",
-            Self::GeminiCli => "gemini-cli",
-            Self::Goose => "goose",
-            Self::VsCode => "vscode",
-        }
-    }
-
     /// Returns its files that are there, those of a project first.
-    pub fn sources(self, folders: &Folders) -> Vec<Source> {
-        let places = PLACES.iter().filter(|place| place.client == self);
+    pub fn sources(&'static self, folders: &Folders) -> Vec<Source> {
         let mut sources: Vec<Source> = Vec::new();
-        for place in places {
-            let base = folders.base(place.base);
-            let found = match place.base {
+        for file in &self.files {
+            let base = folders.base(file.base);
+            let found = match file.base {
                 Project => {
                     let mut above = folders.here.ancestors();
                     above.find_map(|folder| {
-                        let path = folder.join(place.path);
+                        let path = folder.join(file.path());
                         path.is_file().then(|| (path, Some(folder.to_owned())))
                     })
                 }
-                _ => base.map(|base| (base.join(place.path), None)),
+                _ => base.map(|base| (base.join(file.path()), None)),
             };
             let Some((path, project)) = found.filter(|(path, _)| path.is_file()) else {
                 continue;
             };
             // The folder of the user may be above this one.
-            if place.base == Project && Some(&path) == self.of_user(folders).as_ref() {
+            if file.base == Project && Some(&path) == self.of_user(folders).as_ref() {
                 continue;
             }
             sources.push(Source {
                 client: self,
                 path,
-                layout: place.layout,
+                layout: file.layout,
                 project,
             });
         }
@@ -235,10 +165,9 @@ impl KnownClient {
     }
 
     /// Returns the file of the user for all projects.
-    fn of_user(self, folders: &Folders) -> Option<PathBuf> {
-        let mut places = PLACES.iter();
-        let place = places.find(|place| place.client == self && place.base != Project)?;
-        Some(folders.base(place.base)?.join(place.path))
+    fn of_user(&self, folders: &Folders) -> Option<PathBuf> {
+        let file = self.files.iter().find(|file| file.base != Project)?;
+        Some(folders.base(file.base)?.join(file.path()))
     }
 }
 

@@ -7,12 +7,14 @@ use std::{
 
 use askback::internal::json::without_empty;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::input::Input;
 
 /// The layout of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
     Plain,
@@ -26,6 +28,10 @@ pub enum Layout {
     Gemini,
     /// YAML with `extensions`.
     Goose,
+    /// JSON with `mcp`, in which a command is a list.
+    Opencode,
+    /// YAML with `mcp` and in it `servers`.
+    FastAgent,
 }
 
 /// The servers of a file.
@@ -84,9 +90,13 @@ impl Document {
     pub fn read(text: &str, layout: Layout, project: Option<&Path>) -> Result<Self, Unreadable> {
         let text = text.trim_start_matches('\u{feff}');
         let whole = match layout {
-            Layout::Plain | Layout::Settings | Layout::ClaudeCode | Layout::Gemini => json(text)?,
+            Layout::Plain
+            | Layout::Settings
+            | Layout::ClaudeCode
+            | Layout::Gemini
+            | Layout::Opencode => json(text)?,
             Layout::Codex => toml::from_str(text).map_err(|error| in_toml(&error, text))?,
-            Layout::Goose => yaml_serde::from_str(text).map_err(|error| {
+            Layout::Goose | Layout::FastAgent => yaml_serde::from_str(text).map_err(|error| {
                 let at = error.location();
                 let at = at.map(|at| format!(" at line {} column {}", at.line(), at.column()));
                 Unreadable(format!("it is not YAML{}", at.unwrap_or_default()))
@@ -117,6 +127,14 @@ impl Document {
             }
             Layout::Goose => {
                 take_any(&mut servers, &whole, &["extensions"])?;
+            }
+            Layout::Opencode => {
+                take_any(&mut servers, &whole, &["mcp"])?;
+            }
+            Layout::FastAgent => {
+                if let Some(Value::Object(mcp)) = whole.get("mcp") {
+                    take_any(&mut servers, mcp, &SECTIONS[1..])?;
+                }
             }
         }
         let servers = servers.into_iter();
@@ -259,12 +277,7 @@ impl Layout {
             Self::Plain | Self::Settings | Self::ClaudeCode => {}
             Self::Gemini => {
                 rename(&mut server, &[("url", "sseUrl")]);
-                let mut whole = Value::Object(server);
-                dollars(&mut whole);
-                let Value::Object(members) = whole else {
-                    return None;
-                };
-                server = members;
+                change_texts(&mut server, braced);
                 if !server.contains_key("httpUrl") {
                     rename(&mut server, &[("sseUrl", "url")]);
                 }
@@ -272,6 +285,8 @@ impl Layout {
             }
             Self::Codex => codex(&mut server),
             Self::Goose => goose(&mut server)?,
+            Self::Opencode => opencode(&mut server),
+            Self::FastAgent => rename(&mut server, &[("transport", "type")]),
         }
         rename(&mut server, &[("httpUrl", "url"), ("serverUrl", "url")]);
         if let Some(Value::Bool(enabled)) = server.remove("enabled") {
@@ -339,16 +354,35 @@ fn goose(server: &mut Map<String, Value>) -> Option<()> {
     Some(())
 }
 
-/// Writes `$VAR` as `${VAR}` in all texts.
-fn dollars(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = braced(text),
-        Value::Array(values) => values.iter_mut().for_each(dollars),
-        Value::Object(members) => members.values_mut().for_each(dollars),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+fn opencode(server: &mut Map<String, Value>) {
+    // It says what a command and a URL say, too.
+    server.remove("type");
+    rename(server, &[("environment", "env")]);
+    change_texts(server, |text| text.replace("{env:", "${"));
+    if let Some(Value::Array(words)) = server.get_mut("command")
+        && !words.is_empty()
+    {
+        let program = words.remove(0);
+        let args = server.insert("command".to_owned(), program);
+        server.insert("args".to_owned(), args.unwrap_or_default());
     }
 }
 
+fn change_texts(members: &mut Map<String, Value>, change: fn(&str) -> String) {
+    fn change_in(value: &mut Value, change: fn(&str) -> String) {
+        match value {
+            Value::String(text) => *text = change(text),
+            Value::Array(values) => values.iter_mut().for_each(|it| change_in(it, change)),
+            Value::Object(members) => change_texts(members, change),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    members
+        .values_mut()
+        .for_each(|value| change_in(value, change));
+}
+
+/// Writes `$VAR` as `${VAR}`.
 fn braced(text: &str) -> String {
     let mut parts = text.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -544,5 +578,33 @@ extensions:
         check(Layout::Goose, text, expected);
         refuse(Layout::Goose, "a: [secret", "it is not YAML at line");
         refuse(Layout::Goose, "- secret", "it is no object");
+    }
+
+    #[test]
+    fn opencode_and_fast_agent_have_members_of_their_own() {
+        let text = r#"{"mcp": { // mine
+            "a": {"type": "local", "command": ["npx", "-y", "a"], "environment": {"A": "1"}, "enabled": false},
+            "b": {"type": "remote", "url": "https://b.test/mcp", "headers": {"A": "Bearer {env:KEY}"}},
+            "c": {"type": "local", "command": []},
+        }}"#;
+        let expected = json!({
+            "a": {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}, "disabled": true},
+            "b": {"url": "https://b.test/mcp", "headers": {"A": "Bearer ${KEY}"}},
+            "c": {"command": []},
+        });
+        check(Layout::Opencode, text, expected);
+        let text = "
+default_model: x
+mcp:
+  servers:
+    a: {command: npx, args: ['-y']}
+    b: {transport: http, url: 'https://b.test/mcp'}
+";
+        let expected = json!({
+            "a": {"command": "npx", "args": ["-y"]},
+            "b": {"type": "http", "url": "https://b.test/mcp"},
+        });
+        check(Layout::FastAgent, text, expected);
+        check(Layout::FastAgent, "default_model: x", json!({}));
     }
 }

@@ -33,7 +33,7 @@ pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Un
     Ok(root.to_string())
 }
 
-fn input(value: &Value) -> CstInputValue {
+pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(it) => CstInputValue::Bool(*it),

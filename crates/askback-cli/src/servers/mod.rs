@@ -7,15 +7,19 @@
 mod client;
 mod document;
 mod edit;
+mod entry;
+mod entry_text;
 mod expand;
 mod input;
 mod name;
 mod secrets;
 mod terminal;
 
-pub use client::{Folders, KnownClient, Source, read, read_at};
+pub use client::{ConfigFile, Folders, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
 pub use edit::{add_to_json, anchor, write};
+pub use entry::{EntryShape, HOLD, NotWrapped};
+pub use entry_text::{Format, Malformed, at};
 pub use expand::{Missing, Names, Values};
 pub use name::{heading, unseen};
 pub use secrets::{conceal, conceal_args, without_inputs};

@@ -21,6 +21,8 @@ mod end_to_end;
 mod first_contact;
 mod full;
 #[cfg(unix)]
+mod hook;
+#[cfg(unix)]
 mod hostile;
 #[cfg(unix)]
 mod hushed;
@@ -90,3 +92,5 @@ mod variables;
 mod waiting;
 mod wire;
 mod wrap;
+#[cfg(unix)]
+mod wrap_in;

@@ -197,7 +197,8 @@ fn the_guide_has_a_row_for_each_known_client() {
     let page = fs::read_to_string(page).expect("the guide is there");
     let known: Vec<Value> =
         serde_json::from_str(include_str!("../../src/known_clients.json")).expect("they are rows");
-    for client in known {
+    let played = known.iter().filter(|client| client["revision"].is_string());
+    for client in played {
         let text = |member: &str| client[member].as_str().unwrap_or_default();
         let names = |member: &str, between: &str| {
             let names = client[member].as_array().into_iter().flatten();

@@ -229,6 +229,28 @@ fn a_client_that_takes_forms_is_asked_unless_the_command_line_says_otherwise() {
 }
 
 #[test]
+fn a_policy_has_the_options_of_a_server() {
+    let scratch = Scratch::new("wrap-policy");
+    fs::create_dir(scratch.path("policies")).expect("there is room");
+    scratch.file("policies/travel.yaml", ANSWERS);
+    let policy =
+        "[defaults]\nask = 'client'\n[server.travel]\nask = 'here'\nanswers = 'travel.yaml'\n";
+    scratch.file("policies/wrap.toml", policy);
+    let words = ["--policy", "policies/wrap.toml", "--name", "travel", "--"];
+    let words = [
+        &words[..],
+        &[ASKBACK, "serve", "travel", "--directory", "kept"],
+    ]
+    .concat();
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    // It takes forms, and is not asked.
+    client.greet(&json!({"elicitation": {}}));
+    let said = client.book();
+    assert!(said.starts_with("Booked: Barcelona"), "{said}");
+    client.end();
+}
+
+#[test]
 fn a_call_whose_answer_takes_long_is_given_back_and_made_again() {
     let scratch = Scratch::new("wrap-hold");
     scratch.file(
@@ -328,7 +350,7 @@ fn a_person_books_at_another_terminal() {
         let words = [
             "--asks",
             &folder,
-            "--no-notice",
+            "--show=none",
             "--",
             ASKBACK,
             "serve",
@@ -354,7 +376,7 @@ fn a_client_that_declines_by_itself_does_not_answer_for_the_person() {
     let words = [
         "--asks",
         &folder,
-        "--no-notice",
+        "--show=none",
         "--",
         ASKBACK,
         "serve",

@@ -133,7 +133,7 @@ pub async fn join(
                 let desk = Desk::new(asker, None, None, limits.clone());
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
-                boards_here += 1;
+                boards_here = boards_here.saturating_add(1);
                 let relay = relay.of(server);
                 let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
@@ -259,9 +259,8 @@ async fn attend(
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
                     let seen = async {
-                        match is_seen.wait_for(|is_seen| *is_seen).await.map(drop) {
-                            Ok(()) => drop(writer.send(&FrontEndLine::Seen { id })),
-                            Err(_) => {}
+                        if is_seen.wait_for(|is_seen| *is_seen).await.is_ok() {
+                            writer.send(&FrontEndLine::Seen { id });
                         }
                         pending::<()>().await;
                     };

@@ -1,0 +1,133 @@
+//! `wrap.toml`: options of `askback wrap` for all servers of the user, or for one.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use askback_host::{text::given, words};
+use serde::Deserialize;
+
+use super::{Ask, Show};
+use crate::{error::Error, locate::folders, seconds, servers::read_at};
+
+/// The file, below the folder in which applications keep their settings.
+const FILE: &str = "askback/wrap.toml";
+
+/// Options that the command line does not give.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    pub ask: Option<Ask>,
+    pub show: Option<Show>,
+    /// In seconds.
+    pub hold: Option<u64>,
+    pub answers: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Policy {
+    defaults: Options,
+    #[serde(rename = "server")]
+    servers: BTreeMap<String, Options>,
+}
+
+/// Returns the options for a server, of this file or the user's. A file that is not named may be absent.
+pub(super) fn options(file: Option<&Path>, server: &str) -> Result<Options, Error> {
+    let path = match file {
+        Some(file) => file.to_owned(),
+        None => {
+            let of_user = folders()?.settings.map(|settings| settings.join(FILE));
+            match of_user.filter(|path| path.exists()) {
+                Some(path) => path,
+                None => return Ok(Options::default()),
+            }
+        }
+    };
+    let text = read_at(&path).map_err(|error| Error::unread(&path, error))?;
+    let mut options = read(&text, server).map_err(|why| {
+        let error = words!("{} is not a policy:", given(path.display()));
+        Error::usage(error).quoting(why)
+    })?;
+    if let Some(answers) = &mut options.answers {
+        *answers = path.parent().unwrap_or(Path::new("")).join(&answers);
+    }
+    Ok(options)
+}
+
+fn read(text: &str, server: &str) -> Result<Options, String> {
+    let policy: Policy = toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let before = text.get(..start).unwrap_or_default();
+        let line = before.matches('\n').count().saturating_add(1);
+        format!("line {line}: {}", error.message())
+    })?;
+    let Policy {
+        defaults,
+        mut servers,
+    } = policy;
+    let own = servers.remove(server).unwrap_or_default();
+    let options = Options {
+        ask: own.ask.or(defaults.ask),
+        show: own.show.or(defaults.show),
+        hold: own.hold.or(defaults.hold),
+        answers: own.answers.or(defaults.answers),
+    };
+    if let Some(hold) = options.hold {
+        seconds::seconds(&hold.to_string()).map_err(|why| format!("`hold`: {why}"))?;
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_its_own_options_before_the_defaults() {
+        let text = "
+            [defaults]
+            ask = 'here'
+            hold = 60
+            [server.travel]
+            hold = 30
+            show = 'notice'
+            answers = 'travel.yaml'
+        ";
+        let travel = Options {
+            ask: Some(Ask::Here),
+            show: Some(Show::Notice),
+            hold: Some(30),
+            answers: Some("travel.yaml".into()),
+        };
+        assert_eq!(read(text, "travel"), Ok(travel));
+        let other = Options {
+            ask: Some(Ask::Here),
+            hold: Some(60),
+            ..Options::default()
+        };
+        assert_eq!(read(text, "other"), Ok(other));
+        assert_eq!(read("", "travel"), Ok(Options::default()));
+    }
+
+    #[test]
+    fn what_a_policy_does_not_have_is_refused_with_its_line() {
+        for (text, says) in [
+            (
+                "[defaults]\nsampling = 'here'",
+                "line 2: unknown field `sampling`, expected one of `ask`, ",
+            ),
+            (
+                "[defaults]\nask = 'nobody'",
+                "line 2: unknown variant `nobody`",
+            ),
+            ("[server.travel]\nhold = 0", "`hold`: "),
+            ("[servers]", "line 1: unknown field `servers`"),
+            ("=", "line 1: "),
+        ] {
+            let why = read(text, "travel").expect_err("it is wrong");
+            assert!(why.starts_with(says), "{why}");
+        }
+    }
+}

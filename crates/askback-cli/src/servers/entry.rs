@@ -1,0 +1,303 @@
+//! The entry of a server in the file of a client, and the same entry started through `askback wrap`.
+
+use std::{ffi::OsStr, path::Path};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::environment;
+
+/// The members of an entry in the files of a client.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EntryShape {
+    /// The members in which servers are, each from the top of the file. `$PROJECT` is the folder of the project.
+    sections: Vec<Vec<&'static str>>,
+    command: &'static str,
+    /// The member with the arguments. Without one, the command is a list.
+    args: Option<&'static str>,
+    env: &'static str,
+    /// The member that says how a server is reached, and its value for a server that is started.
+    kind: Option<(&'static str, &'static str)>,
+    /// The members with a URL; the first counts.
+    url: Vec<&'static str>,
+    headers: &'static str,
+    /// The member with the name of the variable that holds a token.
+    bearer_variable: Option<&'static str>,
+    /// The member with headers whose values are names of variables.
+    header_variables: Option<&'static str>,
+    /// The member that lists variables which the client hands on to a server.
+    passed_variables: Option<&'static str>,
+    /// Members that are only for servers at a URL.
+    url_only: Vec<&'static str>,
+    pub timeout: Option<TimeoutMember>,
+}
+
+/// The member in which an entry says how long the client waits for a call.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct TimeoutMember {
+    pub member: &'static str,
+    pub unit: TimeoutUnit,
+    /// The seconds that a wrapped entry gets, unless it has more; none if the client waits long enough by itself.
+    #[serde(default)]
+    pub set: Option<u64>,
+    /// After how many seconds a call is given back then; by what is known of the client if absent.
+    #[serde(default)]
+    hold: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum TimeoutUnit {
+    #[serde(rename = "s")]
+    Seconds,
+    #[serde(rename = "ms")]
+    Milliseconds,
+}
+
+/// The reason why an entry cannot be wrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotWrapped {
+    /// It is no object, or has neither a command nor a URL.
+    NoServer,
+    /// A member has a value that it cannot have.
+    Malformed(&'static str),
+}
+
+impl Default for EntryShape {
+    fn default() -> Self {
+        Self {
+            sections: vec![vec!["mcpServers"], vec!["servers"]],
+            command: "command",
+            args: Some("args"),
+            env: "env",
+            kind: None,
+            url: vec!["url"],
+            headers: "headers",
+            bearer_variable: None,
+            header_variables: None,
+            passed_variables: None,
+            url_only: Vec::new(),
+            timeout: None,
+        }
+    }
+}
+
+impl TimeoutMember {
+    /// How many seconds an entry has the client wait.
+    pub fn seconds(&self, entry: &Value) -> Option<u64> {
+        let set = entry[self.member].as_u64()?;
+        Some(match self.unit {
+            TimeoutUnit::Seconds => set,
+            TimeoutUnit::Milliseconds => set / 1000,
+        })
+    }
+
+    fn value(&self, seconds: u64) -> Value {
+        match self.unit {
+            TimeoutUnit::Seconds => seconds,
+            TimeoutUnit::Milliseconds => seconds.saturating_mul(1000),
+        }
+        .into()
+    }
+}
+
+/// The option of `askback wrap` for the time after which a call is given back.
+pub const HOLD: &str = "--hold";
+
+/// The variables of headers, which `askback wrap` reads.
+const HEADER_VARIABLE: &str = "ASKBACK_HEADER_";
+
+impl EntryShape {
+    /// Returns the paths of the objects with servers. The first that has a server counts.
+    pub fn sections(&self, project: &Path) -> Vec<Vec<String>> {
+        let project = project.to_str();
+        let sections = self.sections.iter();
+        let sections = sections.map(|section| {
+            let members = section.iter().map(|member| match *member {
+                "$PROJECT" => project.map(str::to_owned),
+                member => Some(member.to_owned()),
+            });
+            members.collect::<Option<Vec<_>>>()
+        });
+        sections.flatten().collect()
+    }
+
+    /// Whether a member has the command or the URL.
+    pub fn names_server(&self, member: &str) -> bool {
+        member == self.command || self.args == Some(member) || self.url.contains(&member)
+    }
+
+    /// Returns the words that start the server; none if it is at a URL.
+    pub fn words(&self, entry: &Value) -> Option<Vec<String>> {
+        let texts = |list: &Value| {
+            let list = list.as_array()?;
+            let texts = list.iter().map(|text| text.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>()
+        };
+        let words = match (self.args, &entry[self.command]) {
+            (Some(args), Value::String(command)) => {
+                let args = &entry[args];
+                let args = match args.is_null() {
+                    true => Vec::new(),
+                    false => texts(args)?,
+                };
+                [vec![command.clone()], args].concat()
+            }
+            (None, list) => texts(list)?,
+            _ => return None,
+        };
+        words
+            .first()
+            .is_some_and(|word| !word.is_empty())
+            .then_some(words)
+    }
+
+    pub fn url<'a>(&self, entry: &'a Value) -> Option<&'a str> {
+        self.url.iter().find_map(|member| entry[*member].as_str())
+    }
+
+    /// Whether the client does not use the entry.
+    pub fn is_disabled(entry: &Value) -> bool {
+        entry["disabled"] == true || entry["enabled"] == false
+    }
+
+    /// Returns the entry that starts `program wrap` with these options in front of the server.
+    pub fn wrap(
+        &self,
+        name: &str,
+        entry: &Value,
+        program: &str,
+        options: &[String],
+    ) -> Result<Value, NotWrapped> {
+        let Value::Object(members) = entry else {
+            return Err(NotWrapped::NoServer);
+        };
+        let mut wrapped = members.clone();
+        let mut words = [program, "wrap", "--name", name]
+            .map(str::to_owned)
+            .to_vec();
+        words.extend_from_slice(options);
+        if let Some(timeout) = &self.timeout {
+            if let Some(hold) = timeout
+                .hold
+                .filter(|_| !options.iter().any(|it| it == HOLD))
+            {
+                words.extend([HOLD.to_owned(), hold.to_string()]);
+            }
+            let before = timeout.seconds(entry).unwrap_or_default();
+            if let Some(set) = timeout.set.filter(|set| before < *set) {
+                wrapped.insert(timeout.member.to_owned(), timeout.value(set));
+            }
+        }
+        let is_started = !entry[self.command].is_null();
+        match (is_started, self.url(entry)) {
+            (true, _) => {
+                let of_server = self
+                    .words(entry)
+                    .ok_or(NotWrapped::Malformed(self.command))?;
+                // They are kept from a server that is wrapped, unless they are named.
+                let keys = entry[self.env].as_object().into_iter().flat_map(Map::keys);
+                let keys = keys.map(String::as_str);
+                let passed = self.passed_variables.map(|member| &entry[member]);
+                let passed = passed.and_then(Value::as_array).into_iter().flatten();
+                let keys = keys.chain(passed.filter_map(Value::as_str));
+                for key in keys.filter(|key| environment::is_model_key(key)) {
+                    words.extend(["--env".to_owned(), key.to_owned()]);
+                }
+                words.push("--".to_owned());
+                words.extend(of_server);
+            }
+            (false, Some(url)) => {
+                words.extend(["--url".to_owned(), url.to_owned()]);
+                words.extend(self.take_headers(&mut wrapped)?);
+                let members = self.url.iter().chain(&self.url_only);
+                for member in members.chain([&self.headers]) {
+                    wrapped.remove(*member);
+                }
+                wrapped.remove("type");
+                if let Some((member, kind)) = self.kind {
+                    wrapped.insert(member.to_owned(), kind.into());
+                }
+            }
+            (false, None) => return Err(NotWrapped::NoServer),
+        }
+        match self.args {
+            Some(args) => {
+                let rest = words.split_off(1);
+                wrapped.insert(self.command.to_owned(), words.concat().into());
+                wrapped.insert(args.to_owned(), rest.into());
+            }
+            None => drop(wrapped.insert(self.command.to_owned(), words.into())),
+        }
+        Ok(Value::Object(wrapped))
+    }
+
+    /// Moves headers into variables, in which the client fills what it fills in headers. Others can read a command line.
+    fn take_headers(&self, wrapped: &mut Map<String, Value>) -> Result<Vec<String>, NotWrapped> {
+        let mut words = Vec::new();
+        let mut variables = Vec::new();
+        if let Some(headers) = wrapped.remove(self.headers) {
+            let Value::Object(headers) = headers else {
+                return Err(NotWrapped::Malformed(self.headers));
+            };
+            for (number, (header, value)) in (1_usize..).zip(headers) {
+                let value = value.as_str().ok_or(NotWrapped::Malformed(self.headers))?;
+                let variable = format!("{HEADER_VARIABLE}{number}");
+                words.extend(["--header-env".to_owned(), variable.clone()]);
+                variables.push((variable, format!("{header}: {value}")));
+            }
+        }
+        let mut passed = Vec::new();
+        let mut pass = |header: &str, before: &str, variable: &Value| {
+            let variable = variable.as_str()?;
+            let header = format!("{header}: {before}${{{variable}}}");
+            words.extend(["--header".to_owned(), header]);
+            passed.push(Value::from(variable));
+            Some(())
+        };
+        if let Some(member) = self.bearer_variable
+            && let Some(variable) = wrapped.remove(member)
+        {
+            pass("Authorization", "Bearer ", &variable).ok_or(NotWrapped::Malformed(member))?;
+        }
+        if let Some(member) = self.header_variables
+            && let Some(headers) = wrapped.remove(member)
+        {
+            for (header, variable) in headers.as_object().into_iter().flatten() {
+                pass(header, "", variable).ok_or(NotWrapped::Malformed(member))?;
+            }
+        }
+        if let (Some(member), false) = (self.passed_variables, passed.is_empty()) {
+            wrapped.insert(member.to_owned(), passed.into());
+        }
+        if !variables.is_empty() {
+            let env = wrapped.entry(self.env).or_insert_with(|| json!({}));
+            let Value::Object(env) = env else {
+                return Err(NotWrapped::Malformed(self.env));
+            };
+            let variables = variables.into_iter();
+            env.extend(variables.map(|(variable, header)| (variable, header.into())));
+        }
+        Ok(words)
+    }
+
+    /// Returns how often `askback wrap` is in the command of an entry, and what starts the first.
+    pub fn wraps(&self, entry: &Value) -> (usize, Option<String>) {
+        let words = self.words(entry).unwrap_or_default();
+        let starts = words.windows(2).filter(|pair| {
+            let program = Path::new(&pair[0]).file_name();
+            let is_ours = |name: &OsStr| name.to_string_lossy().starts_with("askback");
+            program.is_some_and(is_ours) && pair[1] == "wrap"
+        });
+        let programs: Vec<_> = starts.map(|pair| pair[0].clone()).collect();
+        (programs.len(), programs.into_iter().next())
+    }
+
+    /// Returns the seconds after which a wrapped entry gives a call back, if it says so.
+    pub fn hold(&self, entry: &Value) -> Option<u64> {
+        let words = self.words(entry)?;
+        let words = words.split(|word| word == "--").next()?;
+        let at = words.iter().position(|word| word == HOLD)?;
+        words.get(at.saturating_add(1))?.parse().ok()
+    }
+}

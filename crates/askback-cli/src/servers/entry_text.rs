@@ -1,0 +1,303 @@
+//! One entry in the text of a file, which keeps the rest: comments, order and spaces.
+
+use std::{ops::Range, path::Path, str::FromStr as _};
+
+use jsonc_parser::{
+    CollectOptions,
+    common::Ranged as _,
+    cst::{CstObject, CstRootNode},
+    parse_to_ast,
+};
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, Item};
+
+use super::{
+    document::{Unreadable, strict},
+    edit::input,
+};
+
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Toml,
+    Yaml,
+}
+
+/// A text that cannot be read, and nothing of it, which may hold secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    pub line: usize,
+    pub column: usize,
+    pub why: String,
+}
+
+/// Some editors of Windows write it before the text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+impl Format {
+    pub fn of(path: &Path) -> Self {
+        match path.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("toml") => Self::Toml,
+            Some("yaml" | "yml") => Self::Yaml,
+            _ => Self::Json,
+        }
+    }
+
+    pub fn read(self, text: &str) -> Result<Value, Malformed> {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
+        match self {
+            Self::Json => {
+                let read = parse_to_ast(text, &CollectOptions::default(), &strict());
+                let read = read.map_err(|error| Malformed {
+                    line: error.line_display(),
+                    column: error.column_display(),
+                    why: format!("this is not JSON: {}", error.kind()),
+                })?;
+                Ok(read.value.map_or_else(|| Map::new().into(), Value::from))
+            }
+            Self::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
+                let start = error.span().map_or(0, |span| span.start);
+                let (line, column) = position(text, start);
+                let why = "this is not TOML".to_owned();
+                Malformed { line, column, why }
+            }),
+            Self::Yaml => {
+                let read: Result<Value, _> = yaml_serde::from_str(text);
+                let read = read.map_err(|error| {
+                    let at = error.location();
+                    let at = at.map_or((1, 1), |at| (at.line(), at.column()));
+                    Malformed {
+                        line: at.0,
+                        column: at.1,
+                        why: "this is not YAML".to_owned(),
+                    }
+                })?;
+                Ok(match read {
+                    Value::Null => Map::new().into(),
+                    read => read,
+                })
+            }
+        }
+    }
+
+    /// Gives the entry at a path the members of `after`. A member that stays the same keeps its text.
+    pub fn change(self, text: &str, path: &[String], after: &Value) -> Result<String, Unreadable> {
+        self.edit(text, path, after, |text, path| match self {
+            Self::Json => change_json(text, path, after),
+            Self::Toml => change_toml(text, path, after),
+            Self::Yaml => change_yaml(text, path, after),
+        })
+    }
+
+    /// Gives the entry at a path the text that it has in `before`, a text of the same file.
+    pub fn restore(self, text: &str, path: &[String], before: &str) -> Result<String, Unreadable> {
+        let after = self.read(before).ok();
+        let after = after.and_then(|whole| at(&whole, path).cloned());
+        let after = after.ok_or_else(|| unreadable("the backup has no such entry"))?;
+        let before = before.trim_start_matches(BYTE_ORDER_MARK);
+        self.edit(text, path, &after, |text, path| match self {
+            Self::Json => {
+                let (now, then) = (json_range(text, path)?, json_range(before, path)?);
+                splice(text, now, before, then)
+            }
+            Self::Toml => restore_toml(text, path, before),
+            Self::Yaml => {
+                let (now, then) = (yaml_range(text, path)?, yaml_range(before, path)?);
+                splice(text, now, before, then)
+            }
+        })
+    }
+
+    /// Edits a text, and checks that the entry is what it should be and all else is as before.
+    fn edit(
+        self,
+        text: &str,
+        path: &[String],
+        after: &Value,
+        edit: impl FnOnce(&str, &[String]) -> Option<String>,
+    ) -> Result<String, Unreadable> {
+        let malformed = |error: Malformed| Unreadable(error.why);
+        let bare = text.trim_start_matches(BYTE_ORDER_MARK);
+        let mut expected = self.read(bare).map_err(malformed)?;
+        let edited = edit(bare, path).ok_or_else(|| unreadable("there is no such entry"))?;
+        let entry = path.iter().try_fold(&mut expected, |value, member| {
+            value.as_object_mut()?.get_mut(member)
+        });
+        if let Some(entry) = entry {
+            entry.clone_from(after);
+        }
+        if self.read(&edited).map_err(malformed)? != expected {
+            return Err(unreadable("it is written in a way that cannot be edited"));
+        }
+        let mark = text.strip_suffix(bare).unwrap_or_default();
+        Ok(format!("{mark}{edited}"))
+    }
+}
+
+fn unreadable(why: &str) -> Unreadable {
+    Unreadable(why.to_owned())
+}
+
+/// The value at a path.
+pub fn at<'a>(whole: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter()
+        .try_fold(whole, |value, member| value.as_object()?.get(member))
+}
+
+fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count().saturating_add(1);
+    let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
+    let column = before[start..].chars().count().saturating_add(1);
+    (line, column)
+}
+
+fn splice(text: &str, now: Range<usize>, before: &str, then: Range<usize>) -> Option<String> {
+    let (start, end) = (text.get(..now.start)?, text.get(now.end..)?);
+    Some([start, before.get(then)?, end].concat())
+}
+
+fn json_range(text: &str, path: &[String]) -> Option<Range<usize>> {
+    let read = parse_to_ast(text, &CollectOptions::default(), &strict()).ok()?;
+    let mut value = &read.value?;
+    for member in path {
+        value = &value.as_object()?.get(member)?.value;
+    }
+    let range = value.range();
+    Some(range.start..range.end)
+}
+
+fn change_json(text: &str, path: &[String], after: &Value) -> Option<String> {
+    let root = CstRootNode::parse(text, &strict()).ok()?;
+    let mut entry: CstObject = root.object_value()?;
+    for member in path {
+        entry = entry.object_value(member)?;
+    }
+    let before = entry.to_serde_value()?;
+    for name in before.as_object()?.keys() {
+        if after.get(name).is_none() {
+            entry.get(name)?.remove();
+        }
+    }
+    for (name, value) in after.as_object()? {
+        match (before.get(name), entry.get(name)) {
+            (Some(before), _) if before == value => {}
+            (_, Some(member)) => member.set_value(input(value)),
+            (_, None) => drop(entry.append(name, input(value))),
+        }
+    }
+    Some(root.to_string())
+}
+
+fn toml_table<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Item> {
+    let whole = document.as_item_mut();
+    path.iter()
+        .try_fold(whole, |item, member| item.get_mut(member))
+}
+
+fn change_toml(text: &str, path: &[String], after: &Value) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let before = Format::Toml.read(text).ok()?;
+    let before = at(&before, path)?.as_object()?;
+    let entry = toml_table(&mut document, path)?.as_table_like_mut()?;
+    for name in before.keys() {
+        if after.get(name).is_none() {
+            entry.remove(name);
+        }
+    }
+    for (name, value) in after.as_object()? {
+        if before.get(name) == Some(value) {
+            continue;
+        }
+        let mut new = toml_value(value)?;
+        match entry.get_mut(name) {
+            Some(item) => {
+                if let Some(old) = item.as_value() {
+                    // The comment behind the value stays.
+                    *new.decor_mut() = old.decor().clone();
+                }
+                *item = Item::Value(new);
+            }
+            None => drop(entry.insert(name, Item::Value(new))),
+        }
+    }
+    Some(document.to_string())
+}
+
+fn toml_value(value: &Value) -> Option<toml_edit::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(it) => (*it).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64()?.into(),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => {
+            let values: Option<toml_edit::Array> = values.iter().map(toml_value).collect();
+            values?.into()
+        }
+        Value::Object(members) => {
+            let mut table = toml_edit::InlineTable::new();
+            for (name, value) in members {
+                table.insert(name, toml_value(value)?);
+            }
+            table.into()
+        }
+    })
+}
+
+fn restore_toml(text: &str, path: &[String], before: &str) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    let mut before: DocumentMut = before.parse().ok()?;
+    let original = toml_table(&mut before, path)?.clone();
+    *toml_table(&mut document, path)? = original;
+    Some(document.to_string())
+}
+
+fn yaml_mapping(text: &str, path: &[String]) -> Option<(yaml_edit::Document, yaml_edit::Mapping)> {
+    let document = yaml_edit::Document::from_str(text).ok()?;
+    let mut mapping = document.as_mapping()?;
+    for member in path {
+        mapping = mapping.get_mapping(member.as_str())?;
+    }
+    Some((document, mapping))
+}
+
+fn yaml_range(text: &str, path: &[String]) -> Option<Range<usize>> {
+    let (_, mapping) = yaml_mapping(text, path)?;
+    let range = mapping.byte_range();
+    let [start, end] = [range.start, range.end].map(usize::try_from);
+    Some(start.ok()?..end.ok()?)
+}
+
+fn change_yaml(text: &str, path: &[String], after: &Value) -> Option<String> {
+    let before = Format::Yaml.read(text).ok()?;
+    let before = at(&before, path)?.as_object()?;
+    let (document, entry) = yaml_mapping(text, path)?;
+    for name in before.keys() {
+        if after.get(name).is_none() {
+            entry.remove(name.as_str());
+        }
+    }
+    for (name, value) in after.as_object()? {
+        if before.get(name) != Some(value) {
+            // JSON is YAML, too.
+            let value = yaml_edit::Document::from_str(&value.to_string()).ok()?;
+            set_yaml(&entry, name, &value)?;
+        }
+    }
+    Some(document.to_string())
+}
+
+fn set_yaml(entry: &yaml_edit::Mapping, name: &str, value: &yaml_edit::Document) -> Option<()> {
+    if let Some(mapping) = value.as_mapping() {
+        entry.set(name, mapping);
+    } else if let Some(list) = value.as_sequence() {
+        entry.set(name, list);
+    } else {
+        entry.set(name, value.as_scalar()?);
+    }
+    Some(())
+}
