@@ -275,7 +275,9 @@ async fn attend(
                             let _ = left.send(Left::EndOfInput);
                         }
                         // Another front end can answer it.
-                        Reply::Cancelled(Why::Nobody | Why::Unmatched | Why::Flood) => {}
+                        Reply::Cancelled(Why::Nobody | Why::Unmatched | Why::Flood) => {
+                            writer.send(&FrontEndLine::Passed { id });
+                        }
                         _ => {
                             let response = relay.response(&request, shown);
                             writer.send(&FrontEndLine::reply(id, response));

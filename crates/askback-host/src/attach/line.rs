@@ -36,6 +36,10 @@ pub(super) enum FrontEndLine {
     Seen {
         id: u64,
     },
+    /// The front end has no answer. The question stays open for the others.
+    Passed {
+        id: u64,
+    },
     Draft {
         id: u64,
         content: RawJson,
@@ -175,7 +179,7 @@ impl Line for BoardLine {
 }
 
 impl Line for FrontEndLine {
-    const KINDS: &'static [&'static str] = &["hello", "seen", "draft", "reply", "refused"];
+    const KINDS: &'static [&'static str] = &["hello", "seen", "passed", "draft", "reply", "refused"];
 }
 
 /// Reads a line. Returns `None` for an unknown kind, so that later versions can add kinds.

@@ -319,6 +319,7 @@ impl State {
         match line {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
+            FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(front_end, id)),
             FrontEndLine::Draft { id, content } => {
                 self.questions.keep_draft(front_end, id, content);
             }
