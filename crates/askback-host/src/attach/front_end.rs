@@ -37,6 +37,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
+/// How many boards may owe their first line at a time.
+const MAX_CONNECTING: usize = 64;
+
 struct FoundBoard {
     hello: BoardHello,
     reader: Reader,
@@ -181,29 +184,36 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = BTreeSet::new();
+    // A stopped board must not delay the others.
+    let mut connecting = JoinSet::new();
     loop {
-        ticks.tick().await;
-        let sockets = folder::sockets(&folder).unwrap_or_default();
-        known.retain(|path| sockets.contains(path));
-        for path in sockets {
-            if known.contains(&path) {
-                continue;
+        tokio::select! {
+            _ = ticks.tick() => {
+                let sockets = folder::sockets(&folder).unwrap_or_default();
+                known.retain(|path| sockets.contains(path));
+                for path in sockets {
+                    if connecting.len() < MAX_CONNECTING && known.insert(path.clone()) {
+                        connecting.spawn(async move {
+                            let connected = connect(&path, kind, limit).await;
+                            (path, connected)
+                        });
+                    }
+                }
             }
-            match connect(&path, kind, limit).await {
+            Some(Ok((path, connected))) = connecting.join_next() => match connected {
                 Ok(Some(it)) => {
-                    known.insert(path);
                     if found.send(it).await.is_err() {
                         return;
                     }
                 }
-                Ok(None) => {
-                    known.insert(path);
+                Ok(None) => {}
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::ConnectionRefused {
+                        folder::remove_stale(&path);
+                    }
+                    // Try again at the next scan.
+                    known.remove(&path);
                 }
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    folder::remove_stale(&path);
-                }
-                // Try again at the next scan.
-                Err(_) => {}
             }
         }
     }

@@ -307,6 +307,9 @@ async fn a_host_joins_the_boards_of_a_folder() {
     // A board that was killed leaves a socket without a listener.
     let stale = folder.path().join("1-0.sock");
     drop(std::os::unix::net::UnixListener::bind(&stale).expect("the folder is ours"));
+    // A board that was stopped accepts a connection and sends nothing.
+    let stopped = folder.path().join("0-0.sock");
+    let stopped = tokio::net::UnixListener::bind(&stopped).expect("the folder is ours");
     let rules = "answers:\n- when: {message: \"Who?\"}\n  accept: {alpha: Ada}\n";
     let script = Script::parse(rules).expect("they are rules");
     let limits = Limits::default();
@@ -334,6 +337,9 @@ async fn a_host_joins_the_boards_of_a_folder() {
             answers = answers => answers,
             ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
         };
+        let (connection, _) = stopped.accept().await.expect("the host connected");
+        let read = connection.try_read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(read, Err(ErrorKind::WouldBlock), "the host still waits for its hello");
         for answer in [answers.0, answers.1] {
             assert_eq!(answer.expect("it ended"), accepted("Ada"));
         }
