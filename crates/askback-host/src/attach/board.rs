@@ -65,6 +65,8 @@ pub(super) enum End {
 pub(super) enum Effect {
     /// Send a question and its draft to a front end: (front end, question).
     Offer(u64, u64),
+    /// Tell a front end that its reply is the answer: (front end, question).
+    Taken(u64, u64),
     /// Tell a front end that another one replied: (front end, question, who replied).
     Settled(u64, u64, FrontEndKind),
     /// Tell a front end that its question was withdrawn or has expired: (front end, question).
@@ -229,7 +231,11 @@ impl Questions {
             return Vec::new();
         };
         let notice = Notice::Settled { question: id, by };
-        let mut effects = vec![Effect::End(id, End::Replied), Effect::Notify(notice)];
+        let mut effects = vec![
+            Effect::End(id, End::Replied),
+            Effect::Notify(notice),
+            Effect::Taken(front_end, id),
+        ];
         effects.extend(self.close(id, |other| {
             (other != front_end).then_some(Effect::Settled(other, id, by))
         }));
@@ -365,6 +371,7 @@ mod tests {
             [
                 Effect::End(0, End::Replied),
                 Effect::Notify(Notice::Settled { question: 0, by }),
+                Effect::Taken(2, 0),
                 Effect::Settled(1, 0, by),
             ]
         );

@@ -5,6 +5,7 @@ use std::{
     future::pending,
     io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -219,6 +220,16 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
     }
 }
 
+/// The replies that the board has not confirmed yet.
+#[derive(Clone, Default)]
+struct UnconfirmedReplies(Arc<Mutex<BTreeSet<u64>>>);
+
+impl UnconfirmedReplies {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Connects to a board. Returns `None` if it belongs to another user.
 async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
@@ -256,6 +267,7 @@ async fn attend(
     } = board;
     // Dropping a question withdraws it from the desk.
     let mut asking: BTreeMap<u64, AbortOnDrop> = BTreeMap::new();
+    let unconfirmed = UnconfirmedReplies::default();
     loop {
         match reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
@@ -265,6 +277,7 @@ async fn attend(
                     continue;
                 };
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let unconfirmed = unconfirmed.clone();
                 let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
@@ -290,30 +303,46 @@ async fn attend(
                         }
                         _ => {
                             let response = relay.response(&request, shown);
+                            unconfirmed.lock().insert(id);
                             writer.send(&FrontEndLine::reply(id, response));
                         }
                     }
                 });
                 asking.insert(id, AbortOnDrop(asked));
             }
+            Ok(Some(BoardLine::Taken { id })) => {
+                unconfirmed.lock().remove(&id);
+                asking.remove(&id);
+            }
             Ok(Some(BoardLine::Settled { id, .. })) => {
                 if asking.remove(&id).is_some() {
-                    relay.tell("The question was answered in another front end.");
+                    relay.tell(match unconfirmed.lock().remove(&id) {
+                        true => "Another front end answered first. Your answer was not used.",
+                        false => "The question was answered in another front end.",
+                    });
                 }
             }
             Ok(Some(BoardLine::Withdrawn { id })) => {
                 asking.remove(&id);
+                if unconfirmed.lock().remove(&id) {
+                    relay.tell("The question was withdrawn before your answer arrived.");
+                }
             }
             Ok(Some(BoardLine::Hello(_))) => {}
-            Ok(Some(BoardLine::Bye {}) | None) => return,
+            Ok(Some(BoardLine::Bye {}) | None) => break,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 relay.tell(words!(
                     "A line of this server cannot be read: {}",
                     given(error)
                 ));
-                return;
+                break;
             }
-            Err(_) => return,
+            Err(_) => break,
         }
+    }
+    if !unconfirmed.lock().is_empty() {
+        relay.tell("The program ended before your answer arrived.");
+    } else if asking.values().any(|asked| !asked.0.is_finished()) {
+        relay.tell("The program ended before its question was answered.");
     }
 }
