@@ -65,6 +65,8 @@ pub(super) enum End {
 pub(super) enum Effect {
     /// Send a question and its draft to a front end: (front end, question).
     Offer(u64, u64),
+    /// Tell a front end that its reply is the answer: (front end, question).
+    Taken(u64, u64),
     /// Tell a front end that another one replied: (front end, question, who replied).
     Settled(u64, u64, FrontEndKind),
     /// Tell a front end that its question was withdrawn or has expired: (front end, question).
@@ -81,6 +83,8 @@ struct OpenQuestion {
     notices: usize,
     draft: Option<RawJson>,
     offered_to: BTreeSet<u64>,
+    /// Front ends that have no answer. They keep the offer, but it does not count for them.
+    passed_by: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
@@ -94,7 +98,7 @@ pub(super) struct Questions {
 
 const MAX_QUESTIONS: usize = 256;
 
-/// How many questions a front end has at once. Its desk accepts no more.
+/// How many questions a front end has at once, without those that it passed. Its desk accepts no more.
 const MAX_OFFERED: usize = 16;
 
 pub(super) const MAX_FRONT_ENDS: usize = 16;
@@ -132,6 +136,7 @@ impl Questions {
                 notices: 0,
                 draft: None,
                 offered_to: BTreeSet::new(),
+                passed_by: BTreeSet::new(),
             },
         );
         let mut effects = self.offer();
@@ -158,6 +163,7 @@ impl Questions {
         }
         for question in self.open.values_mut() {
             question.offered_to.remove(&front_end);
+            question.passed_by.remove(&front_end);
             if question.offered_to.is_empty() {
                 question.stage = Stage::Waiting;
             }
@@ -189,6 +195,14 @@ impl Questions {
         }
     }
 
+    /// Offers another question to a front end that has no answer to this one.
+    pub(super) fn pass_by(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
+        if let Some(question) = self.has(front_end, id) {
+            question.passed_by.insert(front_end);
+        }
+        self.offer()
+    }
+
     pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
         if let Some(question) = self.has(front_end, id) {
             question.draft = Some(draft);
@@ -217,7 +231,11 @@ impl Questions {
             return Vec::new();
         };
         let notice = Notice::Settled { question: id, by };
-        let mut effects = vec![Effect::End(id, End::Replied), Effect::Notify(notice)];
+        let mut effects = vec![
+            Effect::End(id, End::Replied),
+            Effect::Notify(notice),
+            Effect::Taken(front_end, id),
+        ];
         effects.extend(self.close(id, |other| {
             (other != front_end).then_some(Effect::Settled(other, id, by))
         }));
@@ -247,14 +265,16 @@ impl Questions {
 
     fn offer(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
-        for (id, question) in self.open.iter_mut().take(MAX_OFFERED) {
-            for front_end in self.front_ends.keys() {
+        for front_end in self.front_ends.keys() {
+            let open = self.open.iter_mut();
+            let mine = open.filter(|(_, question)| !question.passed_by.contains(front_end));
+            for (id, question) in mine.take(MAX_OFFERED) {
                 if question.offered_to.insert(*front_end) {
                     effects.push(Effect::Offer(*front_end, *id));
                 }
-            }
-            if question.stage == Stage::Waiting && !question.offered_to.is_empty() {
-                question.stage = Stage::Offered;
+                if question.stage == Stage::Waiting {
+                    question.stage = Stage::Offered;
+                }
             }
         }
         effects
@@ -351,6 +371,7 @@ mod tests {
             [
                 Effect::End(0, End::Replied),
                 Effect::Notify(Notice::Settled { question: 0, by }),
+                Effect::Taken(2, 0),
                 Effect::Settled(1, 0, by),
             ]
         );
@@ -412,6 +433,24 @@ mod tests {
         let next = board.reply(1, 3);
         assert_eq!(next.last(), Some(&Effect::Offer(1, 16)));
         assert_eq!(board.reply(1, 100), [], "it was not offered");
+    }
+
+    #[test]
+    fn a_question_that_is_passed_makes_room_for_the_next_one() {
+        let mut board = board();
+        board.join(1, FrontEndKind::Script);
+        for _ in 0..18 {
+            board.ask(NOW);
+        }
+        assert_eq!(board.pass_by(1, 0), [Effect::Offer(1, 16)]);
+        assert_eq!(board.pass_by(1, 0), [], "it was passed before");
+        assert_eq!(board.pass_by(1, 17), [], "it was not offered");
+        assert_eq!(board.pass_by(1, 1), [Effect::Offer(1, 17)]);
+        assert_eq!(board.stage(0), Some(Stage::Offered));
+        let expected: Vec<_> = (0..16).map(|id| Effect::Offer(2, id)).collect();
+        assert_eq!(board.join(2, FrontEndKind::Terminal), Some(expected));
+        let taken = board.reply(2, 0);
+        assert_eq!(taken.last(), Some(&Effect::Offer(2, 16)));
     }
 
     #[test]

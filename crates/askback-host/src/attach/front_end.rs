@@ -5,6 +5,7 @@ use std::{
     future::pending,
     io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -36,6 +37,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
+
+/// How many boards may owe their first line at a time.
+const MAX_CONNECTING: usize = 64;
 
 struct FoundBoard {
     hello: BoardHello,
@@ -181,31 +185,48 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = BTreeSet::new();
+    // A stopped board must not delay the others.
+    let mut connecting = JoinSet::new();
     loop {
-        ticks.tick().await;
-        let sockets = folder::sockets(&folder).unwrap_or_default();
-        known.retain(|path| sockets.contains(path));
-        for path in sockets {
-            if known.contains(&path) {
-                continue;
+        tokio::select! {
+            _ = ticks.tick() => {
+                let sockets = folder::sockets(&folder).unwrap_or_default();
+                known.retain(|path| sockets.contains(path));
+                for path in sockets {
+                    if connecting.len() < MAX_CONNECTING && known.insert(path.clone()) {
+                        connecting.spawn(async move {
+                            let connected = connect(&path, kind, limit).await;
+                            (path, connected)
+                        });
+                    }
+                }
             }
-            match connect(&path, kind, limit).await {
+            Some(Ok((path, connected))) = connecting.join_next() => match connected {
                 Ok(Some(it)) => {
-                    known.insert(path);
                     if found.send(it).await.is_err() {
                         return;
                     }
                 }
-                Ok(None) => {
-                    known.insert(path);
+                Ok(None) => {}
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::ConnectionRefused {
+                        folder::remove_stale(&path);
+                    }
+                    // Try again at the next scan.
+                    known.remove(&path);
                 }
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                    folder::remove_stale(&path);
-                }
-                // Try again at the next scan.
-                Err(_) => {}
             }
         }
+    }
+}
+
+/// The replies that the board has not confirmed yet.
+#[derive(Clone, Default)]
+struct UnconfirmedReplies(Arc<Mutex<BTreeSet<u64>>>);
+
+impl UnconfirmedReplies {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -246,6 +267,7 @@ async fn attend(
     } = board;
     // Dropping a question withdraws it from the desk.
     let mut asking: BTreeMap<u64, AbortOnDrop> = BTreeMap::new();
+    let unconfirmed = UnconfirmedReplies::default();
     loop {
         match reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
@@ -255,6 +277,7 @@ async fn attend(
                     continue;
                 };
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let unconfirmed = unconfirmed.clone();
                 let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
@@ -274,33 +297,51 @@ async fn attend(
                             let _ = left.send(Left::EndOfInput);
                         }
                         // Another front end can answer it.
-                        Reply::Cancelled(Why::Nobody | Why::Unmatched | Why::Flood) => {}
+                        Reply::Cancelled(Why::Nobody | Why::Unmatched | Why::Flood) => {
+                            writer.send(&FrontEndLine::Passed { id });
+                        }
                         _ => {
                             let response = relay.response(&request, shown);
+                            unconfirmed.lock().insert(id);
                             writer.send(&FrontEndLine::reply(id, response));
                         }
                     }
                 });
                 asking.insert(id, AbortOnDrop(asked));
             }
+            Ok(Some(BoardLine::Taken { id })) => {
+                unconfirmed.lock().remove(&id);
+                asking.remove(&id);
+            }
             Ok(Some(BoardLine::Settled { id, .. })) => {
                 if asking.remove(&id).is_some() {
-                    relay.tell("The question was answered in another front end.");
+                    relay.tell(match unconfirmed.lock().remove(&id) {
+                        true => "Another front end answered first. Your answer was not used.",
+                        false => "The question was answered in another front end.",
+                    });
                 }
             }
             Ok(Some(BoardLine::Withdrawn { id })) => {
                 asking.remove(&id);
+                if unconfirmed.lock().remove(&id) {
+                    relay.tell("The question was withdrawn before your answer arrived.");
+                }
             }
             Ok(Some(BoardLine::Hello(_))) => {}
-            Ok(Some(BoardLine::Bye {}) | None) => return,
+            Ok(Some(BoardLine::Bye {}) | None) => break,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 relay.tell(words!(
                     "A line of this server cannot be read: {}",
                     given(error)
                 ));
-                return;
+                break;
             }
-            Err(_) => return,
+            Err(_) => break,
         }
+    }
+    if !unconfirmed.lock().is_empty() {
+        relay.tell("The program ended before your answer arrived.");
+    } else if asking.values().any(|asked| !asked.0.is_finished()) {
+        relay.tell("The program ended before its question was answered.");
     }
 }

@@ -21,8 +21,17 @@ pub(super) const VERSION: u32 = 1;
 pub(super) enum BoardLine {
     Hello(BoardHello),
     Asked(Box<AskedLine>),
-    Settled { id: u64, by: FrontEndKind },
-    Withdrawn { id: u64 },
+    /// The reply of this front end is the answer.
+    Taken {
+        id: u64,
+    },
+    Settled {
+        id: u64,
+        by: FrontEndKind,
+    },
+    Withdrawn {
+        id: u64,
+    },
     Bye {},
 }
 
@@ -34,6 +43,10 @@ pub(super) enum FrontEndLine {
         kind: FrontEndKind,
     },
     Seen {
+        id: u64,
+    },
+    /// The front end has no answer. The question stays open for the others.
+    Passed {
         id: u64,
     },
     Draft {
@@ -171,11 +184,13 @@ pub(super) trait Line: Serialize + DeserializeOwned {
 }
 
 impl Line for BoardLine {
-    const KINDS: &'static [&'static str] = &["hello", "asked", "settled", "withdrawn", "bye"];
+    const KINDS: &'static [&'static str] =
+        &["hello", "asked", "taken", "settled", "withdrawn", "bye"];
 }
 
 impl Line for FrontEndLine {
-    const KINDS: &'static [&'static str] = &["hello", "seen", "draft", "reply", "refused"];
+    const KINDS: &'static [&'static str] =
+        &["hello", "seen", "passed", "draft", "reply", "refused"];
 }
 
 /// Reads a line. Returns `None` for an unknown kind, so that later versions can add kinds.

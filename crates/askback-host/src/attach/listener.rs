@@ -296,6 +296,7 @@ impl State {
                 };
                 (front_end, BoardLine::Asked(Box::new(asked)))
             }
+            Effect::Taken(front_end, id) => (front_end, BoardLine::Taken { id }),
             Effect::Settled(front_end, id, by) => (front_end, BoardLine::Settled { id, by }),
             Effect::Withdrawn(front_end, id) => (front_end, BoardLine::Withdrawn { id }),
             Effect::End(id, end) => {
@@ -319,6 +320,7 @@ impl State {
         match line {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
+            FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(front_end, id)),
             FrontEndLine::Draft { id, content } => {
                 self.questions.keep_draft(front_end, id, content);
             }

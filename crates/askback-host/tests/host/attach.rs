@@ -4,12 +4,13 @@
 
 use std::{
     fs,
-    io::ErrorKind,
+    io::{ErrorKind, Write},
     os::unix::{
         fs::{PermissionsExt, symlink},
         process::CommandExt,
     },
     process::Command,
+    sync::{Arc, Mutex},
 };
 
 use askback::{
@@ -31,7 +32,7 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
     net::{
-        UnixStream,
+        UnixListener, UnixStream,
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
     sync::mpsc,
@@ -115,8 +116,12 @@ impl RawFrontEnd {
     }
 
     async fn asked(&mut self) -> Value {
-        let line = self.next().await.expect("a question");
-        line["asked"].clone()
+        loop {
+            let line = self.next().await.expect("a question");
+            if let Some(asked) = line.get("asked") {
+                return asked.clone();
+            }
+        }
     }
 
     async fn send(&mut self, line: &str) {
@@ -151,6 +156,8 @@ async fn of_two_front_ends_the_first_reply_wins() {
     other.accept(&id, "Ada").await;
     let settled = json!({"settled": {"id": id, "by": "page"}});
     assert_eq!(one.next().await, Some(settled));
+    let taken = json!({"taken": {"id": id}});
+    assert_eq!(other.next().await, Some(taken));
     one.accept(&id, "Bob").await;
     assert_eq!(answer.await.expect("it ended"), accepted("Ada"));
 }
@@ -307,6 +314,9 @@ async fn a_host_joins_the_boards_of_a_folder() {
     // A board that was killed leaves a socket without a listener.
     let stale = folder.path().join("1-0.sock");
     drop(std::os::unix::net::UnixListener::bind(&stale).expect("the folder is ours"));
+    // A board that was stopped accepts a connection and sends nothing.
+    let stopped = folder.path().join("0-0.sock");
+    let stopped = UnixListener::bind(&stopped).expect("the folder is ours");
     let rules = "answers:\n- when: {message: \"Who?\"}\n  accept: {alpha: Ada}\n";
     let script = Script::parse(rules).expect("they are rules");
     let limits = Limits::default();
@@ -318,7 +328,9 @@ async fn a_host_joins_the_boards_of_a_folder() {
     let path = Some(folder.path().to_owned());
     let (one, mut notices) = board(&folder);
     let (other, _others) = board(&folder);
-    let (first, second, unknown) = (ask(&one, "Who?"), ask(&other, "Who?"), ask(&one, "What?"));
+    // More than a front end has at once.
+    let unknown: Vec<_> = (0..20).map(|_| ask(&one, "What?")).collect();
+    let (first, second) = (ask(&one, "Who?"), ask(&other, "Who?"));
     {
         let options = JoinOptions {
             folder: path,
@@ -332,17 +344,106 @@ async fn a_host_joins_the_boards_of_a_folder() {
             answers = answers => answers,
             ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
         };
+        let (connection, _) = stopped.accept().await.expect("the host connected");
+        let read = connection.try_read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(
+            read,
+            Err(ErrorKind::WouldBlock),
+            "the host still waits for its hello"
+        );
         for answer in [answers.0, answers.1] {
             assert_eq!(answer.expect("it ended"), accepted("Ada"));
         }
         let by = FrontEndKind::Script;
         let settled =
-            async { while notices.recv().await != (Some(Notice::Settled { question: 0, by })) {} };
+            async { while notices.recv().await != (Some(Notice::Settled { question: 20, by })) {} };
         tokio::select! {
             () = settled => {}
             ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
         }
     }
-    assert!(!unknown.is_finished(), "a question without a rule stays");
+    let are_open = unknown.iter().all(|unknown| !unknown.is_finished());
+    assert!(are_open, "a question without a rule stays");
     assert!(!stale.exists(), "nobody listens on it");
+}
+
+/// Keeps what a front end wrote.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut written = self.0.lock().expect("no writer panicked");
+        written.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The board asks. It ends after it has read `lines` lines of the front end, and confirms none.
+#[tokio::test]
+async fn the_user_is_told_that_a_program_ended() {
+    for (message, lines, expected) in [
+        ("Who?", 2, "The program ended before your answer arrived."),
+        (
+            "Later?",
+            1,
+            "The program ended before its question was answered.",
+        ),
+    ] {
+        let folder = folder();
+        let socket = UnixListener::bind(folder.path().join("1-1.sock"));
+        let socket = socket.expect("the folder is ours");
+        let rules = "answers:\n- when: {message: \"Who?\"}\n  accept: {alpha: Ada}\n\
+                     - when: {message: \"Later?\"}\n  after: 90s\n  accept: {alpha: Ada}\n";
+        let script = Script::parse(rules).expect("they are rules");
+        let limits = Limits::default();
+        let written = Written::default();
+        let leaf = UnattendedRun::new(Some(script), limits.clone(), Box::new(written.clone()));
+        let (relay, arrivals) = Relay::new();
+        let desk = Desk::new(asker(), None, None, limits.clone());
+        let mut host = Host::new(desk, Box::new(leaf), arrivals, &limits);
+        let ends = async {
+            let (connection, _) = socket.accept().await.expect("the host connects");
+            let (read, mut write) = connection.into_split();
+            let params = json!({
+                "mode": "form", "message": message,
+                "requestedSchema": {"type": "object", "properties": {"alpha": {"type": "string"}}},
+            });
+            let hello = json!({"hello": {
+                "version": 1, "name": {"ours": "travel"}, "reached": {"typed": {"ours": "travel"}},
+                "client": null,
+            }});
+            let asked = json!({"asked": {
+                "id": 0, "request": {"method": "elicitation/create", "params": params},
+            }});
+            let text = format!("{hello}\n{asked}\n");
+            write.write_all(text.as_bytes()).await.expect("it is read");
+            let mut read = BufReader::new(read).lines();
+            for _ in 0..lines {
+                read.next_line().await.expect("it is read");
+            }
+        };
+        let options = JoinOptions {
+            folder: Some(folder.path().to_owned()),
+            limits: limits.clone(),
+            ..JoinOptions::new(FrontEndKind::Script)
+        };
+        let mut joined = std::pin::pin!(join(&mut host, &relay, options));
+        let told = async {
+            ends.await;
+            let text =
+                || String::from_utf8_lossy(&written.0.lock().expect("no panic")).into_owned();
+            while !text().contains(expected) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = told => {}
+            ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
+        }
+    }
 }
