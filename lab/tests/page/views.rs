@@ -113,6 +113,42 @@ async fn a_link_a_request_for_a_model_and_folders_are_answered() -> Result<()> {
 }
 
 #[tokio::test]
+async fn tools_are_called_on_the_page() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    for (name, means) in MEANS {
+        let mut stage = Stage::open_server(&browser, means, SERVER, &[]).await?;
+        let person = &stage.person;
+        person.usable("button", "/call add").await?;
+        stage.look(&format!("{name}-bench")).await?;
+        person.click("button", "/call add").await?;
+        person.fill("a *", "2").await?;
+        person.fill("b *", "3").await?;
+        stage.look(&format!("{name}-arguments")).await?;
+        person.click("button", "review").await?;
+        person.click("button", "Call").await?;
+        person.sees("Tool add").await?;
+        person.usable("button", "/call picture").await?;
+        person.click("button", "/call picture").await?;
+        person.sees("A picture and a sound:").await?;
+        person
+            .usable("link", "result.bin, file 3 of result 4")
+            .await?;
+        person.usable("button", "Run").await?;
+        person.fill("Command", "/wire").await?;
+        person.click("button", "Run").await?;
+        person.sees("tools/call").await?;
+        person.fill("Command", "/nonsense").await?;
+        person.click("button", "Run").await?;
+        person.sees("no command `nonsense`").await?;
+        stage.look(&format!("{name}-results")).await?;
+        stage.returns("5").await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_form_is_answered_with_the_keyboard_alone() -> Result<()> {
     let Some(browser) = Browser::start().await? else {
         return Ok(());
