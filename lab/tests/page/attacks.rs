@@ -59,7 +59,7 @@ async fn a_page_of_another_site_does_nothing() -> Result<()> {
             let origin = visit.split("/v/").next().unwrap_or_default();
             let requests = loop {
                 let requests = tab.requests().await?;
-                // The style of a page that refuses is no secret.
+                // The stylesheet is public.
                 let is_ours = |url: &str| url.starts_with(origin) && !url.ends_with(".css");
                 let ours = requests.into_iter();
                 let ours: Vec<_> = ours.filter(|request| is_ours(&request.url)).collect();

@@ -16,7 +16,7 @@ const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 /// The time limit for a line of the command.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The command with a page beside its terminal, and a person at the page. Drop ends both.
+/// The command with a page next to its terminal, and a person at the page. Drop ends both.
 pub(crate) struct Stage {
     pub(crate) person: Person,
     /// The one-time link, which was used.
@@ -99,7 +99,7 @@ impl Stage {
         assert_eq!(
             person.overflow().await?,
             0,
-            "{name}: pixels beside the window"
+            "{name}: pixels outside the window"
         );
         if self.has_scripts {
             assert_eq!(person.faults().await?, [], "{name}");

@@ -149,6 +149,30 @@ async fn tools_are_called_on_the_page() -> Result<()> {
 }
 
 #[tokio::test]
+async fn messages_and_a_restart_are_commands_of_the_page() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    let stage = Stage::open_server(&browser, WIDE, SERVER, &[]).await?;
+    let person = &stage.person;
+    person.usable("button", "/call picture").await?;
+    person.click("button", "/call picture").await?;
+    for (command, shown) in [
+        ("/wire", "tools/call"),
+        ("/wire 1", "jsonrpc"),
+        ("/restart", "It is there again."),
+        ("/again", "Again:"),
+    ] {
+        person.usable("button", "Run").await?;
+        person.fill("Command", command).await?;
+        person.click("button", "Run").await?;
+        person.sees(shown).await?;
+    }
+    stage.look("commands").await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_form_is_answered_with_the_keyboard_alone() -> Result<()> {
     let Some(browser) = Browser::start().await? else {
         return Ok(());

@@ -124,12 +124,12 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
         ("Tools", tools),
         ("Prompts", prompts),
         ("Resources", resources),
-        ("Commands", ours),
+        ("Other commands", ours),
     ];
     let groups = groups.into_iter().filter(|(_, offers)| !offers.is_empty());
     let groups = groups.map(|(title, offers)| Group {
         title,
-        is_ours: title == "Commands",
+        is_ours: title == "Other commands",
         offers: offers.into_iter().map(|it| offer(it)).collect(),
     });
     let call = talk.under_way().filter(|_| !state.is_idle);
