@@ -87,6 +87,7 @@ async fn a_link_lets_no_second_browser_in() -> Result<()> {
         return Ok(());
     };
     let stage = Stage::open_server(&browser, Means::default(), SERVER, &[]).await?;
+    stage.person.sees("No question").await?;
     let visit = stage.person.url().await?;
     let other = browser.person("other").await?;
     for url in [&stage.link, &visit] {

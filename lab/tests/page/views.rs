@@ -160,7 +160,7 @@ async fn messages_and_a_restart_are_commands_of_the_page() -> Result<()> {
     for (command, shown) in [
         ("/wire", "tools/call"),
         ("/wire 1", "jsonrpc"),
-        ("/restart", "It is there again."),
+        ("/restart", "It has the same as before."),
         ("/again", "Again:"),
     ] {
         person.usable("button", "Run").await?;
