@@ -27,8 +27,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Nothing leaves the machine. A request that would is seen, and fails. */
 const LOOPBACK = 'MAP * ~NOTFOUND, EXCLUDE 127.*, EXCLUDE localhost, EXCLUDE *.localhost';
 
-const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 const DESK = { viewport: { width: 1280, height: 800 } };
+/** The same window at 200 %. */
+const ZOOMED = { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 };
 
 const [executablePath] = process.argv.slice(2);
 const persons = new Map();
@@ -42,9 +44,9 @@ class Person {
   contents = [];
   open = new Set();
 
-  static async enter(browser, { phone, dark, scripts }) {
+  static async enter(browser, { phone, zoomed, dark, scripts }) {
     const context = await browser.newContext({
-      ...(phone ? PHONE : DESK),
+      ...(phone ? PHONE : zoomed ? ZOOMED : DESK),
       colorScheme: dark ? 'dark' : 'light',
       javaScriptEnabled: scripts,
     });
@@ -229,6 +231,19 @@ const acts = {
 
   async type({ page }, { value }) {
     await page.keyboard.type(value);
+  },
+
+  async usable({ page }, { role, name }) {
+    await page.getByRole(role, { name, exact: true, disabled: false }).waitFor();
+  },
+
+  async focused(person) {
+    return (await person.focused()) ?? null;
+  },
+
+  async overflow(person) {
+    const width = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    return (await person.evaluate(width)).value;
   },
 
   async sees({ page }, { text }) {

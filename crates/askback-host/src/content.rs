@@ -15,6 +15,19 @@ use crate::{
     words,
 };
 
+/// The result of a call, as every front end shows it.
+#[derive(Debug, Clone)]
+pub struct CallOutcome {
+    /// The content.
+    pub text: PeerText,
+    /// The structured content, if it says more than the text.
+    pub structured: Option<String>,
+    /// The whole result.
+    pub json: Value,
+    /// Whether the tool reports an error.
+    pub failed: bool,
+}
+
 /// The result of a tool: its content, or its structured content if there is no other.
 pub fn tool_result(result: &CallToolResult) -> PeerText {
     if result.content.is_empty()

@@ -25,10 +25,11 @@ use tokio::{
 use crate::{
     Interruption,
     changed::ChangedLists,
+    content::CallOutcome,
     folder,
     leaf::{Did, Leaf},
     model::{
-        Action, Asker, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
+        Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
         Presence, Question, Reply, Server, Step, WorstEnd,
     },
     models::{Model, ModelError},
@@ -217,6 +218,11 @@ impl Host {
     pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.flush();
         self.leaf.print(rows)
+    }
+
+    /// Shows the result of a call of the chosen server at front ends that draw results themselves.
+    pub fn show_result(&mut self, call: &Call, outcome: &CallOutcome) {
+        self.leaf.result(self.talk.chosen().desk(), call, outcome);
     }
 
     /// Shows a text in the user's pager while a line is wanted. Returns false without a pager.

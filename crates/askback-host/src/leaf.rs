@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 use askback::witness::Renderer;
 
 use crate::{
-    model::{Action, Conversation, Desk, EventOutcome, Reply, WorstEnd},
+    content::CallOutcome,
+    model::{Action, Call, Conversation, Desk, EventOutcome, Reply, WorstEnd},
     page::{Page, Rows, out, out::Unwritten},
     remarks::Remark,
     text::Words,
@@ -44,6 +45,9 @@ pub trait Leaf {
     fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         out::print(&rows)
     }
+
+    /// Shows the result of a call, if the front end does not get it from [`Leaf::print`].
+    fn result(&mut self, _: &Desk, _: &Call, _: &CallOutcome) {}
 
     /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
     /// there is no pager.

@@ -5,15 +5,18 @@ use std::task::{Context, Poll};
 use askback::witness::Renderer;
 
 use crate::{
+    content::CallOutcome,
     leaf::{Did, Leaf},
-    model::{Conversation, Desk, EventOutcome, WorstEnd},
+    model::{Call, Conversation, Desk, EventOutcome, WorstEnd},
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
     text::Words,
 };
 
-/// Several front ends as one. Commands and results belong to the first.
+/// Several front ends as one. All of them show what the commands write.
 pub struct Leaves {
+    /// The text outside of questions that no front end has yet.
+    page: Page,
     first: Box<dyn Leaf>,
     others: Vec<Box<dyn Leaf>>,
     /// The index of the last active front end in `others`; `None` for the first.
@@ -22,12 +25,23 @@ pub struct Leaves {
 
 impl Leaves {
     /// Joins front ends. If one of them is a terminal, it is `first`.
-    pub fn new(first: Box<dyn Leaf>, others: Vec<Box<dyn Leaf>>) -> Self {
+    pub fn new(mut first: Box<dyn Leaf>, others: Vec<Box<dyn Leaf>>) -> Self {
         Self {
+            page: first.page().another(),
             first,
             others,
             last: None,
         }
+    }
+
+    /// Gives the text to every front end, before anything that follows it.
+    fn pass_on(&mut self) {
+        if self.page.is_empty() {
+            return;
+        }
+        let empty = self.first.page().another();
+        let page = std::mem::replace(&mut self.page, empty);
+        self.all().for_each(|leaf| leaf.page().append(&page));
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Box<dyn Leaf>> {
@@ -56,10 +70,12 @@ impl Leaf for Leaves {
     }
 
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
+        self.pass_on();
         self.all().for_each(|leaf| leaf.happened(desk, happened));
     }
 
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        self.pass_on();
         for leaf in &mut self.others {
             // Only the first reports remarks that it drops.
             let _ = leaf.remark(desk, remark.clone());
@@ -68,25 +84,37 @@ impl Leaf for Leaves {
     }
 
     fn tell(&mut self, words: Words) {
+        self.pass_on();
         self.all().for_each(|leaf| leaf.tell(words.clone()));
     }
 
     /// Opens the link at the front end where the user agreed.
     fn open(&mut self, url: &str) -> bool {
+        self.pass_on();
         let last = self.last.and_then(|at| self.others.get_mut(at));
         last.unwrap_or(&mut self.first).open(url)
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
+        self.pass_on();
         self.all().for_each(|leaf| leaf.show(talk, prompt));
     }
 
     fn page(&mut self) -> &mut Page {
-        self.first.page()
+        &mut self.page
     }
 
     fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
+        self.pass_on();
+        for leaf in &mut self.others {
+            leaf.print(rows.unstyled())?;
+        }
         self.first.print(rows)
+    }
+
+    fn result(&mut self, desk: &Desk, call: &Call, outcome: &CallOutcome) {
+        self.pass_on();
+        self.all().for_each(|leaf| leaf.result(desk, call, outcome));
     }
 
     fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
@@ -94,7 +122,7 @@ impl Leaf for Leaves {
     }
 
     fn shows_offers(&self) -> bool {
-        self.first.shows_offers()
+        self.known().any(Leaf::shows_offers)
     }
 
     fn shows_waiting(&self) -> bool {
@@ -116,6 +144,7 @@ impl Leaf for Leaves {
     }
 
     fn end(&mut self) {
+        self.pass_on();
         self.all().for_each(|leaf| leaf.end());
     }
 }

@@ -18,6 +18,9 @@ use serde_json::{Map, Value, json};
 use self::wire::Wire;
 use crate::install::Result;
 
+/// How often [`Person::tab_to`] presses Tab.
+const MOST_STOPS: usize = 100;
+
 /// A browser, which ends on drop together with its persons.
 pub struct Browser {
     wire: Arc<Wire>,
@@ -38,8 +41,10 @@ pub struct Person {
 /// The device and settings of a person. The default is a wide screen with light colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Means {
-    /// A phone's screen with touch.
+    /// A phone's screen with touch, 360 pixels wide.
     pub phone: bool,
+    /// The wide screen at 200 %.
+    pub zoomed: bool,
     /// Prefers dark colours.
     pub dark: bool,
     /// Scripts are disabled.
@@ -156,10 +161,11 @@ impl Browser {
         let person = Person::new(name, &self.persons, &self.wire);
         let Means {
             phone,
+            zoomed,
             dark,
             scriptless,
         } = means;
-        let means = json!({"phone": phone, "dark": dark, "scripts": !scriptless});
+        let means = json!({"phone": phone, "zoomed": zoomed, "dark": dark, "scripts": !scriptless});
         person.acts("enter", means).await?;
         Ok(person)
     }
@@ -241,6 +247,41 @@ impl Person {
     /// Types into the focused element.
     pub async fn types(&self, text: &str) -> Result<()> {
         self.acts("type", json!({"value": text})).await
+    }
+
+    /// Waits until an element with this role and name is enabled.
+    pub async fn usable(&self, role: &str, name: &str) -> Result<()> {
+        self.acts("usable", json!({"role": role, "name": name}))
+            .await
+    }
+
+    /// Presses Tab until an element with this role and name has the focus, ignoring case: styles may change the case.
+    ///
+    /// # Errors
+    ///
+    /// If the focus does not reach it.
+    pub async fn tab_to(&self, role: &str, name: &str) -> Result<()> {
+        let mut stops = Vec::new();
+        for _ in 0..MOST_STOPS {
+            self.press("Tab").await?;
+            let focused: Option<Stop> = self.tells("focused").await?;
+            let Some(stop) = focused else { continue };
+            if stop.role == role && stop.name.eq_ignore_ascii_case(name) {
+                return Ok(());
+            }
+            stops.push(format!("{} {}", stop.role, stop.name));
+        }
+        let name = format!("{role} {name:?}");
+        Err(format!(
+            "{} does not reach the {name} with Tab: {stops:?}",
+            self.name
+        )
+        .into())
+    }
+
+    /// Returns by how many pixels the page is wider than the window.
+    pub async fn overflow(&self) -> Result<u32> {
+        self.tells("overflow").await
     }
 
     /// Waits until a text is visible.

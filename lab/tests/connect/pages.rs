@@ -263,6 +263,7 @@ async fn persons_look_by_their_means() -> Result<()> {
     ] {
         let means = Means {
             phone,
+            zoomed: false,
             dark,
             scriptless,
         };

@@ -8,7 +8,8 @@ use askback::{
     protocol::{CallToolResult, PromptArgument, Tool},
 };
 use askback_host::{
-    content, diff,
+    content::{self, CallOutcome},
+    diff,
     model::{self, Ask, How, Question},
     page::Style,
     text::{PeerText, given},
@@ -40,16 +41,6 @@ pub(super) struct LastCall {
     /// If the server may have acted on the answers, they are not given again.
     is_outcome_unknown: bool,
     result: Option<Arc<Value>>,
-}
-
-#[derive(Clone)]
-pub(super) struct CallEnd {
-    text: PeerText,
-    /// The structured content, if it says more than the text.
-    structured: Option<String>,
-    json: Value,
-    /// Whether a tool reported an error in the result.
-    pub(super) failed: bool,
 }
 
 impl Repl<'_> {
@@ -234,9 +225,13 @@ impl Repl<'_> {
 
     pub(super) fn present(
         &mut self,
-        received: CallEnd,
+        received: CallOutcome,
         before: Option<Arc<Value>>,
     ) -> Result<(), Error> {
+        if let Some(last) = &self.known.last {
+            let call = last.call.asked();
+            self.session.host.show_result(&call, &received);
+        }
         let result = Arc::new(received.json);
         if received.failed {
             self.tool_error = true;
@@ -281,7 +276,7 @@ impl Call {
         &self,
         session: &mut Session,
         recorder: Option<&mut Recorder>,
-    ) -> Result<CallEnd, Error> {
+    ) -> Result<CallOutcome, Error> {
         let Session { client, host, .. } = session;
         match self {
             Self::Tool(tool, arguments) => {
@@ -383,13 +378,13 @@ fn of_server(mut result: Value) -> Value {
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
-) -> Result<CallEnd, Error> {
+) -> Result<CallOutcome, Error> {
     let structured = end.as_ref().ok();
     let structured = structured.and_then(|end| content::structured(&end.value));
     let received = received(end, recorder, |result| {
         (content::tool_result(result), result.failed())
     })?;
-    Ok(CallEnd {
+    Ok(CallOutcome {
         structured,
         ..received
     })
@@ -399,14 +394,14 @@ fn received<T>(
     end: Result<client::Received<T>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
     read: impl Fn(&T) -> (PeerText, bool),
-) -> Result<CallEnd, Error> {
+) -> Result<CallOutcome, Error> {
     if let Some((recorder, request)) = recorder {
         let recorded = |end: &client::Received<T>| RecordedResult::of(&end.raw, read(&end.value));
         recorder.record(request, end.as_ref().map(recorded))?;
     }
     let end = end.map_err(failed)?;
     let (text, failed) = read(&end.value);
-    Ok(CallEnd {
+    Ok(CallOutcome {
         text,
         structured: None,
         // It was parsed before, so it is valid JSON.

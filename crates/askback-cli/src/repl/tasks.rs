@@ -7,6 +7,7 @@ use askback::{
     protocol::CallToolResult,
 };
 use askback_host::{
+    content::CallOutcome,
     page::Style,
     relay::ServerId,
     tasks::{Standing, Task},
@@ -29,7 +30,7 @@ pub(super) struct BackgroundCall {
     pub(super) call: LastCall,
     /// The pending call, or `None` once it ended. Dropping it tells the server to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
-    pub(super) end: Option<Result<calls::CallEnd, Error>>,
+    pub(super) end: Option<Result<CallOutcome, Error>>,
 }
 
 pub(super) type BackgroundEnd = (u32, Result<Received<CallToolResult>, ClientError>);

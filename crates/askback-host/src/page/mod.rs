@@ -76,7 +76,7 @@ pub struct Page {
     afresh: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Line {
     Blank,
     Ours(Words, Style, Words),
@@ -117,6 +117,21 @@ impl Page {
             LookSource::Fixed(look) => look,
             LookSource::Read(read) => read(),
         }
+    }
+
+    /// An empty page of the same look.
+    #[must_use]
+    pub(crate) fn another(&self) -> Self {
+        Self::new(self.looks)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Adds the lines of another page.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.lines.extend_from_slice(&other.lines);
     }
 
     /// Takes the lines added since the last call, wrapped for the current terminal size.
@@ -285,6 +300,15 @@ impl Rows {
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').skip(rows).collect())
+    }
+
+    /// Removes the styles, for a front end that is no terminal.
+    #[must_use]
+    pub(crate) fn unstyled(&self) -> Self {
+        let plain = CODES
+            .iter()
+            .fold(self.0.clone(), |rows, code| rows.replace(code, ""));
+        Self(plain)
     }
 
     pub(crate) fn push(&mut self, part: &Self) {

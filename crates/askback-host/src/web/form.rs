@@ -5,6 +5,7 @@ use url::form_urlencoded;
 
 use super::visit::is_same;
 use crate::{
+    leaf::Did,
     model::{Action, Part, Permission},
     view::{Act, ActionView, Body, FieldView, Input, LinkStep, SamplingView, View},
 };
@@ -32,6 +33,19 @@ impl Form {
     /// Whether the page's script sent the form to save unfinished text.
     pub(super) fn is_draft(&self) -> bool {
         self.field("act") == Some("draft")
+    }
+
+    /// Returns the command to run if `is_idle`, or the interruption of the one that runs.
+    pub(super) fn command(&self, is_idle: bool) -> Option<Did> {
+        match self.field("line") {
+            Some(line) if is_idle => {
+                let line = line.trim();
+                let is_line = !line.is_empty() && !line.contains(['\n', '\r']);
+                is_line.then(|| Did::Line(line.to_owned()))
+            }
+            None if !is_idle && self.field("stop").is_some() => Some(Did::Interrupt),
+            _ => None,
+        }
     }
 
     pub(super) fn has_token(&self, token: &str) -> bool {

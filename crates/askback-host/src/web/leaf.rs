@@ -16,7 +16,9 @@ use tokio::{
 };
 
 use super::{
-    LOG_LINES, OPENING_PAUSE, TABS, form,
+    LOG_LINES, OPENING_PAUSE, TABS,
+    bench::{self, BenchState},
+    form,
     html::Html,
     question,
     serve::{self, WebService},
@@ -25,8 +27,9 @@ use super::{
 };
 use crate::{
     browser,
+    content::CallOutcome,
     leaf::{Did, Leaf},
-    model::{Ask, Cause, Conversation, Desk, Effect, EventOutcome, Presence, Step},
+    model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Presence, Step},
     page::{Look, Page, Rows, Style, out::Unwritten},
     question::{answered, notice},
     remarks::{Remark, Remarks},
@@ -54,6 +57,8 @@ pub struct WebPage {
     /// The question and turn after the user's last action.
     expected: Option<(u64, u64)>,
     taken: Vec<oneshot::Sender<()>>,
+    /// Commands that are running.
+    running: Vec<oneshot::Sender<()>>,
     page: Page,
     log: VecDeque<String>,
     serving: JoinHandle<()>,
@@ -96,7 +101,7 @@ impl WebPage {
         let address = listener.local_addr()?;
         let visit = Visit::new(address.port())?;
         let (said, submissions) = mpsc::channel(TABS);
-        let shared = Arc::new(Shared::new(address, visit, said));
+        let shared = Arc::new(Shared::new(address, visit, said)?);
         let serving = serve::serve(
             listener,
             WebService::new(Arc::clone(&shared)),
@@ -108,6 +113,7 @@ impl WebPage {
             shown: None,
             expected: None,
             taken: Vec::new(),
+            running: Vec::new(),
             page: Page::new(LOOK),
             log: VecDeque::new(),
             serving: tokio::spawn(serving),
@@ -187,7 +193,16 @@ impl Leaf for WebPage {
                 return Poll::Pending;
             };
             let desk = talk.seen();
-            let Some(front) = desk.front() else { continue };
+            let front = desk.front();
+            if submission.is_command {
+                let is_idle = self.shared.snapshot().is_idle && front.is_none();
+                let Some(did) = submission.form.command(is_idle) else {
+                    continue;
+                };
+                self.running.push(submission.taken);
+                return Poll::Ready(did);
+            }
+            let Some(front) = front else { continue };
             // The question may have changed since the page was drawn.
             if !self.is_for(&submission) || shown(talk) != self.shown {
                 continue;
@@ -234,7 +249,11 @@ impl Leaf for WebPage {
         false
     }
 
-    fn show(&mut self, talk: &Conversation, _: Option<&Words>) {
+    fn result(&mut self, _: &Desk, call: &Call, outcome: &CallOutcome) {
+        self.shared.snapshot().results.add(call, outcome);
+    }
+
+    fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
         let told = self.page.take();
         self.log(&told);
         let now = shown(talk);
@@ -270,6 +289,17 @@ impl Leaf for WebPage {
         has_changed |= snapshot.put(0, html);
         has_changed |= snapshot.put(1, servers(talk));
         has_changed |= snapshot.put(2, Html::of(&LogPart { rows: &self.log }));
+        let is_idle = prompt.is_some() && front.is_none();
+        snapshot.is_idle = is_idle;
+        let visit = self.shared.visit.path();
+        let results = snapshot.results.html(&visit);
+        has_changed |= snapshot.put(3, results);
+        let state = BenchState {
+            token: &self.shared.command_token,
+            visit: &visit,
+            is_idle,
+        };
+        has_changed |= snapshot.put(4, bench::bench(talk, state));
         let waiting = front.map_or(0, |front| {
             front.total.saturating_sub(front.position).saturating_add(1)
         });
@@ -288,6 +318,10 @@ impl Leaf for WebPage {
         if waiting > 0 {
             self.reopen();
         }
+        // A command is done when the next one can be run, or when it asks a question.
+        if prompt.is_some() || front.is_some() {
+            self.taken.append(&mut self.running);
+        }
         for taken in self.taken.drain(..) {
             // The browser may have disconnected.
             let _ = taken.send(());
@@ -303,6 +337,10 @@ impl Leaf for WebPage {
         self.log(&told);
         self.log(&rows);
         Ok(())
+    }
+
+    fn shows_offers(&self) -> bool {
+        true
     }
 
     fn shows_waiting(&self) -> bool {

@@ -11,8 +11,11 @@
 //! | `GET /v/VISIT/` | shows the question in front, the servers and the log |
 //! | `GET /v/VISIT/live` | sends changes of that page as events |
 //! | `POST /v/VISIT/say` | performs the user's actions |
+//! | `POST /v/VISIT/do` | runs a command, or stops the call |
+//! | `GET /v/VISIT/file/N` | returns a file of a result |
 //! | `GET /style.css`, `GET /page.js` | |
 
+mod bench;
 mod form;
 mod html;
 mod leaf;

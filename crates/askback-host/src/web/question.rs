@@ -125,19 +125,19 @@ fn all_buttons(view: &View) -> Vec<Button> {
         .map(|action| Button {
             name: form::name(action.act),
             words: Html::ours(&action.words),
-            class: match action.act {
-                act if act.is_way_out() || act.is_permission() => "quiet",
-                _ => "",
-            },
+            class: "quiet",
         })
         .collect();
     if form::is_returning(view) {
         let button = Button {
             name: "fill".to_owned(),
             words: Html::ours(&"Use this address".into()),
-            class: "",
+            class: "quiet",
         };
         all.insert(0, button);
+    }
+    if let Some(first) = all.first_mut() {
+        first.class = "";
     }
     all
 }

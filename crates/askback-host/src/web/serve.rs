@@ -77,6 +77,8 @@ struct WholePage {
     question: Region,
     servers: Region,
     log: Region,
+    results: Region,
+    bench: Region,
 }
 
 #[derive(Template)]
@@ -163,7 +165,11 @@ impl WebService {
             (&Method::GET, Some("")) => self.whole(),
             (&Method::GET, Some("live")) => self.live(),
             (&Method::POST, Some("say")) => self.say(parts, body).await,
-            (_, Some("" | "live" | "say")) => plain(StatusCode::METHOD_NOT_ALLOWED),
+            (&Method::POST, Some("do")) => self.run(parts, body).await,
+            (&Method::GET, Some(below)) if below.starts_with("file/") => {
+                self.file(below.trim_start_matches("file/"))
+            }
+            (_, Some("" | "live" | "say" | "do")) => plain(StatusCode::METHOD_NOT_ALLOWED),
             _ => nothing(),
         }
     }
@@ -184,7 +190,7 @@ impl WebService {
     }
 
     fn whole(&self) -> Answer {
-        let ([question, servers, log], title) = self.shared.deliver();
+        let ([question, servers, log, results, bench], title) = self.shared.deliver();
         page(
             StatusCode::OK,
             &WholePage {
@@ -193,6 +199,8 @@ impl WebService {
                 question,
                 servers,
                 log,
+                results,
+                bench,
             },
         )
     }
@@ -245,6 +253,50 @@ impl WebService {
         answer
     }
 
+    async fn run(&self, parts: &Parts, body: RequestBody) -> Answer {
+        let form = match timeout(FORM_TIME, read(parts, body)).await {
+            Ok(Ok(form)) => form,
+            Ok(Err(status)) => return plain(status),
+            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
+        };
+        let back = self.shared.visit.path();
+        if !form.has_token(&self.shared.command_token) {
+            return refused(WORKING.0, WORKING.1, back);
+        }
+        let (taken, is_taken) = oneshot::channel();
+        let submission = Submission {
+            form,
+            is_command: true,
+            taken,
+        };
+        if self.shared.said.send(submission).await.is_err() {
+            return plain(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        match timeout(TAKEN, is_taken).await {
+            Ok(Err(_)) => refused(WORKING.0, WORKING.1, back),
+            // A command that is not done goes on, and the page shows its end.
+            Ok(Ok(())) | Err(_) => see_other(&back),
+        }
+    }
+
+    /// Returns a file of a result. Only pictures are shown by the browser.
+    fn file(&self, number: &str) -> Answer {
+        let snapshot = self.shared.snapshot();
+        let number = number.parse().ok();
+        let Some(file) = number.and_then(|number| snapshot.results.find(number)) else {
+            return plain(StatusCode::NOT_FOUND);
+        };
+        let mut answer = Response::new(PageBody::Whole(Some(file.bytes.clone())));
+        let media = file.picture.unwrap_or("application/octet-stream");
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+        if file.picture.is_none() {
+            let attachment = HeaderValue::from_static("attachment");
+            headers.insert(header::CONTENT_DISPOSITION, attachment);
+        }
+        answer
+    }
+
     async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {
         let form = match timeout(FORM_TIME, read(parts, body)).await {
             Ok(Ok(form)) => form,
@@ -265,25 +317,27 @@ impl WebService {
             return refused(title, words, back);
         }
         let (taken, is_taken) = oneshot::channel();
-        let submission = Submission { form, taken };
+        let submission = Submission {
+            form,
+            is_command: false,
+            taken,
+        };
         if self.shared.said.send(submission).await.is_err() {
             return plain(StatusCode::SERVICE_UNAVAILABLE);
         }
         match timeout(TAKEN, is_taken).await {
             Ok(Ok(())) if is_draft => plain(StatusCode::NO_CONTENT),
-            Ok(Ok(())) => {
-                let mut answer = plain(StatusCode::SEE_OTHER);
-                if let Ok(back) = HeaderValue::from_str(&back) {
-                    answer.headers_mut().insert(header::LOCATION, back);
-                }
-                answer
-            }
+            Ok(Ok(())) => see_other(&back),
             Ok(Err(_)) => refused(GONE.0, GONE.1, back),
             Err(_) => refused(BUSY.0, BUSY.1, back),
         }
     }
 }
 
+const WORKING: (&str, &str) = (
+    "askback runs another command",
+    "It runs one command at a time, and none while a question is in front. Nothing was done.",
+);
 const GONE: (&str, &str) = (
     "This was for another question",
     "The question that you saw is not in front any more. Nothing was sent.",
@@ -317,6 +371,14 @@ async fn read(parts: &Parts, body: RequestBody) -> Result<Form, StatusCode> {
         },
     )?;
     Ok(Form::read(&read.to_bytes()))
+}
+
+fn see_other(path: &str) -> Answer {
+    let mut answer = plain(StatusCode::SEE_OTHER);
+    if let Ok(path) = HeaderValue::from_str(path) {
+        answer.headers_mut().insert(header::LOCATION, path);
+    }
+    answer
 }
 
 fn nothing() -> Answer {

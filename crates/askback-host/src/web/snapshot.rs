@@ -1,6 +1,7 @@
 //! The page as it was last rendered, and the channel from the HTTP server to the leaf.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -10,15 +11,23 @@ use tokio::{
     time::Instant,
 };
 
-use super::{SETTLE, form::Form, html::Html, visit::Visit};
+use super::{
+    SETTLE,
+    bench::Results,
+    form::Form,
+    html::Html,
+    visit::{Visit, random},
+};
 
-pub(super) const REGIONS: [&str; 3] = ["question", "servers", "log"];
+pub(super) const REGIONS: [&str; 5] = ["question", "servers", "log", "results", "bench"];
 
 /// Shared by the HTTP server and the leaf.
 pub(super) struct Shared {
     pub(super) address: SocketAddr,
     pub(super) visit: Visit,
     pub(super) said: mpsc::Sender<Submission>,
+    /// The token of the forms of commands.
+    pub(super) command_token: String,
     pub(super) changes: watch::Sender<u64>,
     /// Whether a browser shows the page.
     pub(super) is_open: watch::Sender<bool>,
@@ -27,6 +36,8 @@ pub(super) struct Shared {
 
 pub(super) struct Submission {
     pub(super) form: Form,
+    /// Whether it is a command, and not about the question.
+    pub(super) is_command: bool,
     /// Sent once the effect is rendered. Dropped if the question is no longer in front.
     pub(super) taken: oneshot::Sender<()>,
 }
@@ -39,7 +50,10 @@ pub(super) struct Region {
 
 #[derive(Default)]
 pub(super) struct Snapshot {
-    pub(super) regions: [Region; 3],
+    pub(super) regions: [Region; 5],
+    pub(super) results: Results,
+    /// Whether a command can be run now.
+    pub(super) is_idle: bool,
     pub(super) title: String,
     pub(super) token: String,
     /// Whether the server asked the question. It did not if an action of the user led to it.
@@ -49,15 +63,23 @@ pub(super) struct Snapshot {
 }
 
 impl Shared {
-    pub(super) fn new(address: SocketAddr, visit: Visit, said: mpsc::Sender<Submission>) -> Self {
-        Self {
+    /// # Errors
+    ///
+    /// If the system gives no random numbers.
+    pub(super) fn new(
+        address: SocketAddr,
+        visit: Visit,
+        said: mpsc::Sender<Submission>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            command_token: random()?,
             address,
             visit,
             said,
             changes: watch::Sender::new(0),
             is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
-        }
+        })
     }
 
     pub(super) fn snapshot(&self) -> MutexGuard<'_, Snapshot> {
@@ -65,7 +87,7 @@ impl Shared {
     }
 
     /// Returns the regions and the title, and marks the question as seen.
-    pub(super) fn deliver(&self) -> ([Region; 3], String) {
+    pub(super) fn deliver(&self) -> ([Region; 5], String) {
         let mut snapshot = self.snapshot();
         snapshot.seen.get_or_insert_with(Instant::now);
         (snapshot.regions.clone(), snapshot.title.clone())

@@ -7,9 +7,13 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult},
 };
 use askback_host::{
+    content::CallOutcome,
     leaf::{Did, Leaf},
     leaves::Leaves,
-    model::{Ask, Change, Conversation, Desk, Effect, Event, Permission, Question, Reply, Server},
+    model::{
+        About, Ask, Call, Change, Conversation, Desk, Effect, Event, Offer, Permission, Question,
+        Reply, Server,
+    },
     web::WebPage,
 };
 use serde_json::json;
@@ -165,11 +169,15 @@ impl Browser {
     }
 
     async fn say(&self, body: &str) -> Answer {
+        self.post("say", body).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Answer {
         let origin = format!(
             "Origin: http://{}\r\nContent-Type: application/x-www-form-urlencoded\r\n",
             self.address
         );
-        send(self.address, self.head("POST", "say") + &origin, body).await
+        send(self.address, self.head("POST", path) + &origin, body).await
     }
 }
 
@@ -691,5 +699,102 @@ async fn front_ends_show_the_same_question_and_one_answers_it() {
     }
     for browser in &browsers {
         assert!(stage.look(browser).await.contains("No question"));
+    }
+}
+
+/// Runs the page at a prompt until it returns a line or an interruption.
+async fn at_prompt(
+    stage: &mut Stage,
+    browser: impl Future<Output = Answer>,
+) -> Result<Did, Answer> {
+    stage.leaf.show(&stage.talk, Some(&"travel".into()));
+    let did = poll_fn(|context| stage.leaf.poll_did(&stage.talk, context));
+    tokio::select! {
+        did = did => Ok(did),
+        answer = browser => Err(answer),
+    }
+}
+
+fn command_body(page: &str, field: &str, value: &str) -> String {
+    let (_, bench) = page
+        .split_once("class=\"command\"")
+        .expect("it has a bench");
+    let mut body = url::form_urlencoded::Serializer::new(String::new());
+    body.append_pair("token", &token(bench));
+    body.append_pair(field, value).finish()
+}
+
+#[tokio::test]
+async fn a_command_of_the_page_is_a_line_at_the_prompt() {
+    let mut stage = Stage::new(Vec::new());
+    let offer = Offer {
+        line: "/call add".to_owned(),
+        about: About::Peer("<b>Adds</b>".into()),
+        goes_on: true,
+        ..Offer::default()
+    };
+    stage.talk.update(Change::Offered(vec![offer]));
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("value=\"/call add\"") && page.contains("&#60;b&#62;Adds"),
+        "{page}"
+    );
+    let line = command_body(&page, "line", " /call add ");
+    let did = at_prompt(&mut stage, browser.post("do", &line)).await;
+    assert!(matches!(did, Ok(Did::Line(line)) if line == "/call add"));
+    // Without a token, with two lines, or while nothing can be stopped.
+    let two_lines = command_body(&page, "line", "/call add\n/quit");
+    let stop = command_body(&page, "stop", "stop");
+    for body in ["line=%2Fquit", &two_lines, &stop] {
+        let answer = at_prompt(&mut stage, browser.post("do", body)).await;
+        assert!(
+            matches!(answer, Err(answer) if answer.status == 409),
+            "{body}"
+        );
+    }
+    // While a question is in front.
+    let mut stage = stage.asked(vec![booking()]);
+    let answer = stage.during(browser.post("do", &line)).await;
+    assert_eq!((answer.status, stage.replies.len()), (409, 0));
+}
+
+#[tokio::test]
+async fn a_result_is_drawn_with_its_files() {
+    let mut stage = Stage::new(Vec::new());
+    let browser = stage.enter().await;
+    let picture = "iVBORw0KGgo=";
+    let json = json!({"content": [
+        {"type": "image", "data": picture, "mimeType": "image/png"},
+        {"type": "image", "data": "PHN2Zz4=", "mimeType": "image/svg+xml"},
+    ]});
+    let outcome = CallOutcome {
+        text: "<i>5</i>".into(),
+        structured: Some(r#"{"sum":5}"#.to_owned()),
+        json,
+        failed: true,
+    };
+    let call = Call::Tool("add".to_owned());
+    stage.leaf.result(stage.talk.seen(), &call, &outcome);
+    let page = stage.look(&browser).await;
+    for shown in ["&#60;i&#62;5", "{&#34;sum&#34;:5}", ">error<", "<img src="] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    assert_eq!(page.matches("<img").count(), 1, "SVG is not shown");
+    for (path, status, media, disposition) in [
+        ("file/1", 200, "application/octet-stream", "attachment"),
+        ("file/2", 200, "image/png", ""),
+        ("file/3", 200, "application/octet-stream", "attachment"),
+        ("file/4", 404, "", ""),
+        ("file/-1", 404, "", ""),
+    ] {
+        let answer = stage.during(browser.get(path)).await;
+        let found = (
+            answer.status,
+            answer.header("content-type"),
+            answer.header("content-disposition"),
+        );
+        assert_eq!(found, (status, media, disposition), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
     }
 }

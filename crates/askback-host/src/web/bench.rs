@@ -1,0 +1,232 @@
+//! Renders the commands that the user can run, and the results of the calls of this session.
+
+use std::collections::VecDeque;
+
+use askama::Template;
+use bytes::Bytes;
+
+use super::html::Html;
+use crate::{
+    content::{self, CallOutcome},
+    model::{About, Call, Conversation, Offer},
+    text::{self, PeerText, Words},
+    wire::indented,
+    words,
+};
+
+/// How many results the page shows.
+const MAX_RESULTS: usize = 20;
+
+/// The maximum size of the files of all results. Older results lose their files first.
+const MAX_FILE_BYTES: usize = 64 << 20;
+
+/// The maximum length of a text in a result, in characters. The whole result can be downloaded.
+const MAX_TEXT_CHARS: usize = 20_000;
+
+/// The types of pictures that the page shows, by their first bytes. SVG is not among them, because
+/// it can contain scripts.
+const PICTURES: [(&[u8], &str); 4] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+];
+
+/// A file of a result.
+#[derive(Debug, Clone)]
+pub(super) struct ResultFile {
+    number: u64,
+    pub(super) bytes: Bytes,
+    /// The type, if it is a picture that the page shows.
+    pub(super) picture: Option<&'static str>,
+    pub(super) name: &'static str,
+}
+
+/// The results of the calls of this session, newest first.
+#[derive(Default)]
+pub(super) struct Results {
+    all: VecDeque<ResultPart>,
+    /// The number of the newest file.
+    last_file: u64,
+}
+
+struct ResultPart {
+    number: u64,
+    kind: &'static str,
+    name: Html,
+    failed: bool,
+    text: Html,
+    left: Option<Html>,
+    structured: Option<Html>,
+    files: Vec<ResultFile>,
+}
+
+#[derive(Template)]
+#[template(path = "web/results.html")]
+struct ResultsPage<'a> {
+    visit: &'a str,
+    results: &'a VecDeque<ResultPart>,
+}
+
+#[derive(Template)]
+#[template(path = "web/bench.html")]
+struct BenchPage<'a> {
+    token: &'a str,
+    visit: &'a str,
+    is_idle: bool,
+    call: Option<Html>,
+    groups: Vec<Group<'a>>,
+}
+
+struct Group<'a> {
+    title: &'static str,
+    is_ours: bool,
+    offers: Vec<OfferPart<'a>>,
+}
+
+struct OfferPart<'a> {
+    line: &'a str,
+    /// Whether the line is a whole command.
+    is_whole: bool,
+    about: Html,
+    arguments: Option<Html>,
+    hints: Option<Html>,
+    last: Option<Html>,
+}
+
+/// The state of the bench.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BenchState<'a> {
+    pub(super) token: &'a str,
+    /// The path of the visit.
+    pub(super) visit: &'a str,
+    /// Whether a command can be run now.
+    pub(super) is_idle: bool,
+}
+
+/// Returns nothing if there are no commands, as in front of a program without a user.
+pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
+    let offers = talk.offers().fitting("");
+    if offers.is_empty() {
+        return Html::default();
+    }
+    let is_of = |prefix: &str, offer: &Offer| {
+        !matches!(offer.about, About::Ours(_)) && offer.line.starts_with(prefix)
+    };
+    let tools: Vec<_> = offers.iter().filter(|it| is_of("/call ", it)).collect();
+    let resources: Vec<_> = offers.iter().filter(|it| is_of("/read ", it)).collect();
+    let is_prompt =
+        |offer: &&&Offer| is_of("/", offer) && !is_of("/call ", offer) && !is_of("/read ", offer);
+    let prompts: Vec<_> = offers.iter().filter(is_prompt).collect();
+    let is_ours = |offer: &&&Offer| matches!(offer.about, About::Ours(_));
+    let ours: Vec<_> = offers.iter().filter(is_ours).collect();
+    let groups = [
+        ("Tools", tools),
+        ("Prompts", prompts),
+        ("Resources", resources),
+        ("Other commands", ours),
+    ];
+    let groups = groups.into_iter().filter(|(_, offers)| !offers.is_empty());
+    let groups = groups.map(|(title, offers)| Group {
+        title,
+        is_ours: title == "Other commands",
+        offers: offers.into_iter().map(|it| offer(it)).collect(),
+    });
+    let call = talk.under_way().filter(|_| !state.is_idle);
+    Html::of(&BenchPage {
+        token: state.token,
+        visit: state.visit,
+        is_idle: state.is_idle,
+        call: call.map(|(it, _)| Html::peer(&named(&it.call).1)),
+        groups: groups.collect(),
+    })
+}
+
+fn offer(offer: &Offer) -> OfferPart<'_> {
+    let ours = |words: &Words| (!words.as_str().is_empty()).then(|| Html::ours(words));
+    OfferPart {
+        line: &offer.line,
+        // Missing arguments of tools, prompts and templates are asked for in a form.
+        is_whole: !offer.goes_on || !matches!(offer.about, About::Ours(_)),
+        about: match &offer.about {
+            About::Ours(about) => Html::ours(&(*about).into()),
+            About::Peer(about) => Html::peer(about),
+        },
+        arguments: (!offer.arguments.raw().is_empty()).then(|| Html::peer(&offer.arguments)),
+        hints: ours(&offer.hints),
+        last: offer.last.as_ref().and_then(ours),
+    }
+}
+
+fn named(call: &Call) -> (&'static str, PeerText) {
+    match call {
+        Call::Tool(name) | Call::Task { tool: name, .. } => ("Tool", name.into()),
+        Call::Prompt(name) => ("Prompt", name.into()),
+        Call::Resource(uri) => ("Resource", uri.into()),
+    }
+}
+
+impl Results {
+    pub(super) fn add(&mut self, call: &Call, outcome: &CallOutcome) {
+        let (kind, name) = named(call);
+        let (shown, more) = outcome.text.cut(MAX_TEXT_CHARS);
+        let left = match more {
+            0 => None,
+            more => Some(words!("{} more characters are in the JSON", more)),
+        };
+        let structured = outcome.structured.as_deref();
+        let structured = structured.map(|json| PeerText::from(indented(&text::json(json))));
+        let json = serde_json::to_vec_pretty(&outcome.json).unwrap_or_default();
+        let contents = content::files(&outcome.json);
+        let mut files = vec![self.file(json.into(), "result.json")];
+        files.extend(
+            contents
+                .into_iter()
+                .map(|it| self.file(it.into(), "result.bin")),
+        );
+        self.all.push_front(ResultPart {
+            number: self.last_file,
+            kind,
+            name: Html::peer(&name),
+            failed: outcome.failed,
+            text: Html::peer(&shown),
+            left: left.as_ref().map(Html::ours),
+            structured: structured.map(|it| Html::peer(&it.cut(MAX_TEXT_CHARS).0)),
+            files,
+        });
+        self.all.truncate(MAX_RESULTS);
+        let mut bytes = 0_usize;
+        for result in &mut self.all {
+            result.files.retain(|file| {
+                bytes = bytes.saturating_add(file.bytes.len());
+                bytes <= MAX_FILE_BYTES
+            });
+        }
+    }
+
+    fn file(&mut self, bytes: Bytes, name: &'static str) -> ResultFile {
+        self.last_file = self.last_file.saturating_add(1);
+        let picture = PICTURES.iter().find(|(head, kind)| {
+            let is_webp = || bytes.get(8..12) == Some(b"WEBP");
+            bytes.starts_with(head) && (*kind != "image/webp" || is_webp())
+        });
+        ResultFile {
+            number: self.last_file,
+            picture: picture.map(|(_, kind)| *kind),
+            bytes,
+            name,
+        }
+    }
+
+    pub(super) fn find(&self, number: u64) -> Option<&ResultFile> {
+        let mut files = self.all.iter().flat_map(|result| &result.files);
+        files.find(|file| file.number == number)
+    }
+
+    pub(super) fn html(&self, visit: &str) -> Html {
+        Html::of(&ResultsPage {
+            visit,
+            results: &self.all,
+        })
+    }
+}
