@@ -25,11 +25,10 @@ pub(crate) struct Ledger {
     kept: BTreeSet<&'static str>,
     findings: Vec<Finding>,
     pub(crate) departures: Vec<Departure>,
-    /// Whether no rule was judged since the last departure.
+    /// Whether the server went away, and no rule was judged since.
     is_away: bool,
 }
 
-/// An exchange during which the server went away.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Departure {
     pub(crate) revision: &'static str,
@@ -44,7 +43,7 @@ pub(crate) struct Finding {
     pub(crate) revisions: BTreeSet<Revision>,
     pub(crate) sent: String,
     pub(crate) came: String,
-    /// The entries of lists that break it. Like the exchange, they are from the first time.
+    /// The list entries that break the rule. Like the exchange, from the first time.
     pub(crate) places: Vec<String>,
     pub(crate) wanted: &'static str,
 }
@@ -86,7 +85,7 @@ impl Ledger {
         }
     }
 
-    /// The same for a rule with a special expectation here.
+    /// Like [`Ledger::judge`], with a special expectation for this exchange.
     pub(crate) fn judge_as(
         &mut self,
         rule: Rule,
@@ -109,7 +108,7 @@ impl Ledger {
         self.put(rule, is_kept, rule.wanted, came);
     }
 
-    /// Records the places that break a rule. Without places, the rule is kept.
+    /// Records the places that break a rule. Without places, the rule was kept.
     pub(crate) fn judge_places(&mut self, rule: Rule, places: Vec<String>) {
         self.put(rule, places.is_empty(), rule.wanted, || {
             (String::new(), String::new(), places)
@@ -160,7 +159,7 @@ impl Ledger {
         }
     }
 
-    /// The broken rules, the most severe first.
+    /// Sorted by severity, the most severe first.
     pub(crate) fn findings(&self) -> Vec<&Finding> {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by_key(|finding| (finding.row.level, finding.row.id));
@@ -171,7 +170,6 @@ impl Ledger {
         self.findings.iter().any(|finding| finding.row.id == row.id)
     }
 
-    /// The rules that were kept each time.
     pub(crate) fn kept(&self) -> Vec<&'static Row> {
         let rows = rows().map(|(_, row)| row);
         let kept = rows.filter(|row| self.kept.contains(row.id) && !self.is_broken(row));
@@ -193,7 +191,7 @@ impl Ledger {
     }
 }
 
-/// All rows, each id once.
+/// Returns all rows, each id once.
 fn rows() -> impl Iterator<Item = (&'static Rule, &'static Row)> {
     let mut known = BTreeSet::new();
     let rows = rules::ALL
@@ -226,7 +224,6 @@ mod tests {
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
         let findings = ledger.findings();
         let found = findings.iter().map(|it| (it.row.id, it.revisions.len()));
-        // The most severe first.
         assert_eq!(found.collect::<Vec<_>>(), [("BA-02", 2), ("PG-09", 2)]);
         assert!(ledger.kept().is_empty());
         assert!(findings.iter().any(|it| Measure::default().counts(it)));

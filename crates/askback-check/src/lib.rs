@@ -1,7 +1,8 @@
 //! Checks an MCP server from outside: why it cannot be used, and which rules it breaks.
 //!
-//! [`check`] takes the steps of a client, with our client. Then it sends what a client would not, and judges the
-//! responses by the [rules]. It calls no tool that may change something, unless the user named it.
+//! [`check`] first takes the steps of a normal client, with our client. Then it sends messages that
+//! no client would send, and judges the responses by the [rules]. It calls only tools that change
+//! nothing, and tools that the user named.
 //!
 //! Numbers and lengths come from servers, so arithmetic saturates.
 
@@ -125,8 +126,9 @@ pub async fn check(
     Ok(report)
 }
 
-/// Sends bytes on a new connection, and returns what came back. `bytes` makes them from the id of the request. Starts a
-/// conversation first, unless the bytes start one. Waits for an answer only if `is_request` is set.
+/// Sends bytes on a new connection and returns what came back. `bytes` builds them from the
+/// request's id. Unless `is_beginning` is set, a conversation is started first. The call waits for
+/// an answer only if `is_request` is set.
 ///
 /// # Errors
 ///

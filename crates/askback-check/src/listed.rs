@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::{ledger::Ledger, rules::*};
 
-/// The entries of a server's lists, by the member that contains them.
+/// List entries, by the member that contains the list.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(pub(crate) BTreeMap<&'static str, Vec<Value>>);
 
@@ -65,14 +65,14 @@ const OF_SCHEMAS: [Rule; 9] = [
 /// The maximum length of a tool's name in the APIs of models.
 const MODEL_NAME_LEN: usize = 64;
 
-/// The maximum length of an entry's name in a place, in bytes.
+/// The maximum length of an entry's name in a finding, in bytes.
 const NAME_BYTES: usize = 128;
 
 const MAX_PLACES: usize = 1_000;
 
 const SCHEMA_WORK: usize = 64_000;
 
-/// The cost of a part, in addition to the bytes of its place.
+/// The cost of a part, on top of the length of its place.
 const PART_WORK: usize = 16;
 
 const MAX_SCHEMA_DEPTH: usize = 128;
@@ -90,7 +90,6 @@ impl Lists {
         self.0.get(member).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Adds the entries of a page, up to `most`.
     pub(crate) fn add(&mut self, page: &Value, most: usize) {
         for member in MEMBERS {
             let entries = self.0.entry(member).or_default();
@@ -191,7 +190,7 @@ impl Lists {
     }
 }
 
-/// Reads the arguments of a tool that are mirrored into headers, if any.
+/// Reads which arguments of a tool are mirrored into headers.
 pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnnotation>> {
     let schema = tool["inputSchema"].to_string();
     let schema = schema.contains("x-mcp-header").then_some(schema)?;
@@ -199,7 +198,7 @@ pub(crate) fn mirrored(tool: &Value) -> Option<Result<HeaderAnnotations, BadAnno
     Some(HeaderAnnotations::of(&schema))
 }
 
-/// Adds the members of an entry that are missing or have the wrong type.
+/// Reports missing members and members with the wrong type.
 fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     let mut fault = |what: String| {
         if places.len() < MAX_PLACES {
@@ -242,7 +241,7 @@ fn is_plain(name: &str, signs: &str) -> bool {
     name.chars().all(is_plain)
 }
 
-/// The rules that a tool's schemas break, with the place, such as `person.pets[].name`.
+/// Returns the rules that a tool's schemas break, with the place, such as `person.pets[].name`.
 fn schema_faults(tool: &Value) -> Vec<(Rule, String)> {
     let mut faults = Vec::new();
     let input = &tool["inputSchema"];
@@ -296,7 +295,8 @@ impl<'a> Walk<'a> {
         walk.faults
     }
 
-    /// Checks a part and everything in it. A value needs a type unless the part only refines another schema.
+    /// Checks a part and everything in it. A value needs a type, unless the part only refines
+    /// another schema.
     fn part(&mut self, part: &'a Value, place: &str, needs_type: bool) {
         let work = PART_WORK.saturating_add(place.len());
         let is_looked_at = part.is_object() && self.depth < MAX_SCHEMA_DEPTH;
@@ -434,7 +434,6 @@ mod tests {
         let mut read = Lists::default();
         (0..3).for_each(|_| read.add(&json!({"tools": [1, 2, 3, 4]}), 10));
         assert_eq!(read.of("tools").len(), 10);
-        // Each reference costs its length.
         let long = "/a".repeat(SCHEMA_WORK);
         is(&of(&format!("{{\"$ref\":\"#{long}\"}}")), &[]);
         // A schema that grows by its references is checked partially.

@@ -44,7 +44,6 @@ pub(crate) struct Step {
     state: &'static str,
     took: Option<Duration>,
     says: Words,
-    /// Text of the server or the system.
     pub(crate) quoted: Option<PeerText>,
     pub(crate) advice: Option<Words>,
 }
@@ -116,7 +115,7 @@ impl Report {
         &mut self.steps[last]
     }
 
-    /// Sorts the steps in this order, and adds those that were not reached.
+    /// Sorts the steps in this order, and adds the steps that were not reached.
     pub(crate) fn complete(&mut self, names: &'static str) {
         for name in names.split(' ') {
             if !self.steps.iter().any(|step| step.name == name) {
@@ -336,19 +335,18 @@ fn put_rules(
     }
 }
 
-/// The newest first.
 fn names(revisions: &BTreeSet<Revision>) -> Vec<&'static str> {
     let revisions = revisions.iter().rev();
     revisions.map(|revision| revision.as_str()).collect()
 }
 
-/// Lists the revisions, the newest first.
+/// Lists the revisions, newest first.
 pub fn listed(revisions: &BTreeSet<Revision>) -> Words {
     let names = names(revisions).into_iter();
     Words::join(names.map(|name| words!("{}", given(name))), ", ")
 }
 
-/// An order of magnitude, or whole seconds from 3 s.
+/// Rounds to an order of magnitude, or to whole seconds from 3 s.
 fn magnitude(took: Duration) -> Words {
     let short = match took.as_millis() {
         0..3 => "1 ms",

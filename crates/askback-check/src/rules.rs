@@ -1,8 +1,8 @@
 //! The rules for servers.
 //!
-//! A rule of the specification has the id of its row in `docs/requirements/`, and a test compares them. Its text is
-//! ours. Our own rules have lowercase names. Each section of the table starts with the reason why its rules may not be
-//! tried.
+//! A rule of the specification has the id of its row in `docs/requirements/`, and a test compares
+//! them. The text of the rule is ours. Our own rules have lowercase names. Each section of the
+//! table starts with the reason that is reported if a rule was not tried.
 
 use askback::Revision::{
     self, V2024_11_05 as V24_11, V2025_03_26 as V25_03, V2025_06_18 as V25_06,
@@ -16,7 +16,7 @@ pub struct Rule {
     pub rows: &'static [Row],
     /// The transports that it applies to.
     pub over: RuleTransport,
-    /// The expectation, or what to do. Empty if the rule's text says it.
+    /// The expectation, or advice. Empty if the rule's text says it.
     pub wanted: &'static str,
     /// Why it is never tried, if so.
     pub untried: &'static str,
@@ -91,11 +91,11 @@ impl Level {
     }
 }
 
-/// Finds the id of a rule that may be broken.
+/// Returns the static id of a rule.
 ///
 /// # Errors
 ///
-/// If there is no such rule.
+/// If there is no rule with this id.
 pub fn known(id: &str) -> Result<&'static str, &'static str> {
     let mut rows = ALL.iter().flat_map(|rule| rule.rows);
     let row = rows.find(|row| row.id == id);
@@ -103,7 +103,7 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
         .ok_or("no rule has this id; askback check --all lists the rules")
 }
 
-/// A rule also applies to later revisions, unless its row says otherwise.
+/// Unless its row says otherwise, a rule also applies to later revisions.
 const NOW: Revision = Revision::LATEST;
 
 macro_rules! last {
@@ -248,7 +248,7 @@ rules! {
     UNREQUESTED Any ["SU-01" Must V26_07..=NOW] "A subscription brings nothing that was not asked for.";
     STREAM_BUFFERING Http ["HT-17" Should V26_07..=NOW] "A stream of events says `X-Accel-Buffering: no`.";
 
-    // Calls of tools with `readOnlyHint` and without required arguments, and of tools that the user named.
+    // Only tools with `readOnlyHint` and without required arguments, and tools that the user named.
     "no tool that was called did this: name one with --tool":
     UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=NOW]
         "A result asks nothing that the client has not declared it can be asked."

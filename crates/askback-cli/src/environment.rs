@@ -1,6 +1,12 @@
 //! Secrets of ours in the environment, which no server is given.
 
 use std::{env, ffi::OsString};
+#[cfg(unix)]
+use std::{
+    fs,
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
+    path::Path,
+};
 
 use askback::authorization::Secret;
 
@@ -48,6 +54,50 @@ pub fn model_keys() -> impl Iterator<Item = &'static str> {
         .filter(|name| env::var_os(name).is_some())
 }
 
+/// The variables with which a program reaches the desktop of this user, as far as they are not set. Some clients hand none
+/// of them to a server (seen on 2026-11-26: Codex and all Python clients).
+#[cfg(unix)]
+pub fn desktop() -> Vec<(&'static str, OsString)> {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    // A user who came by SSH does not see the display of this machine.
+    if ["DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"]
+        .into_iter()
+        .any(is_set)
+    {
+        return Vec::new();
+    }
+    let user = rustix::process::geteuid().as_raw();
+    desktop_in(Path::new("/"), user)
+}
+
+/// The variables of the desktop of a user, by the sockets below `root`. A socket of another user does not count.
+#[cfg(unix)]
+fn desktop_in(root: &Path, user: u32) -> Vec<(&'static str, OsString)> {
+    let is_own = |path: &Path| {
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|found| found.uid() == user && found.file_type().is_socket())
+    };
+    let runtime = root.join("run/user").join(user.to_string());
+    let mut variables = Vec::new();
+    if is_own(&runtime.join("wayland-0")) {
+        variables.push(("WAYLAND_DISPLAY", "wayland-0".into()));
+    }
+    if is_own(&root.join("tmp/.X11-unix/X0")) {
+        variables.push(("DISPLAY", ":0".into()));
+    }
+    if variables.is_empty() {
+        return variables;
+    }
+    let bus = runtime.join("bus");
+    if is_own(&bus) {
+        let mut address = OsString::from("unix:path=");
+        address.push(bus);
+        variables.push(("DBUS_SESSION_BUS_ADDRESS", address));
+    }
+    variables.push(("XDG_RUNTIME_DIR", runtime.into()));
+    variables
+}
+
 /// Whether a variable is ours. Some systems do not tell small letters from capitals.
 pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())
@@ -57,6 +107,45 @@ pub fn is_ours(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_desktop_of_the_user_is_found_by_its_sockets() {
+        #[track_caller]
+        fn check(sockets: &[&str], user: impl Fn(u32) -> u32, expected: &[&str]) {
+            let root = tempfile::tempdir().expect("a folder");
+            let this = rustix::process::geteuid().as_raw();
+            for socket in sockets {
+                let path = root
+                    .path()
+                    .join(socket.replace("UID", &user(this).to_string()));
+                fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
+                std::os::unix::net::UnixListener::bind(path).expect("it is made");
+            }
+            let found = desktop_in(root.path(), user(this));
+            let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, expected, "{sockets:?}");
+        }
+        let own = |user| user;
+        check(&[], own, &[]);
+        check(&["run/user/UID/bus"], own, &[]);
+        check(
+            &["run/user/UID/wayland-0"],
+            own,
+            &["WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"],
+        );
+        check(
+            &["run/user/UID/bus", "tmp/.X11-unix/X0"],
+            own,
+            &["DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"],
+        );
+        // Another user's.
+        check(
+            &["tmp/.X11-unix/X0", "run/user/UID/wayland-0"],
+            |user| user + 1,
+            &[],
+        );
+    }
 
     #[test]
     fn what_is_ours_is_known_by_its_name() {

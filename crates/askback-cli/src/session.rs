@@ -478,11 +478,8 @@ pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
 }
 
 /// Adds a page in a browser to a terminal, and opens it.
-fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, Error> {
-    let page = WebPage::start(limits).map_err(|error| {
-        Error::usage(words!("the page cannot be served: {}", given(error)))
-            .hint("Without --web, the questions are asked here alone.")
-    })?;
+pub fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Leaf>, Error> {
+    let page = page(limits)?;
     let told = match page.open_browser() {
         Ok(()) => words!(
             "The page is open in your browser; it is at {}.",
@@ -492,6 +489,14 @@ fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn Lea
     };
     terminal.tell(told);
     Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
+}
+
+/// Serves the page in a browser.
+pub fn page(limits: &Limits) -> Result<WebPage, Error> {
+    WebPage::start(limits).map_err(|error| {
+        Error::usage(words!("the page cannot be served: {}", given(error)))
+            .hint("Without --web, the questions are asked at the terminal alone.")
+    })
 }
 
 fn unattended(script: Option<Script>, limits: &Limits) -> Box<dyn Leaf> {

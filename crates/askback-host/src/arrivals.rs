@@ -1,7 +1,7 @@
 //! The queue from the clients to the front end.
 //!
-//! A server may say more than a front end can show, and faster. So what is only to be shown takes place in the
-//! queue, of which each server has as much as any other: what finds none is counted, and left out.
+//! A server may send more than a front end can show. Each server therefore has a fixed share of the
+//! queue for events that are only shown. When it is full, further events are counted and dropped.
 
 use std::{
     collections::VecDeque,
@@ -24,7 +24,7 @@ use crate::{
     wire::Row,
 };
 
-/// Something that reaches a front end from the client.
+/// A message from a client to the front end.
 #[derive(Debug)]
 pub enum Arrival {
     /// A question.
@@ -35,32 +35,32 @@ pub enum Arrival {
         claims: Option<Claims>,
         /// The question.
         question: Box<Question>,
-        /// Where the reply goes.
+        /// Where to send the reply.
         reply: oneshot::Sender<ShownReply>,
     },
-    /// The question of that number is not waited for any more.
+    /// The caller no longer waits for the question with this number.
     Withdrawn(u64),
-    /// The question of that number was answered in another way.
+    /// The question with this number was answered in another way.
     Settled(u64),
-    /// Something the server said.
+    /// An event of the server.
     Heard(Event),
-    /// A message travelled.
+    /// A message was sent or received.
     Travelled(Row),
-    /// Something of ours, in a sentence.
+    /// A sentence of this program.
     Told(Words),
-    /// The server said more than there was a place for.
+    /// Events that were dropped because the server's share was full.
     LeftOut(Surplus),
 }
 
-/// The end of the queue from which a front end takes its arrivals, each with the server it is of.
+/// The receiving end of the queue. Each arrival comes with its server.
 #[derive(Debug)]
 pub struct Arrivals {
     received: mpsc::UnboundedReceiver<QueueEntry>,
-    /// The surplus that comes next.
+    /// The report about dropped events that is returned next.
     left_out: Option<(ServerId, Surplus)>,
 }
 
-/// The end of the queue of a server.
+/// The sending end of the queue for one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
     sent: mpsc::UnboundedSender<QueueEntry>,
@@ -68,7 +68,6 @@ pub(crate) struct Sender {
     rows: Places,
 }
 
-/// An arrival in the queue, with the place that it takes.
 #[derive(Debug)]
 struct QueueEntry {
     server: ServerId,
@@ -76,47 +75,42 @@ struct QueueEntry {
     place: Option<Place>,
 }
 
-/// A place in the queue, which is free again once it is dropped.
+/// A share of the queue, released on drop.
 #[derive(Debug)]
 struct Place {
     permit: OwnedSemaphorePermit,
     surplus: Arc<Mutex<Surplus>>,
 }
 
-/// The places of a server for what is only to be shown.
+/// A server's share of the queue.
 #[derive(Debug, Clone)]
 struct Places {
     free: Arc<Semaphore>,
     surplus: Arc<Mutex<Surplus>>,
 }
 
-/// The surplus of a server: everything that it said for which there was no place.
+/// The dropped events of a server.
 #[derive(Debug, Default)]
 pub struct Surplus {
-    /// The number of events and rows.
+    /// The number of dropped events and rows.
     pub count: u64,
-    /// The last lines of standard error among them: they may say why the server ended.
+    /// The last dropped lines of standard error, because they may say why the server ended.
     pub lines: VecDeque<String>,
-    /// The changes among them, each once.
+    /// The dropped change notifications, without duplicates.
     pub changes: Vec<Event>,
 }
 
-/// The most bytes of events of a server that wait to be shown.
 const EVENTS: usize = 1 << 20;
 
-/// The most bytes of rows about the messages of a server that wait to be shown.
 const ROWS: usize = 16 << 20;
 
-/// The bytes that count for each of them beside its text.
+/// The size of an event or row in addition to its text, in bytes.
 const EACH: usize = 1 << 10;
 
-/// The most lines of standard error that are kept of what is left out.
 const LINES: usize = 8;
 
-/// The most changes that are kept of what is left out.
 const CHANGES: usize = 64;
 
-/// A queue, with the end of its first server.
 pub(crate) fn queue() -> (Sender, Arrivals) {
     let (sent, received) = mpsc::unbounded_channel();
     let arrivals = Arrivals {
@@ -135,12 +129,12 @@ impl Sender {
         }
     }
 
-    /// The end of another server, which has as many places.
+    /// Creates a sender for another server, with its own share.
     pub(crate) fn another(&self) -> Self {
         Self::to(self.sent.clone())
     }
 
-    /// Passes something on. If the front end is gone, nobody is there to see it.
+    /// Sends an arrival. Does nothing if the front end is gone.
     pub(crate) fn send(&self, server: ServerId, arrival: Arrival) {
         let place = match &arrival {
             Arrival::Heard(event) => match extent(event) {
@@ -166,8 +160,7 @@ impl Sender {
 }
 
 impl Arrivals {
-    /// Returns the next arrival, once there is one; none where no client is left. Nothing is lost where that is not
-    /// waited for to the end.
+    /// Returns the next arrival, or `None` if all senders are dropped. Cancel safe.
     pub async fn recv(&mut self) -> Option<(ServerId, Arrival)> {
         if let Some(left_out) = self.left_out() {
             return Some(left_out);
@@ -176,11 +169,11 @@ impl Arrivals {
         Some(self.take(queued))
     }
 
-    /// Returns the next arrival, if there is one already.
+    /// Returns the next arrival if there is one.
     ///
     /// # Errors
     ///
-    /// Where there is none.
+    /// If the queue is empty or all senders are dropped.
     pub fn try_recv(&mut self) -> Result<(ServerId, Arrival), TryRecvError> {
         if let Some(left_out) = self.left_out() {
             return Ok(left_out);
@@ -196,7 +189,8 @@ impl Arrivals {
 
     fn take(&mut self, queued: QueueEntry) -> (ServerId, Arrival) {
         if let Some(Place { permit, surplus }) = queued.place {
-            // First there is room again: what is left out from now on is so for others that wait, with which it is told.
+            // Release the share before the report is taken: anything dropped after this is reported
+            // with a later arrival.
             drop(permit);
             let surplus = mem::take(&mut *held(&surplus));
             if surplus.count > 0 {
@@ -215,7 +209,7 @@ impl Places {
         }
     }
 
-    /// Takes a place for a text so long, if there is one. The first is always there.
+    /// Takes a part of the share if it is free. An empty share fits any text.
     fn take(&self, text: usize) -> Option<Place> {
         let bytes = text.saturating_add(EACH).min(EVENTS);
         let permits = u32::try_from(bytes).ok()?;
@@ -254,10 +248,10 @@ impl Places {
     }
 }
 
-/// How long the text of an event is that is only to be shown, in bytes; none where more depends on it.
+/// The text length in bytes of an event that is only shown. `None` for events with other effects.
 fn extent(event: &Event) -> Option<usize> {
     Some(match event {
-        // Each comes once for something that we did, or asked.
+        // Each is sent once, in response to something that the client did or asked.
         Event::UrlCompleted { .. }
         | Event::StartedOver(_)
         | Event::Disconnected(_)
@@ -325,7 +319,7 @@ mod tests {
             .iter()
             .any(|(_, arrival)| matches!(arrival, Arrival::Told(_)));
         assert!(has_ours, "what is ours needs no place");
-        // What was taken makes room again.
+        // Taking an arrival releases its share.
         relay.event(Event::Note("x".repeat(EVENTS)));
         relay.event(Event::Note("y".to_owned()));
         let all = drain(&mut arrivals);

@@ -1,23 +1,18 @@
-//! The browser of the system.
+//! Opens links in the system's browser.
 
 use std::{env, ffi::OsString, path::Path};
 
 use crate::page::{Page, Style};
 
-/// The reason why no browser was started.
 #[derive(Debug)]
 pub(crate) enum NoBrowser {
-    /// There is no display for one.
+    /// There is no display.
     NoDisplay,
-    /// The system has none, or it could not be started.
+    /// There is no browser, or it could not be started.
     Failed(std::io::Error),
 }
 
-/// Opens a link, as the one argument of a program.
-///
-/// # Errors
-///
-/// Says why no browser was started. One that was may still fail, which nobody tells.
+/// Opens a link in a browser. If a browser starts but fails later, that is not noticed.
 pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
     let is_page = ["http://", "https://"].iter().any(|it| url.starts_with(it));
     match is_page {
@@ -29,28 +24,18 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
 }
 
 fn start(url: &str) -> Result<(), NoBrowser> {
-    let is_unseen = cfg!(all(
-        unix,
-        not(target_vendor = "apple"),
-        not(target_os = "android")
-    )) && !is_seen(env::var_os, Path::is_file);
-    if is_unseen {
+    if !is_seen(&[]) {
         return Err(NoBrowser::NoDisplay);
     }
     webbrowser::open(url).map_err(NoBrowser::Failed)
 }
 
-/// Opens a link that holds a secret, by a file that only the user can read and that leads there: the arguments of a
-/// program can be read by all users of a machine. The file is removed after a while.
-///
-/// # Errors
-///
-/// Says why no browser was started.
+/// Opens a link that contains a secret. All users of a machine can read the arguments of a process,
+/// so the link is passed in a file that only the user can read. The file is removed after a minute.
 #[cfg(feature = "web")]
 pub(crate) fn open_by_file(link: &str) -> Result<(), NoBrowser> {
     use std::io::Write as _;
 
-    /// How long a browser may take to read the file.
     const READ: std::time::Duration = std::time::Duration::from_secs(60);
 
     let folder = env::var_os("XDG_RUNTIME_DIR").filter(|it| !it.is_empty());
@@ -75,14 +60,28 @@ pub(crate) fn open_by_file(link: &str) -> Result<(), NoBrowser> {
     Ok(())
 }
 
-/// Whether the person is at another machine, from which they reached this one by SSH.
+/// Whether the user is connected over SSH.
 pub(crate) fn is_elsewhere() -> bool {
     env::var_os("SSH_CONNECTION").is_some_and(|value| !value.is_empty())
 }
 
-/// Whether a browser would be seen: on a display, on that of Windows, or through a program that the
-/// person named. Others are started without a display, too, and end where nobody looks.
-fn is_seen(
+/// Whether the user would see a browser that is started with these variables added to the environment.
+#[must_use]
+pub fn is_seen(variables: &[(&'static str, OsString)]) -> bool {
+    let variable = |name: &'static str| {
+        let added = variables.iter().find(|(known, _)| *known == name);
+        added
+            .map(|(_, value)| value.clone())
+            .or_else(|| env::var_os(name))
+    };
+    cfg!(not(unix))
+        || cfg!(any(target_vendor = "apple", target_os = "android"))
+        || has_display(variable, Path::is_file)
+}
+
+/// Whether the user would see a browser: there is a display, WSL, or a program in `BROWSER`. Other
+/// browsers would start without a display and fail silently.
+fn has_display(
     variable: impl Fn(&'static str) -> Option<OsString>,
     is_file: impl Fn(&Path) -> bool,
 ) -> bool {
@@ -109,7 +108,6 @@ fn is_seen(
 }
 
 impl NoBrowser {
-    /// Puts the reason on a page.
     pub(crate) fn put(&self, page: &mut Page) {
         match self {
             Self::NoDisplay => {
@@ -118,7 +116,7 @@ impl NoBrowser {
             }
             Self::Failed(error) => {
                 page.item("× ", Style::Warning, "no browser could be opened:");
-                // The link may stand in it.
+                // The message may contain the link.
                 page.quote_at("  ", error.to_string());
             }
         }
@@ -138,7 +136,7 @@ mod tests {
                 found.map(|(_, value)| OsString::from(value))
             };
             let is_file = |path: &Path| path == Path::new("/usr/bin/lynx");
-            assert_eq!(is_seen(variable, is_file), seen);
+            assert_eq!(has_display(variable, is_file), seen);
         }
         let path = ("PATH", "/bin:/usr/bin");
         check(&[], false);

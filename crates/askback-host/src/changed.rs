@@ -15,23 +15,21 @@ use tokio::{sync::Notify, time::sleep};
 
 use crate::relay::ServerId;
 
-/// How long changes are gathered: a server that says so again and again is not listed more often than that.
+/// How long changes are collected, so that a server cannot cause more frequent list requests.
 const PACE: Duration = Duration::from_secs(1);
 
-/// The servers that said that a list of theirs has changed, until somebody wants to know. Clones are the same.
+/// The servers that reported a changed list since the last [`next`](Self::next). Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ChangedLists(Arc<Changes>);
 
 #[derive(Debug, Default)]
 struct Changes {
     servers: Mutex<BTreeSet<ServerId>>,
-    /// Whether the folders that a server may work in have changed.
     folders: AtomicBool,
     noted: Notify,
 }
 
 impl ChangedLists {
-    /// Takes note of what a server said, where that is a change of a list.
     pub(crate) fn hear(&self, server: ServerId, event: &Event) {
         if matches!(
             event,
@@ -41,25 +39,25 @@ impl ChangedLists {
         }
     }
 
-    /// Takes note that a list of this server has changed.
+    /// Records that a list of this server has changed.
     pub fn note(&self, server: ServerId) {
         self.lock().insert(server);
         self.0.noted.notify_one();
     }
 
-    /// Takes note that the folders that a server may work in have changed, so that the next wait ends.
+    /// Records that the shared folders have changed, so that the next wait ends.
     pub(crate) fn note_folders(&self) {
         self.0.folders.store(true, Ordering::Relaxed);
         self.0.noted.notify_one();
     }
 
-    /// Whether a list of this server has changed, and nobody was told so yet.
+    /// Whether a list of this server has changed and was not yet taken.
     pub fn has(&self, server: ServerId) -> bool {
         self.lock().contains(&server)
     }
 
-    /// Waits until lists have changed, for a second more, and returns whose they are. Nothing is lost where that is not
-    /// waited for to the end. Returns none at once if only shared folders have changed.
+    /// Waits for changed lists, collects for one more second, and returns their servers. Returns an
+    /// empty set at once if only shared folders have changed. Cancel safe.
     pub async fn next(&self) -> BTreeSet<ServerId> {
         while self.lock().is_empty() {
             if self.0.folders.swap(false, Ordering::Relaxed) {
@@ -93,7 +91,7 @@ mod tests {
         for server in [2, 0, 2] {
             changed.note(ServerId(server));
         }
-        // Who stops waiting in the middle has taken nothing away.
+        // Cancelling the wait loses nothing.
         assert!(timeout(PACE.mul_f32(0.5), changed.next()).await.is_err());
         let both = BTreeSet::from([ServerId(0), ServerId(2)]);
         assert_eq!(timeout(patience, changed.next()).await, Ok(both));

@@ -1,4 +1,4 @@
-//! A link as a code for the camera of a telephone.
+//! QR codes for links, for a phone's camera.
 
 use qrcode::{Color, EcLevel, QrCode};
 
@@ -7,29 +7,29 @@ use crate::{
     text::Words,
 };
 
-/// The light modules around a code, without which a camera does not find it.
+/// The width of the light margin around the code, in modules. QR codes need it to be found.
 const MARGIN: usize = 4;
 
-/// Puts the code of a link on the page, or says that there is no room for it.
 pub(crate) fn put(page: &mut Page, url: &str) {
     let Some(rows) = rows(url, page.look().columns) else {
         let words = "the link is too long for a code on a terminal of this width";
         return page.item("× ", Style::Warning, words);
     };
     for row in rows {
-        // A page counts a block as wide as any terminal may show it; one that shows it so shows no code.
+        // Not wrapped, although the page may count a block as two columns: a terminal that shows
+        // it so wide cannot show a code anyway.
         page.line(row);
     }
 }
 
-/// The number of rows of the code of a link; none where it is wider than so many columns.
+/// The number of rows of a link's code; `None` if it is wider than `columns`.
 pub(crate) fn height(url: &str, columns: usize) -> Option<usize> {
     rows(url, columns).map(|rows| rows.len())
 }
 
-/// The rows of the code of a link, two modules high each; none where it is wider than so many columns.
+/// The rows of a link's code, each two modules high; `None` if it is wider than `columns`.
 ///
-/// Light is drawn and dark is left out, as most terminals are dark.
+/// Light modules are drawn and dark modules are blank, because most terminals are dark.
 fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
     let code = QrCode::with_error_correction_level(url, EcLevel::L).ok()?;
     let width = code.width();
@@ -60,7 +60,6 @@ fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
 mod tests {
     use super::*;
 
-    /// The text that a camera reads from these rows.
     fn read(rows: &[Words]) -> Option<String> {
         let dark = |upper: bool, c: char| match c {
             '█' => false,

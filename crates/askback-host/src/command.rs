@@ -1,29 +1,27 @@
-//! The language of commands: `/word`, everywhere.
+//! The syntax of commands: `/word`.
 
 use crate::{
     model::{Action, Part, Permission, Step},
     wire::MessageSelection,
 };
 
-/// How `/wire` is written at a question.
 const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
 
-/// The answer to `/suggest` if the server suggests nothing.
+/// The response to `/suggest` if the server suggests nothing.
 pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
 
-/// A line that a person typed.
+/// A line that the user typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputLine<'a> {
-    /// A command, without its slash, and what stands behind it.
+    /// A command without its slash, and its argument.
     Command(&'a str, &'a str),
-    /// Anything else. A text that begins with a slash is typed with two.
+    /// A text. One leading slash is typed as two.
     Text(String),
 }
 
-/// Reads a line that a person typed.
+/// Parses a line that the user typed.
 ///
-/// A command is a slash and a word of letters, digits, `-` and `_` behind it: the path `/home/ada`
-/// is none.
+/// A command is a slash and a word of letters, digits, `-` and `_`; `/home/ada` is a text.
 ///
 /// ```
 /// use askback_host::command::{InputLine, typed};
@@ -47,55 +45,40 @@ pub fn typed(line: &str) -> InputLine<'_> {
     }
 }
 
-/// The meaning of a line that is typed at a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineMeaning {
-    /// The person said something about the question.
     Action(Action),
-    /// The person said something about the field that is asked.
+    /// An action about the current field.
     OfField(OfField),
-    /// Several lines follow, up to one with only a dot.
+    /// Start a text of several lines that ends with a line with only a dot.
     Lines,
-    /// Show the rest of a message that was cut.
     More,
     /// Show the link alone, to be copied.
     Link,
-    /// Show the link as a code for a camera.
     Code,
-    /// Show messages that travelled.
     Wire(MessageSelection),
-    /// Show what can be typed.
     Help,
-    /// Nothing that can be used here; the words say what can.
     Unclear(&'static str),
 }
 
-/// Something about the field that is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OfField {
-    /// It is this.
     Is(String),
-    /// It stays as it is.
     Keep,
-    /// It is left empty.
     Clear,
-    /// The object or list that it is in is written as JSON, or in fields again.
+    /// Switch the object or list around it between JSON and fields.
     Fold,
-    /// The field before it is asked again.
     Before,
-    /// It and those after it stay as they are.
+    /// Keep it and all fields after it.
     Last,
-    /// That field is asked again.
     Reopen(usize),
-    /// Values are wanted for it that begin so.
     Suggest(String),
 }
 
-/// Reads a command that is typed at a question.
 pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeaning {
     let in_field = matches!(step, Step::Filling(_));
     LineMeaning::Action(match name {
-        // Said already: what is wanted now is the reason.
+        // Already declined: this is the answer to the question for a reason.
         "decline" if matches!(step, Step::Reason) => Action::Fill(String::new()),
         "decline" => Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
         "cancel" => Action::Cancel,

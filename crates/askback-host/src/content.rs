@@ -1,4 +1,4 @@
-//! Results of servers, as text a person can read.
+//! Results of servers, as readable text.
 
 use askback::protocol::{
     CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, LeftOutEntry,
@@ -15,7 +15,7 @@ use crate::{
     words,
 };
 
-/// The result of a tool: its blocks, or its structured content where it has no blocks.
+/// The result of a tool: its content, or its structured content if there is no other.
 pub fn tool_result(result: &CallToolResult) -> PeerText {
     if result.content.is_empty()
         && let Some(structured) = &result.structured_content
@@ -25,8 +25,8 @@ pub fn tool_result(result: &CallToolResult) -> PeerText {
     blocks(&result.content).into()
 }
 
-/// The structured content of a result that says more than its text, as JSON. The text is often the
-/// same JSON, or the one member `result` of it.
+/// The structured content as JSON, unless the text of the result already says the same. The text is
+/// often the same JSON, or its only member `result`.
 pub fn structured(result: &CallToolResult) -> Option<String> {
     let structured = result.structured_content.as_ref()?;
     let value: Value = structured.decode().ok()?;
@@ -41,7 +41,7 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,
     });
-    // A list is often a text for each of its items.
+    // A list often has one text per item.
     let items = only.unwrap_or(&value).as_array();
     let all: Vec<_> = texts.clone().collect();
     let is_each = items.is_some_and(|items| {
@@ -54,7 +54,7 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
     (!is_shown).then(|| structured.as_str().to_owned())
 }
 
-/// Puts structured content on a page in one row. Returns whether there is more of it.
+/// Puts structured content on the page in one row. Returns whether it was cut.
 pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     let mark = "Structured ";
     let room = page.look().columns.min(100).saturating_sub(mark.len());
@@ -65,7 +65,7 @@ pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     is_cut
 }
 
-/// Puts the text of a result on a page, and its structured content whole.
+/// Puts a result on the page, with its whole structured content.
 pub fn put_whole(page: &mut Page, text: &PeerText, structured: Option<&str>) {
     page.quote(text.clone());
     if let Some(structured) = structured {
@@ -75,7 +75,7 @@ pub fn put_whole(page: &mut Page, text: &PeerText, structured: Option<&str>) {
     }
 }
 
-/// The messages of a prompt, each below its role.
+/// The messages of a prompt, each after its role.
 pub fn prompt(result: &GetPromptResult) -> PeerText {
     let messages = result.messages.iter().map(|message| {
         let role = match message.role {
@@ -92,7 +92,7 @@ pub fn prompt(result: &GetPromptResult) -> PeerText {
         .into()
 }
 
-/// Returns the text of a resource.
+/// The text of a resource.
 pub fn resource(result: &ReadResourceResult) -> PeerText {
     let left_out = result.left_out.iter().map(left_out);
     let parts: Vec<_> = result
@@ -104,13 +104,11 @@ pub fn resource(result: &ReadResourceResult) -> PeerText {
     parts.join("\n").into()
 }
 
-/// A line in place of what cannot be read.
 fn left_out(entry: &LeftOutEntry) -> String {
     format!("[{} cannot be shown: {}]", entry.place, entry.why)
 }
 
-/// The files in a result: images, recordings and resources that are no text, in their order. What is
-/// no base64 is none.
+/// The files in a result, in order: images, audio and binary resources. Invalid base64 is skipped.
 pub fn files(result: &Value) -> Vec<Vec<u8>> {
     let of = |name: &str| result[name].as_array().into_iter().flatten();
     let messages = of("messages").map(|message| &message["content"]);
@@ -124,7 +122,7 @@ pub fn files(result: &Value) -> Vec<Vec<u8>> {
     blocks.filter_map(file).collect()
 }
 
-/// A block of a sampling message that is not text.
+/// A block of a sampling message, as text.
 pub fn sampling_block(block: &SamplingBlock) -> PeerText {
     PeerText::from(match block {
         SamplingBlock::Text(text) => text.text.clone(),
@@ -141,7 +139,6 @@ pub fn sampling_block(block: &SamplingBlock) -> PeerText {
     })
 }
 
-/// The blocks of a result, as text.
 pub(crate) fn blocks_text(content: &[ContentBlock]) -> PeerText {
     blocks(content).into()
 }
@@ -150,7 +147,6 @@ fn blocks(content: &[ContentBlock]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-/// A block of a result.
 pub(crate) fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
@@ -176,7 +172,7 @@ fn contents(contents: &ResourceContents) -> String {
     }
 }
 
-/// Bytes by their kind and size: `[image/png, 12 kB]`.
+/// Describes binary data: `[image/png, 12 kB]`.
 fn bytes(kind: Option<&str>, base64: &str) -> String {
     let padding = base64
         .bytes()

@@ -1,4 +1,4 @@
-//! The differences of two JSON values.
+//! The differences between two JSON values.
 
 use serde_json::Value;
 
@@ -8,30 +8,29 @@ use crate::{
     words,
 };
 
-/// A difference at a place.
+/// A difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The place, as a JSON pointer.
     pub path: String,
-    /// The value, or the lines of a text, that were there before.
+    /// The old value, or the old lines of a text.
     pub before: Option<String>,
-    /// The value, or the lines of a text, that are there now.
+    /// The new value, or the new lines of a text.
     pub after: Option<String>,
 }
 
-/// The most differences that are told.
 const MOST: usize = 64;
 
-/// The differences of two values, and how many more there are.
+/// Returns the first differences between two values, and how many more there are.
 ///
-/// Lists are compared place by place, and texts of several lines by their lines.
+/// Lists are compared by index, and texts line by line.
 pub fn differences(before: &Value, after: &Value) -> (Vec<Difference>, usize) {
     let mut found = Comparison::default();
     found.compare(&mut String::new(), Some(before), Some(after));
     (found.told, found.more)
 }
 
-/// Puts the differences of two results on the page.
+/// Puts the differences between two results on the page.
 pub fn put(page: &mut Page, before: &Value, after: &Value) {
     match before == after {
         true => page.note(Style::Dim, "The result is the same as before."),
@@ -42,7 +41,7 @@ pub fn put(page: &mut Page, before: &Value, after: &Value) {
     }
 }
 
-/// Puts the differences of two values on the page.
+/// Puts the differences between two values on the page.
 pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
     let (told, more) = differences(before, after);
     for difference in told {
@@ -69,7 +68,7 @@ pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
     }
 }
 
-/// Whether the end of a text is not seen, so that it is shown as JSON.
+/// Whether the end of a text would be invisible. Such a text is shown as JSON.
 fn ends_unseen(text: &str) -> bool {
     text.is_empty() || text.ends_with(char::is_whitespace)
 }
@@ -126,7 +125,6 @@ impl Comparison {
     }
 }
 
-/// A value in a line.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -134,8 +132,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The lines in which two texts differ: those between the lines that they begin and end with alike. An empty line alone is
-/// told with the one beside it, as a line break at the end.
+/// The lines that differ, without the common lines at both ends. A difference of one empty line
+/// includes its neighbor, because an empty line would be invisible.
 fn lines(before: &str, after: &str) -> (Option<String>, Option<String>) {
     let before: Vec<_> = before.split('\n').collect();
     let after: Vec<_> = after.split('\n').collect();

@@ -10,11 +10,11 @@ use crate::{
     words,
 };
 
-/// The folder as a root: where it really is, links resolved, as a `file://` URI.
+/// A root for a folder: a `file://` URI of its path, with symlinks resolved.
 ///
 /// # Errors
 ///
-/// Says why there is no such folder.
+/// If the path is not a folder.
 pub fn root(path: &Path) -> Result<Root, Words> {
     let shown = given(path.display());
     let real = fs::canonicalize(path).map_err(|error| words!("{}: {}", shown, given(error)))?;
@@ -32,13 +32,13 @@ pub fn root(path: &Path) -> Result<Root, Words> {
     })
 }
 
-/// A root as a person writes it: the path, or the URI where it is none of a file.
+/// The path of a root, or its URI if it is not a file URI.
 pub fn shown(uri: &str) -> LocalText {
     let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
     given(path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }
 
-/// Whether the folder of a root is still there.
+/// Whether the folder of a root still exists.
 pub fn is_there(root: &Root) -> bool {
     let path = Url::parse(&root.uri)
         .ok()

@@ -1,7 +1,7 @@
-//! The pump: joins what arrives from a client, what the person does, and what is to be done.
+//! Connects the clients, the front end and the state of the questions.
 //!
-//! Everything passes through the [`Conversation`]; a [`Leaf`] shows it and says what the person does, and
-//! decides nothing. A front end is a leaf, and could be taken away without the others noticing.
+//! Everything goes through the [`Conversation`]. A [`Leaf`] (the front end) shows it and returns
+//! the user's actions. It makes no decisions, so it can be replaced.
 
 mod arriving;
 mod changes;
@@ -43,32 +43,29 @@ use crate::{
     words,
 };
 
-/// The number of the questions we ask ourselves. The relay's count up from nought.
+/// The number of our own question. The relay counts from 0.
 const OURS: u64 = u64::MAX;
 
-/// The questions of one server or several, before a front end.
+/// Shows the questions of one or more servers at a front end.
 pub struct Host {
     talk: Conversation,
     served: PerServer<ServerWork>,
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
-    /// Where the replies to open questions go.
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
-    /// The question in front, since when it is shown, and whether the person answers it.
+    /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,
-    /// Whether what happens is the doing of a file or rule.
     is_scripted: bool,
-    /// Those questions, for who takes note of them.
+    /// The open questions, for the witness.
     asked: HashMap<u64, Question>,
     witness: Option<Box<Witness>>,
     limits: Limits,
-    /// The servers whose lists have changed.
     changed: ChangedLists,
-    /// From when time is counted.
+    /// The start of the clock that the conversation uses.
     began: Instant,
     /// The reply to our own question.
     ours: Option<Reply>,
-    /// The field of our own question for which values are wanted.
+    /// The field of our own question that needs suggestions.
     wanted: Option<SuggestionRequest>,
     model: Option<Box<dyn Model>>,
     at_work: AtWork,
@@ -76,22 +73,21 @@ pub struct Host {
     leaves_questions: bool,
 }
 
-/// Takes note of a question of the server, and of the reply.
 type Witness = dyn FnMut(&Question, &Reply);
 
-/// A line that was wanted.
+/// The result of waiting for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A line, without its end.
+    /// A line, without the line break.
     Line(String),
-    /// The input has ended; at a terminal it may go on.
+    /// The input ended. At a terminal it may continue.
     End,
-    /// The person pressed Ctrl-C.
+    /// Ctrl-C.
     Interrupt,
 }
 
 impl Host {
-    /// A host of one server, from within the runtime.
+    /// A host with one server. Must be called within the runtime.
     pub fn new(desk: Desk, leaf: Box<dyn Leaf>, arrivals: Arrivals, limits: &Limits) -> Self {
         Self {
             talk: Conversation::new(Server::new(desk)),
@@ -114,7 +110,7 @@ impl Host {
         }
     }
 
-    /// Adds another server, and has the person talk to it. Its arrivals come over [`Relay::of`] it.
+    /// Adds another server and chooses it. Its arrivals must come from [`Relay::of`].
     ///
     /// [`Relay::of`]: crate::relay::Relay::of
     pub fn add(&mut self, mut desk: Desk) -> ServerId {
@@ -125,43 +121,43 @@ impl Host {
         self.talk.add(Server::new(desk))
     }
 
-    /// Has Ctrl-C end the work also when a question is in front: another front end can answer it.
+    /// Makes Ctrl-C end the work even at a question: another front end can answer it.
     pub fn leave_questions(&mut self) {
         self.leaves_questions = true;
+        self.talk.wait_for_questions();
     }
 
-    /// The servers, and all that is shown of them.
+    /// The state of all servers.
     pub fn conversation(&self) -> &Conversation {
         &self.talk
     }
 
-    /// The server that the person talks to.
+    /// The chosen server.
     pub fn server(&self) -> &Server {
         self.talk.chosen()
     }
 
-    /// Takes in a change, at the time that it is.
     fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
     }
 
-    /// The server that the person talks to.
+    /// The number of the chosen server.
     pub fn chosen(&self) -> ServerId {
         self.talk.chosen_id()
     }
 
-    /// The server of this number, as the person knows it.
+    /// A server, as the user knows it.
     pub fn asker(&self, server: ServerId) -> &Asker {
         self.talk.server(server).desk().asker()
     }
 
-    /// Whether the server of this number is there.
+    /// Whether a server is connected.
     pub fn presence(&self, server: ServerId) -> Presence {
         self.talk.server(server).presence()
     }
 
-    /// The servers whose lists have changed, as they say so.
+    /// The servers whose lists have changed.
     pub fn changed(&self) -> ChangedLists {
         self.changed.clone()
     }
@@ -170,7 +166,7 @@ impl Host {
         self.served.get_mut(self.talk.chosen_id())
     }
 
-    /// Has this model reply where a server wants that.
+    /// Sets the model that replies to sampling requests.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Model>) -> Self {
         self.talk.ask_model(model.name());
@@ -178,8 +174,7 @@ impl Host {
         self
     }
 
-    /// Has this show the messages that travelled, where the person wants to see them at a question of
-    /// the server that they talk to.
+    /// Sets how the messages of the chosen server are shown at a question.
     pub fn showing_wire(
         &mut self,
         show: impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static,
@@ -187,61 +182,60 @@ impl Host {
         self.served().wire = Some(Box::new(show));
     }
 
-    /// The questions of the server that the person talks to.
+    /// The questions of the chosen server.
     pub fn desk(&self) -> &Desk {
         self.talk.chosen().desk()
     }
 
-    /// How the questions of all servers ended so far, at worst.
+    /// The worst end of all questions so far.
     pub fn ended(&self) -> WorstEnd {
         let servers = self.talk.servers();
         let ended = servers.map(|server| server.desk().ended());
         ended.fold(self.leaf.ended(), WorstEnd::max)
     }
 
-    /// The page, for what is said outside questions.
+    /// The page for text outside of questions.
     pub fn page(&mut self) -> &mut Page {
         self.leaf.page()
     }
 
-    /// Whether a person is there who can try again, and not a file.
+    /// Whether a user can try again. False for an answers file.
     pub fn is_person(&self) -> bool {
         self.leaf.is_person()
     }
 
-    /// Takes note of every question of the server that is replied to from now on, whoever does that.
+    /// Sets a function that receives each answered question of a server, no matter who answered it.
     pub fn note(&mut self, witness: impl FnMut(&Question, &Reply) + 'static) {
         self.witness = Some(Box::new(witness));
     }
 
-    /// Writes rows of a result.
+    /// Writes the rows of a result.
     ///
     /// # Errors
     ///
-    /// If they cannot be written.
+    /// If writing fails.
     pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.flush();
         self.leaf.print(rows)
     }
 
-    /// Shows a text in a pager of the user, while a line is wanted. Returns false if no pager is found.
+    /// Shows a text in the user's pager while a line is wanted. Returns false without a pager.
     pub fn view(&mut self, put: impl Fn(&mut Page)) -> bool {
         self.leaf.view(&put)
     }
 
-    /// Whether what can be typed at the prompt is shown there.
+    /// Whether the prompt lists what the user can type.
     pub fn shows_offers(&self) -> bool {
         self.leaf.shows_offers()
     }
 
-    /// The time in which the person had a question in front.
+    /// How long the user had a question on the screen.
     pub fn answering(&mut self) -> Duration {
         self.talk.pass(self.began.elapsed());
         self.talk.answering()
     }
 
-    /// Tells of changed lists from now on, and how a server that went away is started again: the
-    /// person has commands for both.
+    /// Reports changed lists and restarts from now on, because the user has commands for both.
     pub fn converse(&mut self) {
         for (_, served) in self.served.all_mut() {
             served.remarks.lists = true;
@@ -249,16 +243,16 @@ impl Host {
         }
     }
 
-    /// Waits for `work`, and puts the questions that arrive meanwhile before the person.
+    /// Waits for `work`, and lets the user answer questions in the meantime.
     ///
     /// # Errors
     ///
-    /// If the person interrupts the work; it is dropped then.
+    /// If the user interrupts the work, which is then dropped.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
         self.pump(work, Aloud::Later).await
     }
 
-    /// Waits for `work` as [`Host::attend`] does, where that may take as long as it likes.
+    /// Like [`Host::attend`], for work that may take any time.
     ///
     /// # Errors
     ///
@@ -270,8 +264,8 @@ impl Host {
         self.pump(work, Aloud::Never).await
     }
 
-    /// Waits for `work` as [`Host::attend`] does. If that takes more than a second, `waiting` says
-    /// for what, once; the time in which the person has a question is not counted.
+    /// Like [`Host::attend`], but shows `waiting` once if the work takes more than a second, not
+    /// counting the user's time.
     ///
     /// # Errors
     ///
@@ -292,7 +286,7 @@ impl Host {
         let mut work = std::pin::pin!(work);
         let mut silence = std::pin::pin!(sleep(aloud.after()));
         let mut so_far = Duration::ZERO;
-        // Whether Ctrl-C has cancelled a question of the call, and the person did nothing since.
+        // Whether the last action was a Ctrl-C that cancelled a question of the call.
         let mut has_cancelled = false;
         loop {
             self.flush();
@@ -318,7 +312,7 @@ impl Host {
                             self.happen(self.talk.seen_id(), Event::Action(Action::Cancel));
                             return Err(Interruption);
                         }
-                        // The leaf is drawn again, and nobody did anything.
+                        // A redraw, not an action.
                         Did::Action(said) if said.is_empty() => {}
                         did => {
                             has_cancelled = did == Did::Interrupt && self.is_of_call();
@@ -351,7 +345,7 @@ impl Host {
         }
     }
 
-    /// Asks for a line. What the server says and asks meanwhile comes first.
+    /// Reads a line. Questions are asked first.
     pub async fn read(&mut self, prompt: &Words) -> Input {
         match self.read_until(prompt, &(), pending::<Infallible>()).await {
             Ok(input) => input,
@@ -359,11 +353,11 @@ impl Host {
         }
     }
 
-    /// Asks for a line, until `end` comes first. What is begun of it is completed from `source`.
+    /// Reads a line, unless `end` completes first. `source` completes partial lines.
     ///
     /// # Errors
     ///
-    /// The value of `end`.
+    /// Returns the value of `end`.
     pub async fn read_until<T>(
         &mut self,
         prompt: &Words,
@@ -394,14 +388,14 @@ impl Host {
                 Some(found) = completing.found() => {
                     self.change(Change::Completed(found));
                 }
-                // A person who has a question in front answers that first.
+                // The user can answer the current question first.
                 ended = &mut end, if self.talk.seen().front().is_none() => return Err(ended),
             }
         }
     }
 
-    /// Lets the person fill in a form of our own, with values for its fields from `suggest`; none if
-    /// that was cancelled.
+    /// Lets the user fill in a form of this program. `suggest` suggests values for its fields.
+    /// Returns `None` if the user declines or cancels.
     pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
         let server = self.talk.chosen_id();
         self.happen(server, Event::Asked(OURS, question));
@@ -425,7 +419,7 @@ impl Host {
         self.ours.take().filter(|reply| !reply.is_refusal())
     }
 
-    /// Brings what is seen up to date.
+    /// Updates the screen.
     pub fn flush(&mut self) {
         self.show(None);
     }
@@ -439,14 +433,14 @@ impl Host {
         }
     }
 
-    /// How the person saw a question that is answered now; nothing if it is answered by a file or rule.
+    /// When and how the user saw a question that is now answered. `None` if a file answered it.
     fn showing(&self, id: u64) -> Option<Showing> {
         let (_, since) = self.front.filter(|(front, _)| *front == id)?;
         let renderer = self.leaf.renderer();
         (!self.is_scripted).then_some(Showing { since, renderer })
     }
 
-    /// Tells what is left to tell at the end.
+    /// Reports what was left out and ends the front end.
     pub fn end(&mut self) {
         self.left_out(Remarks::all_left_out);
         self.leaf.end();
@@ -476,27 +470,27 @@ impl Host {
             }
             Did::Interrupt => self.happen(server, Event::Action(Action::Cancel)),
             Did::End => self.happen(server, Event::EndOfInput),
-            // Typed when it was not wanted.
+            // Typed while no line was wanted.
             Did::Line(_) | Did::Begun(_) => {}
         }
     }
 
-    /// Takes in what came of the model's work.
     fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
         let reply = reply.map(Box::new);
         let reply = reply.map_err(|error| (error.words, error.quoted));
         self.happen(server, Event::Sampled(reply));
     }
 
-    /// Whether the question in front is of the call that is waited for, as far as that is known: of its server, and of a
-    /// call.
+    /// Whether the current question probably belongs to the call that the user waits for: it
+    /// belongs to some call of the same server.
     fn is_of_call(&self) -> bool {
         let front = self.talk.seen().front();
         let has_call = front.is_some_and(|front| front.question.call.is_some());
         has_call && self.talk.seen_id() == self.talk.chosen_id()
     }
 
-    /// Whether the work waits for a sign-in: who interrupts that has nobody to decline to.
+    /// Whether the current question is a sign-in. Ctrl-C then ends the work, because no server
+    /// waits for a refusal.
     fn is_signing_in(&self) -> bool {
         let front = self.talk.seen().front();
         front.is_some_and(|front| front.question.ask.signs_in())
@@ -523,7 +517,7 @@ impl Host {
                         witness(&asked, &reply);
                     }
                     if let Some(waiting) = self.replies.remove(&id) {
-                        // Withdrawn at the same moment: nobody waits for it.
+                        // The question was withdrawn at the same time.
                         let showing = self.showing(id);
                         let _ = waiting.send(ShownReply { reply, showing });
                     }
@@ -573,23 +567,19 @@ async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
     poll_fn(|context| leaf.poll_did(talk, context)).await
 }
 
-/// Puts what is wanted of the messages that travelled on a page, or says why not.
+/// Puts messages on a page, or returns the reason why it cannot.
 pub(crate) type ShowWire = dyn Fn(&mut Page, MessageSelection) -> Result<(), Words>;
 
-/// Keeps a permission beyond the session, or says why it does not.
+/// Stores a permission beyond the session, or returns the reason why it cannot.
 pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 
-/// The doings of one server.
 pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
-    /// Keeps what the person said of models and this server.
     pub(crate) keep: Option<Box<Keep>>,
-    /// Shows the messages that travelled.
     pub(crate) wire: Option<Box<ShowWire>>,
 }
 
 impl ServerWork {
-    /// Those of a server that has said nothing yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             remarks: Remarks::new(limits),
@@ -598,7 +588,7 @@ impl ServerWork {
         }
     }
 
-    /// Puts what is wanted of the messages that travelled on a page, or why it is not there.
+    /// Puts messages on the page, or the reason why that is not possible.
     pub(crate) fn put_wire(&self, page: &mut Page, shown: MessageSelection) {
         let put = match &self.wire {
             Some(show) => show(page, shown),
@@ -610,24 +600,21 @@ impl ServerWork {
     }
 }
 
-/// The work of a model.
 type Work = BoxFuture<'static, ModelReply>;
 
-/// The reply of a model, or why it did not reply.
 type ModelReply = Result<CreateMessageResult, ModelError>;
 
-/// The question of each server for which a model is at work.
+/// The running model requests, with their question. At most one per server.
 #[derive(Default)]
 pub(crate) struct AtWork(BTreeMap<ServerId, (u64, Work)>);
 
 impl AtWork {
-    /// Begins work for a question.
     pub(crate) fn start(&mut self, server: ServerId, id: u64, work: Work) {
         self.0.insert(server, (id, work));
     }
 
-    /// Ends work for a question that is not in front of the desk any more. Returns the question there
-    /// that wants a model to work.
+    /// Cancels a request if its question is no longer the current one. Returns the current question
+    /// if it needs a model.
     pub(crate) fn look(&mut self, server: ServerId, desk: &Desk) -> Option<u64> {
         let front = desk.front();
         let wanted = front.filter(|front| matches!(front.step, Step::Running(_)));
@@ -637,7 +624,7 @@ impl AtWork {
         wanted
     }
 
-    /// Waits for a reply, for ever if no model is at work. Returns the server that wants it.
+    /// Waits for a reply, and returns its server. Pending forever if no request is running.
     pub(crate) async fn replied(&mut self) -> (ServerId, ModelReply) {
         let (server, reply) = poll_fn(|context| self.poll_replied(context)).await;
         self.0.remove(&server);
@@ -654,24 +641,22 @@ impl AtWork {
     }
 }
 
-/// How long a person waits before the screen says for what.
+/// After this time, the screen says what the user waits for.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How often it is said how long a server is waited for.
+/// The interval of reports about waiting for a server.
 const WORK: Duration = Duration::from_secs(30);
 
-/// Whether it is said that something is waited for.
+/// Whether to report that the user waits.
 pub(crate) enum Aloud {
-    /// After a second so, and then as below.
+    /// Show this text after a second, then continue as [`Later`](Self::Later).
     First(Words),
-    /// How long it may take, again and again.
+    /// Report at intervals how long the call may still take.
     Later,
-    /// Not at all.
     Never,
 }
 
 impl Aloud {
-    /// After how long something is said.
     pub(crate) fn after(&self) -> Duration {
         match self {
             Self::First(_) => SILENCE,
@@ -680,7 +665,7 @@ impl Aloud {
     }
 }
 
-/// Says for whom there was a wait so far, and when it is over.
+/// Says which server the user waits for, and for how long at most.
 pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
     words!(
         "Waiting for {}: {} s of at most {} s without a sign.",

@@ -1,4 +1,4 @@
-//! A front end before the questions of a server: what it shows, and what the person does there.
+//! The interface of a front end.
 
 use std::task::{Context, Poll};
 
@@ -12,87 +12,85 @@ use crate::{
     wire::MessageSelection,
 };
 
-/// A front end: it shows the conversation, and says what the person does.
+/// A front end: shows the conversation and returns the user's actions.
 pub trait Leaf {
-    /// Returns what the person does next. Nothing is lost where that is not waited for to the end.
+    /// Returns the user's next action. Cancel safe.
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did>;
 
-    /// Shows what came of an event.
+    /// Shows the outcome of an event.
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome);
 
-    /// Shows something that the server said, now or when there is room for it. Returns an older
-    /// remark that it leaves out for this one.
+    /// Shows a remark of the server, now or later. Returns an older remark that is dropped for it.
     #[must_use]
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark>;
 
-    /// Shows a sentence of ours.
+    /// Shows a sentence of this program.
     fn tell(&mut self, words: Words);
 
-    /// Opens a link in the browser of the system, and says so. Returns whether a browser was started.
+    /// Opens a link in the system's browser and says so. Returns whether a browser was started.
     fn open(&mut self, url: &str) -> bool;
 
-    /// Brings what is seen up to date: the question in front, or else the prompt, where a line is
-    /// wanted.
+    /// Updates the screen: shows the current question, or else the prompt if a line is wanted.
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>);
 
-    /// The page, for what is said outside questions.
+    /// The page for text outside of questions.
     fn page(&mut self) -> &mut Page;
 
-    /// Writes rows of a result, to the standard output unless the terminal is taken.
+    /// Writes the rows of a result, to stdout unless the front end uses the terminal.
     ///
     /// # Errors
     ///
-    /// If they cannot be written.
+    /// If writing fails.
     fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         out::print(&rows)
     }
 
-    /// Shows a text, which `put` puts on a page of any width, in a pager of the user. Returns false
-    /// if no pager is found.
+    /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
+    /// there is no pager.
     fn view(&mut self, _: &dyn Fn(&mut Page)) -> bool {
         false
     }
 
-    /// Whether what can be typed at the prompt is shown there.
+    /// Whether the prompt lists what the user can type.
     fn shows_offers(&self) -> bool {
         false
     }
 
-    /// Whether it shows by itself how long something has been waited for, and how far a call is.
+    /// Whether the front end itself shows how long the user has waited and the progress of a call.
     fn shows_waiting(&self) -> bool {
         false
     }
 
-    /// The kind of front end at which the person acted last. A receipt names it.
+    /// The kind of front end that the user used last, for receipts.
     fn renderer(&self) -> Renderer;
 
-    /// Whether a person is there who can try again, and not a file.
+    /// Whether a user can try again. False for an answers file.
     fn is_person(&self) -> bool;
 
-    /// How the questions ended by what this front end expects of them.
+    /// The worst end of the questions, by this front end's expectations.
     fn ended(&self) -> WorstEnd {
         WorstEnd::Answered
     }
 
-    /// Tells what is known only when the run is over.
+    /// Reports what is known only at the end of the run.
     fn end(&mut self) {}
 }
 
-/// Something that the person did.
+/// A user's action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Did {
-    /// Said this about the question in front; or nothing, but wants to see it again.
+    /// Actions about the current question. If empty, only redraw.
     Action(Vec<Action>),
-    /// Had the question in front answered by a file of theirs.
+    /// A file of the user answered the current question.
     Answered(Reply),
-    /// Wants to see messages that travelled, before the question is answered.
+    /// Show messages before the question is answered.
     Wire(MessageSelection),
-    /// Wrote a line at the prompt.
+    /// A line typed at the prompt.
     Line(String),
-    /// Has written this much of a line at the prompt.
+    /// A partial line at the prompt.
     Begun(String),
-    /// Ended the input; at a terminal it may go on.
+    /// The input ended. At a terminal it may continue.
     End,
-    /// Pressed Ctrl-C.
+    /// Ctrl-C.
     Interrupt,
 }

@@ -71,7 +71,7 @@ impl Leaf for Leaves {
         self.all().for_each(|leaf| leaf.tell(words.clone()));
     }
 
-    /// Opens it at the front end at which the person agreed.
+    /// Opens the link at the front end where the user agreed.
     fn open(&mut self, url: &str) -> bool {
         let last = self.last.and_then(|at| self.others.get_mut(at));
         last.unwrap_or(&mut self.first).open(url)

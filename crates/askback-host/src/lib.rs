@@ -1,19 +1,18 @@
-//! How a person is asked what a server asks: the questions, the front ends, and what joins them.
+//! Shows the questions of MCP servers to a user and returns the answers.
 //!
-//! [`model`] is pure: questions, and how far the person is with them. [`host`] is the pump: it joins
-//! the model to a client, by way of [`relay`], and to a front end. [`full`], [`plain`] and [`unattended`]
-//! are such, and know nothing of each other. What a peer writes is [`text::PeerText`], which a
-//! [`page`] or a row of the full screen shows behind a gutter, and nothing else shows at all.
+//! [`model`] holds the state of the questions and does no I/O. [`host`] connects it to a client
+//! (through [`relay`]) and to a front end. The front ends, such as [`full`], [`plain`] and
+//! [`unattended`], are independent of each other. A peer's text is a [`text::PeerText`]. Only a
+//! [`page`] or a row of the full screen can show it, behind a gutter.
 //!
-//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it
-//! saturates.
+//! Numbers and lengths come from servers, so arithmetic must not overflow: it saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
 
 mod arrivals;
 #[cfg(unix)]
 pub mod attach;
-mod browser;
+pub mod browser;
 pub mod changed;
 mod code;
 pub mod command;
@@ -47,6 +46,6 @@ pub mod web;
 pub mod wire;
 pub mod yaml;
 
-/// The person stopped what was going on.
+/// The user interrupted the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption;

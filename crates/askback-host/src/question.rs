@@ -1,4 +1,4 @@
-//! A question in lines on a page: what every front end says of one.
+//! A question in lines on a page, for all front ends.
 
 mod form;
 mod link;
@@ -22,10 +22,10 @@ use crate::{
     words,
 };
 
-/// Puts the head of a question on the page: who asks, and in which call.
+/// Puts the heading of a question on the page: who asks, and in which call.
 pub(crate) fn head(page: &mut Page, view: &View) {
     page.blank();
-    // The host's own questions come alone.
+    // The host's own questions are never queued.
     let is_of_server = !matches!(view.kind, Kind::Retry | Kind::Older | Kind::Arguments);
     let title = match view.queue.as_ref().filter(|_| is_of_server) {
         Some(queue) => words!("{} ({})", view.title.words, queue.words),
@@ -38,15 +38,15 @@ pub(crate) fn head(page: &mut Page, view: &View) {
     for_call(page, view.call.as_ref());
 }
 
-/// Puts on the page that a link is asked for again, which the person has been to.
+/// Says on the page that a server asks again for a link that the user has visited.
 pub(crate) fn unfinished(page: &mut Page, link: &LinkView, words: &Words) {
     page.blank();
     page.say(Style::Strong, words.clone());
     page.link(&link.destination.address);
 }
 
-/// Puts on the page what the server says about its question, at most `shown` characters of it; the words say how the
-/// rest is seen.
+/// Puts at most `shown` characters of the server's message on the page. `rest` tells how to see
+/// more.
 pub(crate) fn why(page: &mut Page, view: &View, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
     message(&mut excerpt, view);
@@ -77,7 +77,7 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
     }
 }
 
-/// Puts what is wanted now on the page: of a form, the field `at`.
+/// Puts the current step on the page; of a form, the field `at`.
 pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     match &view.body {
         Body::Secret(it) => secret(page, it),
@@ -98,12 +98,12 @@ pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     }
 }
 
-/// Puts on the page what was wrong, what can be typed, and the prompt.
+/// Puts the error, the possible input and the prompt on the page.
 pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
     if let Some(words) = &view.issue {
         issue(page, words.clone());
     }
-    // The text above may be longer than the terminal is high.
+    // The link is repeated because the text above may be longer than the screen.
     if let Body::Link(link) = &view.body
         && matches!(link.step, LinkStep::Consent | LinkStep::Sure)
     {
@@ -117,7 +117,6 @@ pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
     page.prompt("");
 }
 
-/// Puts on the page each command that does something here.
 pub(crate) fn help(page: &mut Page, view: &View) {
     for entry in &view.help.commands {
         let term = words!("  {} ", entry.term.clone().padded(9));
@@ -125,7 +124,6 @@ pub(crate) fn help(page: &mut Page, view: &View) {
     }
 }
 
-/// Puts on the page which values are suggested for a field.
 pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
     for value in &suggested.values {
         page.quote_line("  ", value.clone());
@@ -135,12 +133,10 @@ pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
     }
 }
 
-/// Puts on the page what was wrong with the last answer.
 pub(crate) fn issue(page: &mut Page, issue: Words) {
     page.item("× ", Style::Warning, issue);
 }
 
-/// Puts on the page what became of a question, which may have been a link.
 pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: bool) {
     let name = name(asker);
     let words: Words = match reply {
@@ -161,7 +157,6 @@ pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: b
     page.say(Style::Plain, words);
 }
 
-/// Puts a notice on the page.
 pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     let name = name(asker);
     match notice {
@@ -280,15 +275,15 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     }
 }
 
-/// Puts a question on the page that no person can answer here. The message gives way to the rest of it, and to the
-/// `following` characters that are still to be put there.
+/// Puts a question on the page that no user can answer here. The message is cut to leave room for
+/// the rest and for the `following` characters.
 pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, following: usize) {
     let view = view::outline(asker, question);
     head(excerpt.page(), &view);
     body(excerpt, &view, following);
 }
 
-/// The same without its head.
+/// Like [`in_full`], without the heading.
 pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     let mut parts = Vec::new();
     if let Body::Outline(outline) = &view.body {
@@ -314,7 +309,7 @@ pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     }
 }
 
-/// Why a question was cancelled, to be put behind that word.
+/// The reason for a cancellation, to follow the word "Cancelled".
 pub(crate) fn because(why: Why) -> &'static str {
     match why {
         Why::Person => "",
@@ -328,14 +323,13 @@ pub(crate) fn because(why: Why) -> &'static str {
     }
 }
 
-/// The call a question belongs to.
 fn for_call(page: &mut Page, call: Option<&CallView>) {
     if let Some(call) = call {
         page.quote_line(words!("  {} ", call.label), call.name.clone());
     }
 }
 
-/// Where a server comes from: the command that started it or its address, then how it identifies itself.
+/// Puts the origin of a server on the page: its command or address, then its own name.
 pub(crate) fn origin(page: &mut Page, asker: &AskerView) {
     match &asker.origin {
         Text::Ours(reached) => page.note(Style::Dim, reached.clone()),
@@ -346,7 +340,7 @@ pub(crate) fn origin(page: &mut Page, asker: &AskerView) {
     }
 }
 
-/// Puts the beginning of a server's text on the page, if the user did not ask for it.
+/// Puts the start of a server's text on the page, if the user did not ask for the text.
 fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
     let (text, more) = PeerText::from(text).cut(UNASKED);
     page.quote_at(mark, text);
@@ -355,5 +349,5 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
     }
 }
 
-/// The most characters of such a text.
+/// The maximum number of characters of such a text.
 const UNASKED: usize = 1024;

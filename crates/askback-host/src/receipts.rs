@@ -1,4 +1,4 @@
-//! Receipts for the questions that a person saw.
+//! Receipts for questions that a user saw.
 
 use std::{fmt, io, time::SystemTime};
 
@@ -11,37 +11,33 @@ use crate::model::Reply;
 
 /// Signs receipts for one server.
 pub trait Receipts: fmt::Debug + Send + Sync {
-    /// Signs a receipt and keeps it. Returns nothing if the server did not ask for one.
+    /// Signs and stores a receipt. Returns `None` if the server did not ask for one.
     ///
     /// # Errors
     ///
-    /// Fails if the receipt cannot be kept.
+    /// If the receipt cannot be stored.
     fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>>;
 }
 
-/// A reply to a question, and how the person saw the question.
+/// A reply to a question, and how the user saw the question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownReply {
     /// The reply.
     pub reply: Reply,
-    /// Absent if no person saw the question.
+    /// `None` if no user saw the question.
     pub showing: Option<Showing>,
 }
 
-/// When and by what a question was shown.
+/// When and how a question was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Showing {
-    /// Since when.
+    /// When the question was first shown.
     pub since: SystemTime,
     /// The kind of front end.
     pub renderer: Renderer,
 }
 
-/// Adds a receipt to an answer whose question asks for one.
-///
-/// # Errors
-///
-/// Fails if the receipt cannot be kept.
+/// Adds a receipt to an answer if the question asks for one.
 pub(crate) fn add_receipt(
     receipts: &dyn Receipts,
     question: &ElicitParams,

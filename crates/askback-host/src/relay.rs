@@ -1,5 +1,5 @@
-//! Between the client and the front end: the client asks the [`Relay`], which passes each question
-//! on as an [`Arrival`] and waits for the reply.
+//! Connects a client and a front end: the client asks the [`Relay`], which sends each question as
+//! an [`Arrival`] and waits for the reply.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,7 @@ pub use crate::{
     server_id::ServerId,
 };
 
-/// The relay between the client of a server and a front end. Clones lead to the same front end.
+/// Passes the questions of one server's client to a front end. Clones share the front end.
 #[derive(Debug, Clone)]
 pub struct Relay {
     server: ServerId,
@@ -49,7 +49,7 @@ pub struct Relay {
     receipts: Option<Arc<dyn Receipts>>,
 }
 
-/// A link that the person has been to, in a call that is sent again.
+/// A link that the user has visited, in a call that will be sent again.
 #[derive(Debug, PartialEq)]
 struct Visit {
     server: ServerId,
@@ -58,24 +58,25 @@ struct Visit {
     url: String,
 }
 
-/// The most such links that are kept: those before are asked about as new ones.
+/// The maximum number of remembered visits. The oldest are forgotten, and their links are asked
+/// about as new ones.
 const VISITS: usize = 64;
 
-/// The kinds of questions that a client can be asked.
+/// The kinds of questions that a client can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// Forms.
     pub forms: bool,
     /// Links.
     pub links: bool,
-    /// Requests to a model.
+    /// Sampling requests.
     pub sampling: bool,
-    /// Folders.
+    /// Requests for folders.
     pub roots: bool,
 }
 
 impl Relay {
-    /// The relay of the first server, and its other end.
+    /// Creates the relay of the first server and the receiving end.
     pub fn new() -> (Self, Arrivals) {
         let (arrivals, received) = arrivals::queue();
         let relay = Self {
@@ -89,13 +90,13 @@ impl Relay {
         (relay, received)
     }
 
-    /// The calls that go on while the person does something else. What a server says of them goes
-    /// there, and not to the front end, and its questions for them name them.
+    /// The calls that run in the background. Events about them go there and not to the front end,
+    /// and questions for them name them.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// The relay of another server, to the same front end. Questions are counted together.
+    /// The relay of another server, to the same front end. They number questions together.
     #[must_use]
     pub fn of(&self, server: ServerId) -> Self {
         Self {
@@ -106,20 +107,19 @@ impl Relay {
         }
     }
 
-    /// Has receipts signed for the questions of the server that ask for one.
+    /// Signs receipts for questions that ask for one.
     #[must_use]
     pub fn with_receipts(mut self, receipts: Arc<dyn Receipts>) -> Self {
         self.receipts = Some(receipts);
         self
     }
 
-    /// Passes something on.
     fn send(&self, arrival: Arrival) {
         self.arrivals.send(self.server, arrival);
     }
 
-    /// Asks the person to sign in, until that is done or, with the address the browser came back
-    /// to, the browser `returned` by itself.
+    /// Asks the user to sign in. Ends with the user's reply, or when `returned` completes with the
+    /// address to which the browser was redirected.
     pub async fn sign_in(
         &self,
         question: Question,
@@ -137,7 +137,7 @@ impl Relay {
         reply
     }
 
-    /// Asks the person something of ours, on behalf of no call.
+    /// Asks the user a question of this program, outside of any call.
     pub async fn confirm(&self, question: Question) -> Reply {
         let (waiting, replied) = self.put(None, question);
         let reply = replied.await;
@@ -145,18 +145,17 @@ impl Relay {
         reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply)
     }
 
-    /// Shows a line about a message that travelled.
+    /// Shows a line about a message.
     pub fn trace(&self, row: Row) {
         self.send(Arrival::Travelled(row));
     }
 
-    /// Tells the person something of ours.
+    /// Shows a sentence of this program.
     pub fn tell(&self, words: impl Into<Words>) {
         self.send(Arrival::Told(words.into()));
     }
 
-    /// A client whose questions all go to the front end, those of the kinds that it can be asked, and
-    /// all else that it hears.
+    /// Connects a client's questions (of the kinds in `abilities`) and events to the front end.
     pub fn answering(&self, client: ClientBuilder, abilities: Abilities) -> ClientBuilder {
         let relays = [(); 5].map(|()| self.clone());
         let [forms, links, models, folders, ears] = relays;
@@ -178,11 +177,11 @@ impl Relay {
         client
     }
 
-    /// Has a form filled in.
+    /// Asks the user to fill in a form.
     ///
     /// # Errors
     ///
-    /// Where the front end replies something else than a form.
+    /// If the reply is not for a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Form(form.request.clone());
         let shown = self.reply_to_form(form).await;
@@ -195,7 +194,7 @@ impl Relay {
         let has_challenge = question
             .meta()
             .is_some_and(|meta| meta.challenge().is_some());
-        // A question that no person and no rule answered needs none.
+        // A cancellation without a user or a rule needs no receipt.
         let is_answered = shown.showing.is_some() || answer.action != ElicitAction::Cancel;
         if let (Some(receipts), true) = (&self.receipts, has_challenge && is_answered) {
             let added = add_receipt(&**receipts, question, &mut answer, shown.showing);
@@ -217,11 +216,11 @@ impl Relay {
         self.ask(form, ask).await
     }
 
-    /// Has a link opened.
+    /// Asks the user to open a link.
     ///
     /// # Errors
     ///
-    /// Where the front end replies something else than that.
+    /// If the reply is not for a link.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Url(link.request.clone());
         let shown = self.reply_to_link(link).await;
@@ -249,7 +248,7 @@ impl Relay {
         shown
     }
 
-    /// Has a question of any kind answered. An answer that no person gave says so.
+    /// Asks a question of any kind. If no user answered, the answer says so.
     ///
     /// # Errors
     ///
@@ -266,14 +265,12 @@ impl Relay {
         })
     }
 
-    /// Forgets that the person has been to a link, and returns whether they have.
     fn leaves(&self, visit: &Visit) -> bool {
         let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
         let at = visited.iter().position(|known| known == visit);
         at.is_some_and(|at| visited.remove(at).is_some())
     }
 
-    /// Takes note that the person has been to a link.
     fn visits(&self, visit: Visit) {
         let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
         if visited.len() >= VISITS {
@@ -282,11 +279,11 @@ impl Relay {
         visited.push_back(visit);
     }
 
-    /// Has a model's words written by the person.
+    /// Asks the user about a sampling request.
     ///
     /// # Errors
     ///
-    /// Where the person does not.
+    /// If the user declines or cancels.
     pub async fn sample(
         self,
         request: HostQuestion<CreateMessageParams>,
@@ -295,16 +292,15 @@ impl Relay {
         sampled(self.ask(request, ask).await.reply)
     }
 
-    /// Has folders chosen.
+    /// Asks the user for folders.
     ///
     /// # Errors
     ///
-    /// Where the person chooses none.
+    /// If the user declines or cancels.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
         listed(self.ask(request, Ask::Roots).await.reply)
     }
 
-    /// Asks the person a question of any kind.
     pub(crate) async fn reply_to(&self, question: HostQuestion) -> ShownReply {
         match question.request.clone() {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
@@ -318,7 +314,6 @@ impl Relay {
         }
     }
 
-    /// A reply to a question of any kind, as the protocol has it.
     pub(crate) fn response(
         &self,
         request: &InputRequest,
@@ -336,7 +331,7 @@ impl Relay {
         })
     }
 
-    /// Tells the front end of something it may show.
+    /// Sends an event to the front end.
     pub fn event(&self, event: Event) {
         if let Some(event) = self.tasks.hear(self.server, event) {
             self.send(Arrival::Heard(event));
@@ -353,7 +348,7 @@ impl Relay {
             ask,
         };
         let (waiting, replied) = self.put(asked.server.map(claims), question);
-        // A front end that is gone replies nothing.
+        // The front end is gone.
         let reply = replied.await.unwrap_or(ShownReply {
             reply: Reply::Cancelled(Why::Nobody),
             showing: None,
@@ -362,7 +357,6 @@ impl Relay {
         reply
     }
 
-    /// Passes a question on.
     fn put(
         &self,
         claims: Option<Claims>,
@@ -371,7 +365,7 @@ impl Relay {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
         let waiting = WaitingQuestion { id, relay: self };
-        // If the front end is gone, nobody replies, which is seen by whoever waits.
+        // If the front end is gone, the caller sees that the reply channel is closed.
         self.send(Arrival::Asked {
             id,
             claims,
@@ -382,7 +376,7 @@ impl Relay {
     }
 }
 
-/// A question that is waited for: the front end is told when it is not any more.
+/// An open question. On drop, it is withdrawn from the front end.
 struct WaitingQuestion<'a> {
     id: u64,
     relay: &'a Relay,
@@ -394,7 +388,7 @@ impl Drop for WaitingQuestion<'_> {
     }
 }
 
-/// Returns the question of an [`Event::Refused`].
+/// Converts the question of an [`Event::Refused`].
 pub(crate) fn refused(question: RefusedQuestion) -> Refused {
     #[derive(Deserialize)]
     struct RefusedParams {
@@ -409,7 +403,7 @@ pub(crate) fn refused(question: RefusedQuestion) -> Refused {
             _ => Wants::Answer,
         },
         message: asked.and_then(|asked: RefusedParams| asked.message),
-        // Of a flood, and of what is too long, the client tells by itself.
+        // The client itself reports a flood or a question that is too long.
         is_told: question.error.code == USER_REJECTED,
         reason: question.error.message,
     }
@@ -423,7 +417,7 @@ fn call(target: CallTarget) -> Call {
     }
 }
 
-/// Returns the server's own name and version, as the model keeps them.
+/// Converts the server's own name and version.
 pub fn claims(server: Implementation) -> Claims {
     Claims {
         name: server.name,
@@ -432,7 +426,6 @@ pub fn claims(server: Implementation) -> Claims {
     }
 }
 
-/// A reply to a form or a link, as the protocol says it.
 fn elicited(reply: Reply) -> Result<ElicitResult> {
     Ok(match reply {
         Reply::Form(content) => ElicitResult::accept(content),
@@ -452,7 +445,6 @@ fn elicited(reply: Reply) -> Result<ElicitResult> {
     })
 }
 
-/// A reply in place of a model.
 fn sampled(reply: Reply) -> Result<CreateMessageResult> {
     match reply {
         Reply::Text(text) => Ok(CreateMessageResult::text(PERSON, text)),
@@ -461,7 +453,7 @@ fn sampled(reply: Reply) -> Result<CreateMessageResult> {
     }
 }
 
-/// The folders of a reply, without those that have gone since they were chosen.
+/// The folders in a reply, without those that no longer exist.
 fn listed(reply: Reply) -> Result<Vec<Root>> {
     match reply {
         Reply::Roots(mut roots) => {
@@ -472,8 +464,7 @@ fn listed(reply: Reply) -> Result<Vec<Root>> {
     }
 }
 
-/// A no where the protocol has no answer for it. What answers another kind of question is none
-/// either.
+/// The error for a refusal, if the protocol has no such answer, or for a reply of the wrong kind.
 fn no(reply: Reply) -> Error {
     Error::not_done(match reply {
         Reply::Declined { reason, .. } => {

@@ -1,4 +1,4 @@
-//! A server's remarks, in a line or two each, and no more of them than a person can read.
+//! A server's remarks in one or two lines each, limited to what a user can read.
 
 use std::{collections::VecDeque, mem, time::Duration};
 
@@ -21,38 +21,33 @@ use crate::{
 /// The remarks of a server.
 #[derive(Debug)]
 pub struct Remarks {
-    /// The last remark on progress.
     progress: Option<String>,
-    /// When progress was last told.
+    /// When progress was last shown.
     far: Option<Duration>,
-    /// The last note, and when it was told.
     noted: Option<(String, Duration)>,
-    /// When each kind of list was last told to have changed.
+    /// When each kind of list was last reported as changed.
     changed: Vec<(&'static str, Duration)>,
-    /// Whether changed lists are news: to a person who can look at them.
+    /// Whether to report changed lists, because the user can look at them.
     pub lists: bool,
-    /// Whether the person can have the server started again.
+    /// Whether the user can restart the server.
     pub can_restart: bool,
-    /// The most remarks within a window.
+    /// The maximum number of remarks per window.
     most: u32,
     window: Duration,
-    /// When the window began.
     began: Duration,
-    /// How many were let through in it.
+    /// How many remarks were shown in the current window.
     told: u32,
-    /// How many were left out since that was last told.
+    /// How many remarks were left out since the last report.
     left_out: u64,
-    /// The last lines of standard error among them: they may say why the server ended.
+    /// The last lines of standard error among them, because they may say why the server ended.
     last: VecDeque<PeerText>,
-    /// Whether it was told in this window.
+    /// Whether the left-out remarks were reported in this window.
     summed_up: bool,
-    /// When its standard error is shown.
+    /// When standard error is shown.
     pub stderr: StderrMode,
-    /// Whether the server has still to answer for the first time since it was started.
+    /// Whether the server was started and has not answered yet.
     is_opening: bool,
-    /// The last lines of its standard error, shown or not.
     stderr_log: VecDeque<PeerText>,
-    /// How many lines of its start are held back, and since when.
     held: u64,
     held_since: Option<Duration>,
 }
@@ -60,59 +55,55 @@ pub struct Remarks {
 /// When the standard error of a server is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StderrMode {
-    /// Once the server has answered. Its start is a count, unless it fails or takes long.
+    /// After the server has answered. Only the number of earlier lines is shown, unless the start
+    /// fails or takes long.
     #[default]
     AfterStart,
     /// Always.
     Always,
-    /// Never, but on request.
+    /// Only on request.
     Never,
 }
 
-/// Something a server said that a person may be shown.
+/// A remark about a server.
 #[derive(Debug, Clone)]
 pub struct Remark(What);
 
 #[derive(Debug, Clone)]
 enum What {
-    /// How far it is, in our words.
     Far(Words),
-    /// Its words behind a mark of ours, and how many characters more there were.
+    /// A mark, the server's text, and how many characters were cut.
     Quote(Words, PeerText, usize),
-    /// A list of this kind changed.
     Changed(&'static str),
-    /// The server went away; whether the person can have it started again.
+    /// The server is gone; whether the user can restart it.
     Gone(ServerEnd, bool),
-    /// The server wrote so many lines to its standard error as it started; whether the person has a
-    /// command that shows them.
+    /// The number of lines on standard error during the start; whether a command can show them.
     Started(u64, bool),
-    /// So many remarks were left out, and these lines of standard error among the last of them.
+    /// How many remarks were left out, and the last lines of standard error among them.
     LeftOut(u64, VecDeque<PeerText>),
 }
 
-/// The mark of a line of standard error.
 const STDERR: &str = "stderr ";
 
-/// How often progress without words is told.
+/// The minimum interval between reports of progress without a message.
 const FAR: Duration = Duration::from_secs(1);
 
-/// How many lines of standard error are shown of what was left out.
+/// The maximum number of left-out lines of standard error that are shown.
 const LAST: usize = 8;
 
-/// How many lines of standard error are kept.
+/// The maximum number of kept lines of standard error.
 const STDERR_LINES: usize = 1_000;
 
-/// How many lines are shown of a start that fails or takes long.
+/// The maximum number of lines that are shown if a start fails or takes long.
 const START_LINES: u64 = 24;
 
 /// How long the lines of a start are held back.
 const START: Duration = Duration::from_secs(2);
 
-/// How much is shown of one remark, in characters.
+/// The maximum length of a remark, in characters.
 const SHOWN: usize = 1024;
 
 impl From<Row> for Remark {
-    /// A line about a message that travelled.
     fn from(row: Row) -> Self {
         let (mark, about) = row.into_parts();
         Self(What::Quote(mark, about, 0))
@@ -120,7 +111,7 @@ impl From<Row> for Remark {
 }
 
 impl Remark {
-    /// The same behind the name of its server, for a person who has several.
+    /// Puts the name of the server in front, for a user with several servers.
     pub(crate) fn named(self, name: &LocalText) -> Self {
         Self(match self.0 {
             What::Far(far) => What::Far(words!("{}: {}", name.clone(), far)),
@@ -135,14 +126,13 @@ impl Remark {
 }
 
 impl From<&Far> for Remark {
-    /// A line on how far a call was.
     fn from(far: &Far) -> Self {
         Self(progress(far.progress, far.total, far.message.clone()))
     }
 }
 
 impl Remarks {
-    /// Nothing said yet. `limits` says how much of it is shown.
+    /// Starts without remarks. `limits` limits how many are shown.
     pub fn new(limits: &Limits) -> Self {
         Self {
             progress: None,
@@ -166,7 +156,7 @@ impl Remarks {
         }
     }
 
-    /// Takes note that the server is started, or that it is there and is not started over any more.
+    /// Records that the server is starting, or that it is connected or no longer restarted.
     pub(crate) fn open(&mut self, is_opening: bool) {
         self.is_opening = is_opening;
         self.held_since = None;
@@ -175,23 +165,22 @@ impl Remarks {
         }
     }
 
-    /// Holds back what the server writes to its standard error, as if it was still started, until that ends.
+    /// Holds back standard error as during a start, or stops that.
     pub(crate) fn hold(&mut self, is_held: bool) {
         self.is_opening = is_held;
         self.held_since = None;
     }
 
-    /// The last lines that the server wrote to its standard error.
     pub(crate) fn stderr_log(&self) -> impl Iterator<Item = &PeerText> {
         self.stderr_log.iter()
     }
 
-    /// When the lines of the start that are held back are shown, if the server has not answered by then.
+    /// When held lines are shown, if the server has not answered by then.
     pub(crate) fn held_until(&self) -> Option<Duration> {
         self.held_since.map(|since| since.saturating_add(START))
     }
 
-    /// Shows the lines of the start that were held back: the last of them, if there are many.
+    /// Returns the held lines, at most the last [`START_LINES`].
     pub(crate) fn release(&mut self) -> Vec<Remark> {
         self.held_since = None;
         let held = mem::take(&mut self.held);
@@ -208,7 +197,7 @@ impl Remarks {
         released
     }
 
-    /// Keeps a line of standard error; whether it is shown now.
+    /// Stores a line of standard error. Returns whether to show it now.
     fn shows_stderr(&mut self, line: &str, now: Duration) -> bool {
         if self.stderr_log.len() >= STDERR_LINES {
             self.stderr_log.pop_front();
@@ -218,7 +207,7 @@ impl Remarks {
         match self.stderr {
             StderrMode::Always => true,
             StderrMode::Never => false,
-            // After a release of the start, the rest of it is shown.
+            // After a release, the remaining lines of the start are shown.
             StderrMode::AfterStart if !self.is_opening => true,
             StderrMode::AfterStart => {
                 self.held = self.held.saturating_add(1);
@@ -228,14 +217,13 @@ impl Remarks {
         }
     }
 
-    /// Takes in what a server said at a time, measured from whenever: what is to be shown of it, if
-    /// anything is. Of its progress that is only what is news. What was left out of a window is
-    /// told with the first remark after it.
+    /// Handles an event at a time and returns the remarks to show. Repeated progress is skipped.
+    /// Left-out remarks are reported with the first remark of the next window.
     pub fn hear(&mut self, event: Event, now: Duration) -> Vec<Remark> {
         if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
             let is_told = match message {
                 Some(_) => self.progress == *message,
-                // How far it is, and nothing else, is news once in a while.
+                // Progress without a message is shown at intervals.
                 None => self.far.is_some_and(|at| now.saturating_sub(at) < FAR),
             };
             if is_told {
@@ -255,7 +243,7 @@ impl Remarks {
             self.noted = Some((note.clone(), now));
         }
         if let Event::StartedOver(_) = &event {
-            // What the first start said was about the probe.
+            // Output of the first start was about the probe.
             self.held = 0;
             self.held_since = None;
         }
@@ -300,8 +288,7 @@ impl Remarks {
         heard
     }
 
-    /// Whether it is news that this list has changed: once in a window, as who looks then sees the
-    /// others, too.
+    /// Whether to report that this list has changed: once per window, as one look shows all.
     fn is_news(&mut self, list: &'static str, now: Duration) -> bool {
         let window = self.window;
         self.changed
@@ -318,7 +305,7 @@ impl Remarks {
         self.left_out = self.left_out.saturating_add(1);
     }
 
-    /// Counts what there was no place for.
+    /// Counts events that were dropped from the queue.
     pub fn leave_out_all(&mut self, surplus: Surplus) {
         self.left_out = self.left_out.saturating_add(surplus.count);
         for line in surplus.lines {
@@ -327,7 +314,7 @@ impl Remarks {
         }
     }
 
-    /// Puts a remark on the page, of a server that the person calls by that name.
+    /// Puts a remark on the page. `name` is the user's name for the server.
     pub fn put(page: &mut Page, name: &LocalText, remark: Remark) {
         match remark.0 {
             What::Far(far) => page.say(Style::Plain, far),
@@ -387,7 +374,7 @@ impl Remarks {
         }
     }
 
-    /// How many lines of standard error the start of a server had that has answered.
+    /// The number of lines that a server that has answered had written during its start.
     pub(crate) fn started(&mut self) -> Option<Remark> {
         if self.is_opening || self.held == 0 {
             return None;
@@ -396,8 +383,7 @@ impl Remarks {
         Some(Remark(What::Started(held, self.can_restart)))
     }
 
-    /// How many remarks were left out so far, where something else is about to be shown: once in a
-    /// window, so that this is not said again and again.
+    /// How many remarks were left out, to be reported before other output, once per window.
     pub fn sum_up(&mut self) -> Option<Remark> {
         if self.summed_up {
             return None;
@@ -407,7 +393,7 @@ impl Remarks {
         left_out
     }
 
-    /// How many remarks were left out since that was last told.
+    /// How many remarks were left out since the last report.
     pub fn all_left_out(&mut self) -> Option<Remark> {
         let left_out = mem::take(&mut self.left_out);
         let last = mem::take(&mut self.last);
@@ -441,7 +427,7 @@ fn remark(event: Event) -> Option<Remark> {
         Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
         Event::ResourceUpdated(uri) => ("changed ".into(), uri),
         Event::Disconnected(end) => return Some(Remark(What::Gone(end, false))),
-        // A note may hold what the server sent.
+        // A note may contain a server's text.
         Event::Note(note) => ("note ".into(), note),
         _ => return None,
     };
@@ -449,7 +435,6 @@ fn remark(event: Event) -> Option<Remark> {
     Some(Remark(What::Quote(mark, text, more)))
 }
 
-/// How far a call is, with the words of the server where it has some.
 fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> What {
     let far = match total {
         Some(total) => words!("{} of {}", progress, total),
@@ -464,7 +449,7 @@ fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> Wha
     }
 }
 
-/// The name of a level, to stand before a log line.
+/// The name of a log level.
 pub fn level(level: LoggingLevel) -> &'static str {
     match level {
         LoggingLevel::Debug => "debug",

@@ -1,6 +1,6 @@
-//! The number of a server.
+//! Numbers of servers.
 
-/// The number of a server, among those before one front end.
+/// The number of a server at a front end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct ServerId(pub(crate) usize);
 
@@ -9,7 +9,7 @@ impl ServerId {
     pub const FIRST: Self = Self(0);
 }
 
-/// Something of every server, one at least, by its number.
+/// One value for each server. There is at least one server.
 #[derive(Debug)]
 pub(crate) struct PerServer<T> {
     first: T,
@@ -17,7 +17,7 @@ pub(crate) struct PerServer<T> {
 }
 
 impl<T> PerServer<T> {
-    /// That of the first server.
+    /// Starts with the value of the first server.
     pub(crate) fn new(first: T) -> Self {
         Self {
             first,
@@ -25,20 +25,19 @@ impl<T> PerServer<T> {
         }
     }
 
-    /// Adds that of another server. Returns its number.
+    /// Adds the value of another server and returns the server's number.
     pub(crate) fn add(&mut self, other: T) -> ServerId {
         self.others.push(other);
         ServerId(self.others.len())
     }
 
-    /// That of the server of this number. Numbers come from [`PerServer::add`] alone.
+    /// The value of a server, whose number came from [`PerServer::add`].
     pub(crate) fn get(&self, server: ServerId) -> &T {
         let others = server.0.checked_sub(1);
         let other = others.and_then(|at| self.others.get(at));
         other.unwrap_or(&self.first)
     }
 
-    /// The same, to be changed.
     pub(crate) fn get_mut(&mut self, server: ServerId) -> &mut T {
         let others = server.0.checked_sub(1);
         match others.and_then(|at| self.others.get_mut(at)) {
@@ -47,13 +46,11 @@ impl<T> PerServer<T> {
         }
     }
 
-    /// That of every server, with its number.
     pub(crate) fn all(&self) -> impl Iterator<Item = (ServerId, &T)> {
         let all = std::iter::once(&self.first).chain(&self.others);
         all.enumerate().map(|(at, it)| (ServerId(at), it))
     }
 
-    /// The same, to be changed.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (ServerId, &mut T)> {
         let all = std::iter::once(&mut self.first).chain(&mut self.others);
         all.enumerate().map(|(at, it)| (ServerId(at), it))

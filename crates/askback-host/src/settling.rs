@@ -1,4 +1,4 @@
-//! The moment in which a question takes no keys.
+//! Ignores keys for a moment after a question appears.
 
 use std::{
     pin::Pin,
@@ -10,33 +10,33 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::model::{Ask, Cause, Desk, Front};
 
-/// How long nothing is pressed before a question takes keys: those that were on their way were meant for what stood
-/// there before, and a key that is held down comes again and again.
+/// How long no key may be pressed before a question accepts keys. Keys typed before were meant for
+/// the previous screen, and a held key repeats.
 const SILENCE: Duration = Duration::from_millis(600);
 
-/// How long a review takes no keys: an Enter that bounced, or was pressed twice, would send what nobody has seen.
+/// How long a review ignores keys: a repeated Enter would send values that the user has not seen.
 const BLINK: Duration = Duration::from_millis(250);
 
-/// Whether the question that is shown is too new to take keys.
+/// Whether the question on the screen is too new to accept keys.
 #[derive(Debug, Default)]
 pub(crate) struct Settling {
-    /// The question that is shown, and its turn.
+    /// The question on the screen and its turn.
     shown: Option<(u64, u64)>,
     silence: Option<Pin<Box<Sleep>>>,
-    /// Whether that is for a step that the person took, so that it holds for what they had asked themselves, too.
+    /// Whether the wait follows a step of the user. The user's own questions then wait, too.
     blinks: bool,
-    /// Whether the question that was shown went away, and nothing was taken since: what is typed is meant for that.
+    /// Whether the question went away and no key was accepted since. Keys are still meant for it.
     is_gone: bool,
-    /// Whether the letter that was pressed last leads to a text: what follows it may be the rest of a word, and was
-    /// meant for something else.
+    /// Whether the last letter may lead to a text field. Further letters may be the rest of a word
+    /// that was meant for something else.
     leads_to_text: bool,
-    /// The rest of the word that began with the letter of an answer, and when the key before it came.
+    /// The rest of the word whose first letter was an answer, and the time of the last key.
     rest: Option<(&'static str, Instant)>,
 }
 
 impl Settling {
-    /// Takes note of an event. A step that the person took is no news to them; whatever comes of a server, or of a
-    /// model, is. Returns whether it was such a step.
+    /// Records an event. Returns whether it was a step of the user: such a step needs no wait,
+    /// unlike news from a server or model.
     pub(crate) fn happened(&mut self, desk: &Desk, cause: Cause) -> bool {
         let now = seen(desk);
         self.is_gone |= cause == Cause::Gone && self.shown.is_some() && now.is_none();
@@ -49,13 +49,12 @@ impl Settling {
         is_step
     }
 
-    /// Has a step that the person took settle, too, for a moment.
     pub(crate) fn blink(&mut self) {
         (self.silence, self.blinks) = (Some(Box::pin(sleep(BLINK))), true);
     }
 
-    /// Takes note of what is shown now. Behind a question, a line that was begun before it settles, too, and whatever
-    /// is typed where the question went away by itself.
+    /// Records what is on the screen. After a question, a line waits as well if it was started
+    /// before the question or if the question went away by itself.
     pub(crate) fn show(&mut self, desk: &Desk, has_begun: bool) {
         let now = seen(desk);
         if now != self.shown {
@@ -68,25 +67,22 @@ impl Settling {
         }
     }
 
-    /// Whether it takes no keys yet.
     pub(crate) fn goes_on(&self) -> bool {
         self.silence.is_some()
     }
 
-    /// Whether the person has not seen for long enough what is in front now: a key is not meant for that. What they
-    /// had asked themselves takes all keys.
+    /// Whether the user has not seen the current question for long enough to answer it. The user's
+    /// own questions accept keys at once.
     pub(crate) fn is_unseen(&self, desk: &Desk) -> bool {
         let is_new = seen(desk) != self.shown || self.goes_on();
         let takes_all = |front: &Front<'_>| is_of_person(front) && !self.blinks;
         is_new && desk.front().is_some_and(|front| !takes_all(&front))
     }
 
-    /// Takes note that the letter which was pressed may lead to a text.
     pub(crate) fn leads_to_text(&mut self) {
         self.leads_to_text = true;
     }
 
-    /// Takes note of a letter that answered.
     pub(crate) fn answered(&mut self, letter: char) {
         let rest = match letter {
             'y' => "es\n",
@@ -96,7 +92,8 @@ impl Settling {
         self.rest = Some((rest, Instant::now()));
     }
 
-    /// Whether this belongs to a yes or no whose first letter was one already, so that it is meant for no line.
+    /// Whether a key is the rest of a yes or no whose first letter was the answer. It is then not
+    /// meant for the line.
     pub(crate) fn is_rest(&mut self, key: char) -> bool {
         let Some((rest, before)) = self.rest.take() else {
             return false;
@@ -108,34 +105,32 @@ impl Settling {
         follows
     }
 
-    /// Whether a key is still meant for a question that went away.
+    /// Whether keys are still meant for a question that went away.
     pub(crate) fn is_for_what_is_gone(&self) -> bool {
         self.is_gone
     }
 
-    /// Whether a question stood where none is asked now, so that an Enter is meant for that.
+    /// Whether a question was on the screen before, so that Enter is meant for it.
     pub(crate) fn follows(&self) -> bool {
         self.shown.is_some() || self.goes_on()
     }
 
-    /// Ends it before its time.
     pub(crate) fn end(&mut self) {
         (self.shown, self.silence, self.is_gone, self.blinks) = (None, None, false, false);
     }
 
-    /// Takes note of a key that was not taken.
     pub(crate) fn pressed(&mut self) {
         if self.goes_on() {
             self.begin();
         }
     }
 
-    /// Begins the silence, or begins it again.
+    /// Starts the wait again.
     pub(crate) fn begin(&mut self) {
         self.silence = Some(Box::pin(sleep(SILENCE)));
     }
 
-    /// Waits until it is over; for ever where nothing settles.
+    /// Waits until keys are accepted; pending forever if they already are.
     pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let over = match &mut self.silence {
             Some(silence) => silence.as_mut().poll(context),
@@ -148,12 +143,11 @@ impl Settling {
     }
 }
 
-/// The question in front, and its turn.
 fn seen(desk: &Desk) -> Option<(u64, u64)> {
     desk.front().map(|front| (front.id, front.turn))
 }
 
-/// Whether the person had this asked themselves.
+/// Whether the question is about the user's own command.
 fn is_of_person(front: &Front<'_>) -> bool {
     matches!(front.question.ask, Ask::Arguments { .. })
 }
@@ -184,7 +178,6 @@ mod tests {
         Ask::Sample(Box::new(CreateMessageParams::new("Pick a flight.", 100)))
     }
 
-    /// A desk with a model, and what settles before it.
     fn seat() -> (Desk, Settling) {
         let asker = Asker {
             name: "travel".to_owned(),
@@ -289,7 +282,7 @@ mod tests {
         }
         assert!(is_over(&mut settling, SILENCE * 2).await);
         assert!(!settling.is_for_what_is_gone());
-        // What the person ended is gone by their wish.
+        // No key can be meant for a question that the user ended.
         desk.update(asks(2, sample()));
         settling.show(&desk, false);
         assert!(is_over(&mut settling, SILENCE * 2).await);
@@ -341,7 +334,7 @@ mod tests {
         };
         happen(&mut desk, &mut settling, asks(3, arguments));
         check(&desk, &mut settling, false);
-        // A step to what an Enter sends is one that they have to see.
+        // The user must see the values before Enter sends them.
         settling.blink();
         check(&desk, &mut settling, true);
         assert!(is_over(&mut settling, BLINK * 2).await);

@@ -1,4 +1,4 @@
-//! The end of the program by a signal: first the front end leaves the terminal, then the servers end.
+//! Ends the process on a signal: the front end restores the terminal, then the servers end.
 
 use std::{
     pin::pin,
@@ -19,34 +19,31 @@ use tokio::{
 
 use crate::{full, plain};
 
-/// How long the servers may take to end: longer than [`Child`] gives each of them.
+/// How long the servers may take to end. Longer than [`Child`] gives each of them.
 const SERVERS: Duration = Duration::from_secs(6);
 
-/// How long the program may take to notice that it is to end, which it does not while it waits for
-/// a line of the standard input.
+/// How long the program may take to react. It cannot while it reads a line from stdin.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// How long further signals belong to the first: `timeout` sends two, and a closed window may, too.
+/// Further signals within this time count as the first: `timeout` sends two, and a closed window
+/// may.
 const SAME: Duration = Duration::from_millis(500);
 
-/// The exit code with which the program is to end.
 static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
 
-/// Since when the program waits for servers alone.
+/// When the program began to wait for its servers.
 static ENDING: OnceLock<Instant> = OnceLock::new();
 
-/// How many [`Interrupts`] there are.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// How many [`Terminations`] there are.
 static TERMINATIONS_HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// While this lives, Ctrl-C is for its owner and does not end the program.
+/// As long as this lives, Ctrl-C does not end the process. The owner handles it.
 #[derive(Debug)]
 pub struct Interrupts(());
 
 impl Interrupts {
-    /// Takes Ctrl-C.
+    /// Starts handling Ctrl-C.
     pub fn hold() -> Self {
         HELD.fetch_add(1, Ordering::Relaxed);
         Self(())
@@ -59,12 +56,12 @@ impl Drop for Interrupts {
     }
 }
 
-/// While this lives, Ctrl-C and SIGTERM are for its owner and do not end the program.
+/// As long as this lives, Ctrl-C and SIGTERM do not end the process. The owner handles them.
 #[derive(Debug)]
 pub struct Terminations(Interrupts);
 
 impl Terminations {
-    /// Takes Ctrl-C and SIGTERM.
+    /// Starts handling Ctrl-C and SIGTERM.
     pub fn hold() -> Self {
         TERMINATIONS_HELD.fetch_add(1, Ordering::Relaxed);
         Self(Interrupts::hold())
@@ -77,9 +74,9 @@ impl Drop for Terminations {
     }
 }
 
-/// Runs the program to its end, or to a signal that ends it: Ctrl-C, SIGTERM, SIGQUIT or a closed
-/// window. Either way the servers that it started end, too: they are asked to, and those that go on
-/// are killed. A second signal kills them at once. Called once in a process.
+/// Runs the program until it ends or a signal ends it: Ctrl-C, SIGTERM, SIGQUIT or a closed window.
+/// Then the servers that it started are asked to end, and killed after a timeout. A second signal
+/// kills them at once. Must be called only once per process.
 ///
 /// # Errors
 ///
@@ -91,7 +88,7 @@ pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, 
             let _within = signals.enter();
             Signals::new()
         };
-        // The runtime of the program does not see a signal while it is blocked.
+        // A thread of its own, because the program may block its runtime.
         if let Some(listening) = listening {
             thread::spawn(move || signals.block_on(listen(listening)));
         }
@@ -106,7 +103,7 @@ pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, 
                 ran = program => Ok(ran),
             }
         };
-        // The program is dropped, and its clients with it.
+        // The program and its clients are now dropped.
         ENDING.get_or_init(Instant::now);
         if timeout(SERVERS, Child::all_ended()).await.is_err() {
             Child::kill_all();
@@ -115,7 +112,7 @@ pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, 
     })
 }
 
-/// Has the program end with this exit code. A program that does not [`run`] here ends at once.
+/// Ends the program with this exit code. Exits at once if [`run`] is not running.
 pub(crate) fn end(code: u8) {
     if END.receiver_count() == 0 {
         end_now(code);
@@ -146,7 +143,7 @@ enum Signal {
 }
 
 impl Signal {
-    /// The exit code of a program that a signal ended, as a shell gives it.
+    /// The exit code that a shell reports for this signal.
     fn code(self) -> u8 {
         match self {
             Self::Hangup => 129,
@@ -156,7 +153,7 @@ impl Signal {
         }
     }
 
-    /// Whether the signal is for the editor of the person, or for a part of the program.
+    /// Whether the signal is for the user's editor, or is handled by a part of the program.
     fn is_held(self) -> bool {
         match self {
             Self::Interrupt => full::is_away() || HELD.load(Ordering::Relaxed) > 0,
@@ -167,12 +164,11 @@ impl Signal {
     }
 }
 
-/// Ends the program at a signal that is for it.
 async fn listen(mut signals: Signals) {
     let mut first: Option<Instant> = None;
     loop {
         let signal = signals.next().await;
-        // A front end may have ended the program at the same Ctrl-C.
+        // A front end may have ended the program on the same Ctrl-C.
         if let Some(since) = first.as_ref().or_else(|| ENDING.get()) {
             let is_same = since.elapsed() < SAME;
             // A window is closed only once.
@@ -185,7 +181,7 @@ async fn listen(mut signals: Signals) {
             continue;
         }
         if signal == Signal::Hangup {
-            // The questions are cancelled, and the servers told so.
+            // The questions are cancelled and the servers are told.
             sleep(CLOSING).await;
         }
         first = Some(Instant::now());
@@ -199,8 +195,7 @@ async fn listen(mut signals: Signals) {
     }
 }
 
-/// How long the program goes on without its window: the questions in it are cancelled, and the server
-/// is told.
+/// How long a closed window leaves to cancel questions and tell the servers.
 const CLOSING: Duration = Duration::from_millis(500);
 
 #[cfg(unix)]
@@ -240,8 +235,8 @@ impl Signals {
     }
 }
 
-/// The signals that the parent of this process has ignored, as `nohup` does: they stay so. A bit for each; none where
-/// the system does not tell.
+/// A bit mask of the signals that the parent process ignored, for example `nohup`. They stay
+/// ignored. 0 if unknown.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Values that are suggested for a field of our own questions, while a person types.
+//! Suggests values for the fields of our own forms while the user types.
 
 use std::{
     collections::VecDeque,
@@ -12,16 +12,15 @@ use tokio::time::sleep;
 
 use crate::model::{Completions, Conversation, Suggestions};
 
-/// How long a person pauses in typing before values are looked up.
+/// How long the user must pause before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
 
-/// The most texts whose values are remembered.
 const KNOWN: usize = 64;
 
-/// A source of values for the fields of our own questions.
+/// A source of values for the fields of our own forms.
 pub trait Suggest {
-    /// Suggests values for the field of that name which begin with `text`, with the values of the
-    /// other fields given; and says whether there are more. None if there are none to be had.
+    /// Suggests values for the field `name` that start with `text`, and says whether there are
+    /// more. `others` has the values of the other fields. Returns `None` if the lookup fails.
     fn suggest(
         &self,
         name: String,
@@ -30,7 +29,6 @@ pub trait Suggest {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
 }
 
-/// Nobody suggests anything.
 impl Suggest for () {
     fn suggest(
         &self,
@@ -42,9 +40,10 @@ impl Suggest for () {
     }
 }
 
-/// A source of lines which one may become that is begun at the prompt.
+/// A source of completions for lines at the prompt.
 pub trait Complete {
-    /// Says what a line may become: whole lines, and whether there are more. None if nothing is known of it.
+    /// Completes a partial line: returns whole lines, and whether there are more. Returns `None` if
+    /// nothing is known about the line.
     fn complete(
         &self,
         talk: &Conversation,
@@ -52,7 +51,6 @@ pub trait Complete {
     ) -> BoxFuture<'static, Option<(Vec<String>, bool)>>;
 }
 
-/// Nobody completes anything.
 impl Complete for () {
     fn complete(
         &self,
@@ -63,12 +61,11 @@ impl Complete for () {
     }
 }
 
-/// The lines that the last one may become that was begun.
+/// The completion of the last partial line.
 #[derive(Default)]
 pub(crate) struct Completing(Option<BoxFuture<'static, Option<Completions>>>);
 
 impl Completing {
-    /// Has it looked up what a line may become, in place of the one before.
     pub(crate) fn want(&mut self, source: &dyn Complete, talk: &Conversation, begun: String) {
         let completing = source.complete(talk, &begun);
         self.0 = Some(Box::pin(async move {
@@ -81,8 +78,7 @@ impl Completing {
         }));
     }
 
-    /// Waits for those lines; for ever where none are looked up. Nothing is lost where that is not waited for to the
-    /// end.
+    /// Waits for the completion; pending forever if no completion runs. Cancel safe.
     pub(crate) async fn found(&mut self) -> Option<Completions> {
         let Some(completing) = &mut self.0 else {
             return pending().await;
@@ -93,12 +89,12 @@ impl Completing {
     }
 }
 
-/// Waits as long as a person pauses in typing before values are looked up.
+/// Waits until the user has paused typing long enough for a lookup.
 pub async fn pause() {
     sleep(PAUSE).await;
 }
 
-/// A field for which values are wanted, the text that they begin with, and the values beside it.
+/// A request for suggestions: a field, its text, and the values of the other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SuggestionRequest {
     pub(crate) field: usize,
@@ -107,19 +103,17 @@ pub(crate) struct SuggestionRequest {
     pub(crate) others: Content,
 }
 
-/// The values for a form, looked up once for each text, and for the last text alone.
+/// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
     suggest: &'a dyn Suggest,
-    /// The values that were had, newest first: who goes back by a letter waits for nothing.
     known: VecDeque<(SuggestionRequest, Suggestions)>,
     running: Option<SourceWork<'a>>,
 }
 
-/// The work of the source: the field, and the values for it, or none where they could not be had.
+/// A running lookup. Its result is `None` if the lookup failed.
 type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<Suggestions>)> + 'a>>;
 
 impl<'a> Lookup<'a> {
-    /// A lookup that has asked for nothing yet.
     pub(crate) fn new(suggest: &'a dyn Suggest) -> Self {
         Self {
             suggest,
@@ -128,8 +122,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns the values for a field if they are known, and has them looked up otherwise, in place of
-    /// what was wanted before.
+    /// Returns cached suggestions, or starts a lookup and drops the previous one.
     pub(crate) fn want(&mut self, wanted: SuggestionRequest) -> Option<Suggestions> {
         let known = self.known.iter().find(|(known, _)| *known == wanted);
         if let Some((_, found)) = known {
@@ -140,8 +133,7 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// Waits for the values that are looked up; for ever where none are. Nothing is lost where that is
-    /// not waited for to the end.
+    /// Waits for the lookup; pending forever if no lookup runs. Cancel safe.
     pub(crate) async fn found(&mut self) -> Suggestions {
         let Some(running) = &mut self.running else {
             return pending().await;
@@ -154,13 +146,12 @@ impl<'a> Lookup<'a> {
                 self.known.push_front((wanted, found.clone()));
                 found
             }
-            // What could not be had may be another time.
+            // A failed lookup is not cached.
             None => suggestions(wanted, (Vec::new(), false)),
         }
     }
 }
 
-/// Looks up values once the person pauses.
 async fn look_up(
     suggest: &dyn Suggest,
     wanted: SuggestionRequest,

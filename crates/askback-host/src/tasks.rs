@@ -1,6 +1,6 @@
-//! Calls that the person began and that go on while they do something else: how each of them stands.
+//! Calls that run in the background, and their status.
 //!
-//! The number of a task is ours: a person types it, and the server has no say in it.
+//! Users type the number of a task, so it is assigned here and not by the server.
 
 use std::{
     collections::BTreeMap,
@@ -21,13 +21,13 @@ use crate::{
     words,
 };
 
-/// The most tasks that ended and are still known: those before are forgotten.
+/// The maximum number of finished tasks. Older ones are forgotten.
 const KEPT: usize = 64;
 
-/// The most that is kept of how a server says a task stands, in characters.
+/// The maximum length of a server's status message, in characters.
 const MESSAGE: usize = 1024;
 
-/// The tasks of all servers before one front end. Clones are the same tasks.
+/// The tasks of all servers at one front end. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks(Arc<Mutex<Board>>);
 
@@ -35,7 +35,6 @@ pub struct Tasks(Arc<Mutex<Board>>);
 struct Board {
     last: u32,
     all: BTreeMap<u32, Entry>,
-    /// The task whose progress the person wants to see as it comes.
     watched: Option<u32>,
 }
 
@@ -45,43 +44,42 @@ struct Entry {
     task: Task,
 }
 
-/// A call that the person began.
+/// A call in the background.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The server that works on it.
+    /// The server that runs it.
     pub server: ServerId,
-    /// The name of its tool.
+    /// The name of the tool.
     pub tool: String,
-    /// How it stands.
+    /// The status.
     pub standing: Standing,
-    /// How it stands, in the words of the server.
+    /// The server's status message.
     pub message: Option<PeerText>,
-    /// How far it has come, and how far it has to come, where that is known.
+    /// The progress and, if known, the total.
     pub progress: Option<(f64, Option<f64>)>,
     began: Instant,
     took: Option<Duration>,
 }
 
-/// How a task stands.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The server works on it.
+    /// Running.
     Working,
-    /// The server waits for answers of the person.
+    /// Waiting for the user's answers.
     Asking,
-    /// It ended with a result.
+    /// Ended with a result.
     Done,
-    /// It ended with a result in which the tool reports an error.
+    /// Ended with a result in which the tool reports an error.
     Error,
-    /// It ended without a result.
+    /// Ended without a result.
     Failed,
-    /// The person had it cancelled.
+    /// Cancelled by the user.
     Cancelled,
 }
 
 impl Tasks {
-    /// Takes note of a call that goes on by itself from now on. Returns the number by which the
-    /// person knows it.
+    /// Adds a call that now runs in the background. Returns its number for the user.
     pub fn begin(&self, server: ServerId, call: CallId, tool: &str) -> u32 {
         let mut board = self.lock();
         board.forget();
@@ -100,7 +98,7 @@ impl Tasks {
         number
     }
 
-    /// Takes note of how a task ended.
+    /// Sets the final status of a task.
     pub fn end(&self, number: u32, standing: Standing) {
         if let Some(entry) = self.lock().all.get_mut(&number) {
             entry.task.standing = standing;
@@ -108,19 +106,18 @@ impl Tasks {
         }
     }
 
-    /// Has what a server says of this task shown as it comes, as of a call that is waited for; or of
-    /// none.
+    /// Sets the task whose events are shown as they arrive, as for a call in the foreground.
     pub fn watch(&self, number: Option<u32>) {
         self.lock().watched = number;
     }
 
-    /// The task of this number, if it is known.
+    /// The task with this number.
     pub fn get(&self, number: u32) -> Option<Task> {
         let board = self.lock();
         board.all.get(&number).map(|entry| entry.task.clone())
     }
 
-    /// All tasks that are known, by their numbers.
+    /// All tasks with their numbers.
     pub fn all(&self) -> Vec<(u32, Task)> {
         let board = self.lock();
         let all = board.all.iter();
@@ -128,7 +125,7 @@ impl Tasks {
             .collect()
     }
 
-    /// The call of a question, as the person knows it.
+    /// The call of a question, as a task if it runs in the background.
     pub(crate) fn named(&self, server: ServerId, id: Option<CallId>, call: Call) -> Call {
         let number = id.and_then(|id| self.lock().number(server, id));
         match (number, call) {
@@ -137,8 +134,7 @@ impl Tasks {
         }
     }
 
-    /// Takes in what is said of a task. Returns what is said of anything else, or of a task that is
-    /// watched.
+    /// Handles an event about a task. Returns all other events, and those of the watched task.
     pub(crate) fn hear(&self, server: ServerId, event: Event) -> Option<Event> {
         let (Event::Task { call, .. } | Event::Progress { call, .. }) = event else {
             return Some(event);
@@ -162,14 +158,13 @@ impl Tasks {
 impl Board {
     fn number(&self, server: ServerId, call: CallId) -> Option<u32> {
         let mut all = self.all.iter();
-        // The calls of a server that was started again are counted anew.
+        // The call ids start again after a server restart, so only running tasks match.
         let is_it = |entry: &Entry| {
             entry.task.server == server && entry.call == call && entry.task.is_at_work()
         };
         all.find_map(|(number, entry)| is_it(entry).then_some(*number))
     }
 
-    /// Forgets the oldest task that has ended, where there are too many.
     fn forget(&mut self) {
         let ended = self
             .all
@@ -183,12 +178,12 @@ impl Board {
 }
 
 impl Task {
-    /// Whether it has not ended.
+    /// Whether it is still running.
     pub fn is_at_work(&self) -> bool {
         matches!(self.standing, Standing::Working | Standing::Asking)
     }
 
-    /// How it stands, how far it has come and how long it took, in words.
+    /// The status, progress and duration, for the user.
     pub fn words(&self) -> Words {
         let standing = match self.standing {
             Standing::Working => "at work",
@@ -214,7 +209,7 @@ impl Task {
                 match status {
                     TaskStatus::InputRequired => self.standing = Standing::Asking,
                     TaskStatus::Working => self.standing = Standing::Working,
-                    // How it ended is known with its result.
+                    // The result of the call decides how it ended.
                     TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {}
                 }
                 message
@@ -322,7 +317,7 @@ mod tests {
         assert_eq!(asked(HERE, 7), Call::Task { number, tool });
         assert_eq!(asked(HERE, 8), Call::Tool("dig".to_owned()));
         assert_eq!(asked(THERE, 7), Call::Tool("dig".to_owned()));
-        // The next connection counts its calls from the start.
+        // The next connection starts its call ids again.
         tasks.end(number, Standing::Failed);
         assert_eq!(asked(HERE, 7), Call::Tool("dig".to_owned()));
         assert!(told(HERE, far(7, 4.0, None)));

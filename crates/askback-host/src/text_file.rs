@@ -6,24 +6,23 @@ use std::{
     path::Path,
 };
 
-/// The most bytes of a file.
 const MOST: u64 = 1 << 20;
 
 /// Reads the file at a path.
 ///
 /// # Errors
 ///
-/// Those of [`read`], and of opening the file.
+/// If the file cannot be opened, and as [`read`].
 pub fn read_at(path: &Path) -> io::Result<String> {
     read(File::open(path)?)
 }
 
-/// Reads a file that is open.
+/// Reads an open file.
 ///
 /// # Errors
 ///
-/// Those of the file, and if it is larger than 1 MiB or no text. No more than that is read,
-/// whatever the file says of its size.
+/// If reading fails, the file is larger than 1 MiB or is not UTF-8. Reads at most 1 MiB and one
+/// byte, whatever the metadata says.
 pub fn read(file: File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MOST.saturating_add(1)).read_to_end(&mut bytes)?;

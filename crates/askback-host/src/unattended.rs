@@ -1,4 +1,4 @@
-//! The front end where no person is asked: an answers file answers, or nobody does.
+//! The front end without a user: an answers file answers, or every question is cancelled.
 
 use std::{
     collections::BTreeSet,
@@ -26,14 +26,12 @@ use crate::{
     words,
 };
 
-/// A run without a person.
+/// A run without a user.
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
-    /// The file that its rules are from.
     rules: RulesOf,
-    /// The question that was answered last, or waits for its answer.
+    /// The last question that was answered or waits for a delayed answer.
     answered: Option<u64>,
-    /// The answer that is given to it later.
     later: Option<Later>,
     unmatched: UnmatchedQuestions,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
@@ -43,48 +41,45 @@ pub struct UnattendedRun {
     out: Box<dyn Write + Send>,
 }
 
-/// The questions that nothing answered: the first are shown whole, and a flood of them is counted.
+/// Unanswered questions: some are shown in full, some are shortened, the rest are counted.
 #[derive(Debug, Default)]
 struct UnmatchedQuestions {
-    /// The rules that were suggested.
     rules: BTreeSet<String>,
-    /// The number of questions.
     count: usize,
 }
 
-/// How much of a question that nothing answered is shown.
+/// How much of an unanswered question is shown.
 enum Telling {
-    /// All of it, and the rule that would answer it.
+    /// The whole question, and a rule that would answer it.
     Whole,
     /// Its message.
     Row,
-    /// Nothing: it is counted.
+    /// Only counted.
     Nothing,
 }
 
-/// How many questions that nothing answered are shown whole.
+/// How many unanswered questions are shown in full.
 const WHOLE: usize = 8;
 
-/// How many questions that nothing answered are shown at all.
+/// How many unanswered questions are shown at all.
 const SHOWN: usize = 16;
 
-/// An answer that is given after a while.
 struct Later {
     due: Pin<Box<Sleep>>,
     reply: Reply,
     told: DelayNote,
 }
 
-/// The words about an answer that is given after a while.
+/// What to report when the delayed answer is given.
 enum DelayNote {
-    /// This rule wanted it so, which is told when it is given.
+    /// The rule that asked for the delay.
     Then(Words),
-    /// The link was agreed to, and the server should have said by then that its page is done.
+    /// The link was agreed to, but the server did not report in time that its page is done.
     Overdue,
 }
 
 impl UnattendedRun {
-    /// A run that takes its answers from `script`, or has none, and tells of it on `out`.
+    /// A run that takes its answers from `script` and reports on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
@@ -100,24 +95,23 @@ impl UnattendedRun {
         }
     }
 
-    /// Names the rules in messages as those of this file.
+    /// Sets the file that messages name as the origin of the rules.
     #[must_use]
     pub fn naming(mut self, rules: RulesOf) -> Self {
         self.rules = rules;
         self
     }
 
-    /// The report on what the rules of the script did so far.
+    /// The report on the script's rules so far.
     pub fn report(&self) -> Report {
         let report = self.script.as_ref().map(ScriptRun::report);
         report.unwrap_or_default()
     }
 
-    /// Answers a question, and says on the page what became of it: of the question itself no more
-    /// than a person reads.
+    /// Answers a question and reports it on the page, within the limits.
     fn answer(&mut self, asker: &Asker, question: &Question) -> Result<Reply, Later> {
         let answer = match (&question.ask, &mut self.script) {
-            // Nobody is here who could sign in, whatever a file says.
+            // Signing in needs a user, whatever the file says.
             (ask, _) if ask.signs_in() => return Ok(Reply::Cancelled(Why::Nobody)),
             (_, Some(script)) => script.answer(&asker.name, question, &self.limits),
             (_, None) => Answer::Unmatched,
@@ -166,7 +160,7 @@ impl UnattendedRun {
                     Style::Warning,
                     words!("{} does not answer this; cancelled:", whose),
                 );
-                // Names of the server's fields stand in it.
+                // The text may contain the server's field names.
                 excerpt.quote_at("  ", &why);
                 Reply::Cancelled(Why::Unmatched)
             }
@@ -188,7 +182,6 @@ impl UnattendedRun {
         Ok(reply)
     }
 
-    /// Gives the answer that a question waits for, once it is due.
     fn poll_later(&mut self, question: &Question, context: &mut Context<'_>) -> Poll<Did> {
         let Some(mut later) = self.later.take() else {
             return Poll::Pending;
@@ -222,7 +215,7 @@ impl Leaf for UnattendedRun {
             return Poll::Ready(Did::Interrupt);
         }
         match desk.front() {
-            // The person has permitted it beforehand.
+            // The user permitted it in advance.
             Some(front) if matches!(front.step, Step::Running(_)) => Poll::Pending,
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
@@ -238,7 +231,7 @@ impl Leaf for UnattendedRun {
                             reply: Reply::Link,
                             told: DelayNote::Overdue,
                         });
-                        // Once more where the link is warned of.
+                        // The second yes is for a link with warnings.
                         Poll::Ready(Did::Action(vec![Action::Yes, Action::Yes]))
                     }
                     Ok(reply) => Poll::Ready(Did::Answered(reply)),
@@ -291,13 +284,13 @@ impl Leaf for UnattendedRun {
         self.page.note(Style::Dim, words);
     }
 
-    /// Opens nothing: what a rule agrees to, it does not open.
+    /// Opens nothing, even if a rule agreed to the link.
     fn open(&mut self, _: &str) -> bool {
         false
     }
 
     fn show(&mut self, _: &Conversation, _: Option<&Words>) {
-        // Who cannot be told cannot be helped.
+        // If writing fails, the message is lost.
         let _ = self.page.take().write_to(&mut self.out);
     }
 
@@ -336,8 +329,8 @@ impl Leaf for UnattendedRun {
 }
 
 impl UnmatchedQuestions {
-    /// Counts a question, and says how much of it is shown. What looks like one that was shown whole is answered by the
-    /// same rule.
+    /// Counts a question and decides how much of it is shown. If the same rule was already
+    /// suggested, the question is not shown in full.
     fn telling(&mut self, rule: Option<&str>) -> Telling {
         self.count = self.count.saturating_add(1);
         let is_known = rule.is_some_and(|rule| self.rules.contains(rule));
@@ -403,7 +396,8 @@ fn unmatched(
             }
         };
         page.note(Style::Plain, words);
-        // Names of the server stand in it. A long question leaves no less room for it.
+        // The rule contains the server's names. It has its own excerpt, so that a long question
+        // leaves room for it.
         let mut excerpt = Excerpt::new(page, shown);
         excerpt.quote_at("  ", &rule);
         excerpt.end(LEFT_OUT);
@@ -435,7 +429,6 @@ fn became(reply: &Reply) -> &'static str {
     }
 }
 
-/// The rule of a number that answers a question.
 fn place(question: &Question, number: usize) -> Place {
     match question.ask {
         Ask::Sample(_) => Place::Sampling(number),
@@ -443,7 +436,6 @@ fn place(question: &Question, number: usize) -> Place {
     }
 }
 
-/// Says on the page what a rule answered.
 fn tell(excerpt: &mut Excerpt<'_>, question: &Question, reply: &Reply, rule: Option<Words>) {
     let by = rule.map_or_else(Words::default, |rule| words!(" by {}", rule));
     let expected = match reply.ended() {

@@ -1,4 +1,4 @@
-//! YAML that a user writes, read into derived types, with errors that name the place.
+//! YAML that a user writes, with errors that name the place.
 
 use std::{fmt, marker::PhantomData, time::Duration};
 
@@ -20,19 +20,19 @@ use crate::{
     words,
 };
 
-/// Reads YAML, and so JSON too.
+/// Parses YAML or JSON.
 ///
-/// The place of an error is the value that cannot be read. With `#[serde(try_from)]`, the parser knows only the map or list
-/// around it.
+/// An error names the place of the invalid value. For a type with `#[serde(try_from)]`, it names
+/// the map or list around it.
 ///
 /// # Errors
 ///
-/// Says what is expected, and where.
+/// Says what was expected, and where.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
-    // The parser counts a byte order mark as a column, so the first member is further to the right than the others.
+    // The parser would count a byte order mark as a column.
     let text = text.trim_start_matches('\u{feff}');
-    // Refuses a member that is given twice: most types would take the last one. The parser's own values cannot hold a large
-    // number, so that error is left to the type.
+    // Rejects duplicate members: most types would use the last one. `yaml_serde::Value` cannot hold
+    // large numbers, so that error is left to the type.
     let values =
         yaml_serde::from_str::<yaml_serde::Value>(text).map_err(|error| (error.to_string(), error));
     if let Err((told, error)) = values
@@ -43,7 +43,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
         let twice = twice.map(|(at, (name, rest))| format!("{at}duplicate field `{name}`{rest}"));
         let why = given(reworded(&twice.unwrap_or(told)));
         return Err(match place(&error) {
-            // YAML errors leave out this one place.
+            // YAML errors do not mention this place.
             Some((1, 1)) => words!("{} at line 1", why),
             _ => words!("{}", why),
         });
@@ -78,7 +78,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
     })
 }
 
-/// Shortens the known names in an error to the nearest one, if one is near.
+/// Replaces the list of known names in an error with the nearest one, if one is near.
 fn with_near_name(why: String) -> String {
     let Some((told, known)) = why.split_once("; known: ") else {
         return why;
@@ -94,12 +94,11 @@ fn with_near_name(why: String) -> String {
     }
 }
 
-/// The line and column of an error.
 fn place(error: &yaml_serde::Error) -> Option<(usize, usize)> {
     error.location().map(|at| (at.line(), at.column()))
 }
 
-/// A time as a person writes it, `2s` or `500ms`, of so many seconds at most.
+/// A duration such as `2s` or `500ms`, at most `MAX_SECONDS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Time<const MAX_SECONDS: u64>(pub Duration);
@@ -117,7 +116,7 @@ impl<const MAX_SECONDS: u64> TryFrom<String> for Time<MAX_SECONDS> {
     }
 }
 
-/// Fails at the value that a path leads to, so that the parser says where it is.
+/// Fails at the value that a path leads to, so that the parser reports its place.
 struct Finder<'a>(&'a [&'a Segment]);
 
 impl<'de> DeserializeSeed<'de> for Finder<'_> {
@@ -158,10 +157,10 @@ impl<'de> Visitor<'de> for Finder<'_> {
     }
 }
 
-/// A value that may be written in several ways: by itself, as a list, or as a map.
+/// A value that can be written as a scalar, a list or a map.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape<M, L = Value> {
-    /// A text, a number, a yes or no, or nothing.
+    /// A string, a number, a boolean or null.
     Scalar(Value),
     /// A list.
     List(Vec<L>),
@@ -170,7 +169,7 @@ pub enum Shape<M, L = Value> {
 }
 
 impl<M, L> Shape<M, L> {
-    /// The error for a value in a shape that was not expected.
+    /// The error message for a value of the wrong shape.
     pub fn refuse(&self, expected: &str) -> String {
         let found = match self {
             Self::Scalar(Value::String(_)) => "a text",

@@ -10,7 +10,6 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// All cases with their names for `rename_all`.
     pub(crate) const NAMES: [(&'static str, Self); 7] = [
         ("lowercase", Self::Lower),
         ("UPPERCASE", Self::Upper),

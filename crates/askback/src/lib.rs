@@ -187,7 +187,7 @@ pub mod __private {
     };
     pub use askback_core::forms;
 
-    /// Inserts the code of a tool that has a list, map, path or struct as an argument.
+    /// Adds the code for a tool that has a list, map, path or struct as an argument.
     #[cfg(feature = "schemars")]
     #[macro_export]
     #[doc(hidden)]

@@ -1,7 +1,8 @@
 //! Proof that a person saw a question (feature `witness`).
 //!
-//! A host that supports it signs a [`Receipt`] for each question that it showed and whose server asked for one. Without it, a server
-//! cannot tell a person's yes from a program's. See `docs/extensions/receipts.md` for the format.
+//! A host that supports receipts signs a [`Receipt`] for each question that it showed, if the server asked for one.
+//! Without receipts, a server cannot tell a person's yes from a program's. See `docs/extensions/receipts.md` for the
+//! format.
 //!
 //! ```
 //! use askback::{Ctx, Result, Server, tool, witness::WitnessKey};
@@ -43,21 +44,21 @@ pub use askback_core::{
 
 use crate::{answer::Answer, entropy::entropy, flow::AnswerRule};
 
-/// The public key of a user's receipts, as text in base64url. A host has another one for each server.
+/// The public key of a user's receipts, in base64url as text. A host uses a different key for each server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WitnessKey([u8; 32]);
 
-/// A receipt whose signature is valid, for the question and the answer that it came with.
+/// A receipt with a valid signature, for the question and the answer that it came with.
 ///
-/// The signature proves that the holder of [`Witness::key`] made it. Whether that key belongs to a person is the server's
-/// decision.
+/// The signature proves that the holder of [`Witness::key`] made the receipt. Whether that key belongs to a person is
+/// the server's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
     receipt: Receipt,
     key: WitnessKey,
 }
 
-/// An answer, with the proof that a person gave it: see [`Elicit::witnessed`](crate::ctx::Elicit::witnessed).
+/// An answer with its receipt, if the client sent one: see [`Elicit::witnessed`](crate::ctx::Elicit::witnessed).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessedAnswer<T> {
     /// The answer.
@@ -65,56 +66,54 @@ pub struct WitnessedAnswer<T> {
     witness: Option<Witness>,
 }
 
-/// A fault in a list of receipts.
+/// An invalid receipt in a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("receipt {position}: {reason}")]
 pub struct ChainError {
-    /// Which receipt of the list, from 1.
+    /// The position of the receipt in the list, from 1.
     pub position: usize,
     reason: &'static str,
 }
 
-/// The secret key with which a host signs the receipts of its user for one server.
+/// The secret key with which a host signs a user's receipts for one server.
 pub struct ReceiptSigner(Ed25519KeyPair);
 
-/// The secret of a user. The keys of the receipts are derived from it. It cannot be printed.
+/// A user's secret, from which the keys of the receipts are derived. It cannot be printed.
 pub struct ReceiptSecret(Zeroizing<[u8; 32]>);
 
-/// The facts that a host puts into a receipt.
+/// The content of a receipt, from the host.
 #[derive(Debug, Clone, Copy)]
 pub struct ShownQuestion<'a> {
     /// The question, as it was received.
     pub question: &'a ElicitParams,
     /// The answer, as it is sent.
     pub answer: &'a ElicitResult,
-    /// When the question was drawn, in milliseconds since 1970.
+    /// When the question was shown, in milliseconds since the Unix epoch.
     pub shown_at: Millis,
-    /// When the person answered, in milliseconds since 1970.
+    /// When the person answered, in milliseconds since the Unix epoch.
     pub answered_at: Millis,
-    /// What drew the question.
+    /// How the question was shown.
     pub renderer: Renderer,
 }
 
-/// What drew a question.
+/// How a question was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Renderer {
-    /// The full screen of a terminal.
+    /// On the full screen of a terminal.
     Terminal,
-    /// Lines of text.
+    /// As lines of text.
     Lines,
-    /// A page in a browser.
+    /// On a page in a browser.
     Page,
-    /// No person saw it: a file of rules answered.
+    /// Not shown: a file of rules answered.
     Script,
 }
 
 type Trust = dyn Fn(&WitnessKey, Option<&Principal>) -> bool + Send + Sync;
 
-/// Decides which receipts count for the calls of a server.
 #[derive(Clone)]
 pub(crate) struct TrustedKeys(Arc<Trust>);
 
-/// The receipts that the questions of a call need.
 #[derive(Clone)]
 pub(crate) struct WitnessRule {
     trusted: TrustedKeys,
@@ -122,7 +121,7 @@ pub(crate) struct WitnessRule {
 }
 
 impl WitnessKey {
-    /// The key of these bytes.
+    /// Creates a key from its bytes.
     #[must_use]
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -141,7 +140,7 @@ impl fmt::Debug for WitnessKey {
     }
 }
 
-/// The text is no key.
+/// The text is not a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a key of 43 characters in base64url, as `askback receipts --key` prints it")]
 pub struct WitnessKeyError;
@@ -157,7 +156,8 @@ impl FromStr for WitnessKey {
 }
 
 impl Witness {
-    /// Checks the signature of a receipt. It does not check which question the receipt is about.
+    /// Checks the signature of a receipt. Returns `None` if it is not valid. Does not check which question the receipt
+    /// is for.
     #[must_use]
     pub fn verify(receipt: Receipt) -> Option<Self> {
         let key: WitnessKey = receipt.key.parse().ok()?;
@@ -168,30 +168,30 @@ impl Witness {
         Some(Self { receipt, key })
     }
 
-    /// The receipt of an answer. What arrives here is about its question: the flow drops every other receipt.
+    /// Takes the receipt of an answer. It is for this question, because the flow drops all other receipts.
     pub(crate) fn of(result: &ElicitResult) -> Option<Self> {
         Self::verify(result.meta.as_ref()?.receipt()?)
     }
 
-    /// The key of the user.
+    /// Returns the key of the user.
     #[must_use]
     pub fn key(&self) -> &WitnessKey {
         &self.key
     }
 
-    /// When the question was drawn, by the clock of the host, in milliseconds since 1970.
+    /// Returns when the question was shown, by the host's clock, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn shown_at(&self) -> Millis {
         self.receipt.shown_at
     }
 
-    /// When the person answered, by the clock of the host, in milliseconds since 1970.
+    /// Returns when the person answered, by the host's clock, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn answered_at(&self) -> Millis {
         self.receipt.answered_at
     }
 
-    /// Whether a person answered it, and not a file of rules.
+    /// Returns whether a person answered, and not a file of rules.
     #[must_use]
     pub fn is_person(&self) -> bool {
         let persons = [Renderer::Terminal, Renderer::Lines, Renderer::Page];
@@ -200,18 +200,19 @@ impl Witness {
             .any(|renderer| renderer.as_str() == self.receipt.renderer)
     }
 
-    /// The receipt, to be kept as evidence.
+    /// Returns the receipt, to store it as evidence.
     #[must_use]
     pub fn receipt(&self) -> &Receipt {
         &self.receipt
     }
 }
 
-/// Checks the receipts of one key, from the first: their signatures, that none is missing, and that their order was not changed.
+/// Checks all receipts of one key, starting with the first: that their signatures are valid, that none is missing, and
+/// that their order is unchanged.
 ///
 /// # Errors
 ///
-/// Fails with the first receipt that is wrong.
+/// Returns the first invalid receipt.
 pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
     let mut previous: Option<&Receipt> = None;
     for (at, receipt) in receipts.iter().enumerate() {
@@ -245,22 +246,22 @@ pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
 }
 
 impl ReceiptSecret {
-    /// A new secret.
+    /// Creates a random secret.
     ///
     /// # Errors
     ///
-    /// Fails if the operating system has no random bytes to give.
+    /// Fails if the operating system provides no random bytes.
     pub fn random() -> io::Result<Self> {
         Ok(Self(Zeroizing::new(entropy()?)))
     }
 
-    /// The secret as text, to be kept in a file that only its user can read.
+    /// Returns the secret as text, to store it in a file that only its user can read.
     #[must_use]
     pub fn to_text(&self) -> Zeroizing<String> {
         Zeroizing::new(URL_SAFE_NO_PAD.encode(*self.0))
     }
 
-    /// The secret of a text of [`ReceiptSecret::to_text`], or nothing if the text has another form.
+    /// Parses the text of [`ReceiptSecret::to_text`]. Returns `None` if it is not valid.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut bytes = Zeroizing::new([0; 32]);
@@ -276,8 +277,8 @@ impl fmt::Debug for ReceiptSecret {
 }
 
 impl ReceiptSigner {
-    /// The key of a user for one server: a name, command or address that stays the same. Each server sees another key, so that
-    /// servers cannot recognize a user together.
+    /// Derives the key of a user for one server: a name, command or address that stays the same. Each server sees
+    /// another key, so that servers cannot recognize the same user.
     #[must_use]
     pub fn new(secret: &ReceiptSecret, server: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &*secret.0);
@@ -288,7 +289,7 @@ impl ReceiptSigner {
         Self(pair.expect("any 32 bytes are a seed"))
     }
 
-    /// The public key.
+    /// Returns the public key.
     #[must_use]
     pub fn key(&self) -> WitnessKey {
         let mut bytes = [0; 32];
@@ -296,7 +297,8 @@ impl ReceiptSigner {
         WitnessKey(bytes)
     }
 
-    /// Signs a receipt that follows another of the same key. Returns nothing if the server did not ask for one.
+    /// Signs a receipt, which follows the previous receipt of the same key. Returns `None` if the server did not ask
+    /// for one.
     #[must_use]
     pub fn sign(&self, shown: ShownQuestion<'_>, previous: Option<&Receipt>) -> Option<Receipt> {
         let challenge = shown.question.meta()?.challenge()?;
@@ -345,7 +347,7 @@ impl<T> WitnessedAnswer<T> {
         Self { answer, witness }
     }
 
-    /// The proof that the person saw the question and gave this answer, if the client sent one.
+    /// Returns the verified receipt of the answer, if the client sent one.
     #[must_use]
     pub fn witness(&self) -> Option<&Witness> {
         self.witness.as_ref()

@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 
 #[derive(Debug, Clone)]
 pub(crate) struct ProbeRequest {
-    /// The bytes: a message, or an invalid one.
+    /// A message, or invalid bytes.
     pub(crate) body: Vec<u8>,
     pub(crate) wait: Wait,
     /// HTTP only.
@@ -20,9 +20,8 @@ pub(crate) struct ProbeRequest {
 /// The answer to wait for. Over HTTP, the response is awaited in any case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wait {
-    /// The answer to the request with this id.
     For(Value),
-    /// The answers to all of these requests. They count as strays.
+    /// The answers to all of these requests. They are stored as strays.
     Each(Vec<Value>),
     Any,
     Nothing,
@@ -60,7 +59,7 @@ pub(crate) enum End {
     Done,
     Silent(Duration),
     Closed(String),
-    /// Nothing could be sent, or the server has been gone since an earlier exchange.
+    /// Nothing could be sent, or the server already went away in an earlier exchange.
     Unreachable(String),
     TooMuch,
 }
@@ -125,12 +124,12 @@ impl Reply {
         }
     }
 
-    /// Null if the answer has none.
+    /// Returns the result, or null.
     pub(crate) fn result(&self) -> &Value {
         self.member("result")
     }
 
-    /// Null if the answer has none.
+    /// Returns the error, or null.
     pub(crate) fn error(&self) -> &Value {
         self.member("error")
     }
@@ -170,7 +169,7 @@ impl Reply {
         self.status.is_some_and(|status| status >= 400)
     }
 
-    /// Returns the whole reply as text: partly the server's, partly ours.
+    /// Returns the whole reply as text. It contains text from the server.
     pub fn shown(&self) -> String {
         let mut parts = Vec::new();
         if let Some(status) = self.status {
@@ -202,7 +201,7 @@ impl Reply {
         }
     }
 
-    /// Takes an input that should be a message. Returns whether it is the awaited one.
+    /// Adds input that should be a message. Returns whether it is the expected answer.
     pub(crate) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
         // Decoded as in a client.
@@ -226,7 +225,8 @@ impl Reply {
         taken.contains(&Some(true))
     }
 
-    /// Takes one message. Returns whether it is the awaited one, or `None` if it is not a message.
+    /// Adds one message. Returns whether it is the expected answer, or `None` if it is not a
+    /// message.
     fn take_one(&mut self, message: Value, wait: &Wait, written: &str) -> Option<bool> {
         let is_any = *wait == Wait::Any;
         let has = |member: &str| message.get(member).is_some();
@@ -277,7 +277,6 @@ impl Reply {
 pub(crate) struct Fault(pub(crate) &'static str, pub(crate) &'static str);
 
 impl Fault {
-    /// The version is missing or wrong.
     pub(crate) const VERSION: Self = Self(
         "its messages do not say \"jsonrpc\": \"2.0\":",
         "Clients refuse such messages: add the member to each of them.",
@@ -295,7 +294,6 @@ impl Fault {
         "Clients wait in vain then: send each id back as it came, a number as a number.",
     );
 
-    /// The faults of a message that came while this id was awaited.
     fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {
         let has = |member: &str| message.get(member).is_some();
         let (is_answer, id) = (!has("method"), &message["id"]);
@@ -326,10 +324,10 @@ fn is_same_text(id: &Value, other: &Value) -> bool {
     text(id).is_some_and(|id| text(other) == Some(id))
 }
 
-/// The nesting depth up to which an invalid message is read.
+/// The nesting depth to which an invalid message is read.
 const READ_DEPTH: usize = 4;
 
-/// Parses a message. If that fails, parses it up to this depth, with deeper values empty.
+/// Parses a message. If that fails, parses it to this depth and leaves deeper values empty.
 fn read_members(text: &str, depth: usize) -> Option<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);

@@ -1,7 +1,7 @@
-//! Raw exchanges with a server: a probe can send any bytes, and keeps everything that comes back.
+//! Raw exchanges with a server. A probe sends any bytes and keeps everything that comes back.
 //!
-//! A client follows the protocol and hides what does not. A probe does neither, so a check can test situations that a
-//! client never causes. It is limited in time, messages and bytes.
+//! A client follows the protocol and hides what does not. A probe does neither, so a check can
+//! create situations that a client never causes. Time, messages and bytes are limited.
 
 mod exchange;
 mod patience;
@@ -32,19 +32,17 @@ pub use self::{
 use self::wire::Wire;
 use crate::Program;
 
-/// The maximum number of pages of a list that a probe reads.
 pub(crate) const PAGES: usize = 32;
 
-/// No further page is read after this number of entries.
+/// After this many entries, no further page is read.
 pub(crate) const ENTRIES: usize = 10_000;
 
-/// The maximum number of lines that are kept of a server's standard error, and of its noise.
+/// How many lines are kept of a server's standard error, and of its invalid output.
 pub(crate) const LINES: usize = 32;
 
-/// The maximum number of characters that are kept of a request's method.
 const METHOD_CHARS: usize = 100;
 
-/// A connection is given up after this number of unanswered requests in a row.
+/// After this many unanswered requests in a row, a connection is given up.
 const SILENT: u32 = 3;
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
@@ -96,17 +94,15 @@ pub(crate) struct Probe {
     /// The number of unanswered requests in a row; the maximum if the server is gone.
     silent: u32,
     slowest: Duration,
-    /// The first requests that the server sent.
     pub(crate) asked: Vec<ServerRequest>,
     stderr: Vec<String>,
     closed: Closing,
 }
 
-/// The client that a probe plays.
 #[derive(Debug)]
 struct Speaker {
     revision: Revision,
-    /// The client's capabilities: sent with the handshake, or with each request.
+    /// The client's capabilities. They are sent with the handshake or with each request.
     capabilities: Value,
     session: Option<String>,
     /// Whether the handshake is done, so that each request carries the session headers.
@@ -116,7 +112,7 @@ struct Speaker {
 #[derive(Debug)]
 pub(crate) struct ServerRequest {
     pub(crate) method: Value,
-    /// The text that was being sent when it came.
+    /// The message being sent when the request arrived.
     pub(crate) during: String,
 }
 
@@ -134,7 +130,7 @@ impl Way {
         matches!(self, Self::Address(_))
     }
 
-    /// Opens a connection for a client with these capabilities. Sends nothing yet.
+    /// Opens a connection for a client with these capabilities, without sending anything.
     pub(crate) fn open(
         &self,
         bounds: &Bounds,
@@ -191,7 +187,6 @@ impl Probe {
         }
     }
 
-    /// Sends `initialize` with this version.
     pub(crate) async fn initialize(&mut self, version: &str) -> Reply {
         let params = json!({
             "protocolVersion": version,
@@ -211,7 +206,6 @@ impl Probe {
             .await;
     }
 
-    /// Sends a request in the form of this revision.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.request(method, params);
         self.send(ProbeRequest::request(&message)).await
@@ -335,7 +329,7 @@ impl Probe {
 }
 
 impl Speaker {
-    /// Declines a request of the server.
+    /// Declines what the server asks for.
     fn answer(&self, asked: &Value) -> ProbeRequest {
         let can = |capability: &str| self.capabilities.get(capability).is_some();
         let result = match asked["method"].as_str() {
@@ -354,7 +348,7 @@ impl Speaker {
         ProbeRequest::message(&answer, Wait::Nothing)
     }
 
-    /// The protocol's HTTP headers, changed as the message says.
+    /// Returns the protocol's HTTP headers, with the changes in `sent`.
     fn headers(&self, sent: &ProbeRequest) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let mut set = |name: &str, value: Option<&str>| {
@@ -408,7 +402,7 @@ fn request(id: &Value, method: &str, params: Value) -> Value {
     message
 }
 
-/// The reply of a nonexistent model.
+/// A model's reply, made up.
 pub(crate) fn sampled() -> Value {
     let content = json!({"type": "text", "text": "A word."});
     json!({"role": "assistant", "content": content, "model": "askback"})

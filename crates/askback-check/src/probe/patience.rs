@@ -1,4 +1,4 @@
-//! When to give up a server that does not answer, counted over all of its connections.
+//! Decides when to give up a server that does not answer, over all of its connections.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,8 +15,8 @@ pub struct Patience(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// The number of unanswered requests in a row, over all connections. The first request of a connection does not
-    /// count, because a server may know only its handshake.
+    /// The number of unanswered requests in a row. The first request of a connection does not
+    /// count, because the server may not know this handshake.
     silent: u32,
     /// Whether a process kept running after its input was closed.
     lingers: bool,
@@ -28,7 +28,7 @@ struct State {
 /// Why a server was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GiveUpReason {
-    /// This number of requests in a row was not answered, each within this time.
+    /// This many requests in a row were not answered, each within this time.
     Unresponsive(u32, Duration),
     /// The time for the whole check is over.
     TimedOut(Duration),
@@ -40,7 +40,7 @@ const DEAF: u32 = 6;
 const SHORT: Duration = Duration::from_millis(500);
 
 impl Patience {
-    /// Creates a patience that ends after this time at the latest.
+    /// Creates the state for a check that may take at most this long.
     pub fn new(whole: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             silent: 0,
@@ -78,8 +78,8 @@ impl Patience {
         self.lock().lingers |= !is_by_itself;
     }
 
-    /// How long a process may take to exit: `least`, or the time of its slowest answer if that is longer, because the
-    /// machine may be busy.
+    /// Returns how long a process may take to exit: `least`, or the time of its slowest answer, if
+    /// that is longer, because the machine may be busy.
     pub(super) fn exit(&self, least: Duration, slowest: Duration) -> Duration {
         match self.lock().lingers {
             true => least.min(SHORT),

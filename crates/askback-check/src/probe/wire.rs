@@ -53,13 +53,13 @@ pub struct Site {
 struct Body {
     incoming: Incoming,
     parser: Parser,
-    /// The part of an event stream that was read but not parsed.
     rest: Bytes,
     is_stream: bool,
 }
 
 impl Wire {
-    /// Sends something, and reads until the answer has come. Answers the server's requests immediately.
+    /// Sends a request and reads until the answer arrives. The server's own requests are answered
+    /// at once.
     pub(super) async fn exchange(
         &mut self,
         sent: &ProbeRequest,
@@ -104,7 +104,8 @@ impl Wire {
             let is_wanted = reply.take(&bytes, &sent.wait);
             let asked = reply.asked.iter().skip(before);
             for answer in asked.map(|asked| speaker.answer(asked)).collect::<Vec<_>>() {
-                // Not a test of whether the server accepts the answers. If it goes away, the next read fails.
+                // The check does not care whether the server accepts this answer. If it goes away,
+                // the next read fails.
                 match self {
                     Self::Process(Some(child)) => {
                         bounds.shows(&WireEvent::Sent(&answer.body));
@@ -122,7 +123,8 @@ impl Wire {
     }
 }
 
-/// Reads the next line of standard output. Keeps the last lines of standard error, which may have any length.
+/// Reads the next line of standard output, and keeps the last lines of standard error. The lines
+/// may have any length.
 async fn line(child: &mut OpenChild, reply: &mut Reply, most: usize) -> Result<Vec<u8>, End> {
     let closed = |error: io::Error| End::Closed(error.to_string());
     loop {
@@ -187,7 +189,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// The reason why the address is unusable, or why HTTP cannot be set up on this machine.
+    /// Why the address is unusable, or why HTTP cannot be set up on this machine.
     pub fn new(mut site: Site, limits: &Limits) -> Result<Self, String> {
         let uri = site.url.as_str().parse::<Uri>();
         let uri = uri.map_err(|error| error.to_string())?;
@@ -216,15 +218,15 @@ impl Address {
         self.0.site.credentials.iter().map(String::as_str).collect()
     }
 
-    /// Returns whether the refused request had credentials. A server that requires a token says so in
-    /// `WWW-Authenticate`, whatever other headers it got.
+    /// Returns whether the refused request had credentials. If a server requires a token, it says
+    /// so in `WWW-Authenticate`, whatever other headers the request had.
     pub fn sends_credentials(&self, refusal: &Reply) -> bool {
         let headers = &self.0.site.headers;
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
     }
 
-    /// Returns whether requests go through a proxy, which resolves the name.
+    /// Returns whether requests go through a proxy, which also resolves the host name.
     pub fn is_proxied(&self) -> bool {
         self.0.requests.is_proxied(&self.0.uri)
     }

@@ -143,7 +143,7 @@ async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report)
     false
 }
 
-/// Judges the first response. Returns whether it comes from an MCP server.
+/// Judges the first response. Returns whether an MCP server sent it.
 fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
     let name = "endpoint";
     let shown = Some(reply.shown());

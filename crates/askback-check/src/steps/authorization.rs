@@ -22,7 +22,7 @@ const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer
 /// Why a document is unusable: the problem, a detail, and what to do.
 type DocumentFault = (Words, String, &'static str);
 
-/// Follows the documents from a refusal to an authorization server.
+/// Follows the metadata documents from a refusal to the authorization server.
 pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, report: &mut Report) {
     let began = Instant::now();
     let (resource, issuer) = match documents(address, refusal, bounds).await {
@@ -52,7 +52,6 @@ pub(super) async fn look(address: &Address, refusal: &Reply, bounds: &Bounds, re
     report.skip("protocol", why);
 }
 
-/// Reports that the server rejected the credentials in these headers.
 pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report) {
     let says = "the server does not take the credentials that it is sent:";
     let advice = words!(

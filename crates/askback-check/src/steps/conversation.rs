@@ -42,7 +42,8 @@ struct Exchange {
     lists: Lists,
 }
 
-/// Starts a conversation and reads the lists with our client, so that a step fails if the client cannot use the server.
+/// Starts a conversation and reads the lists with our client. A step fails if the client cannot use
+/// the server.
 pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     let heard = Arc::new(Mutex::new(Exchange::default()));
     let (on_wire, on_event) = (Arc::clone(&heard), Arc::clone(&heard));
@@ -172,7 +173,7 @@ fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, repo
     report.fail("protocol", says, said(), advice);
 }
 
-/// Reads the lists like a client, and judges the raw entries.
+/// Reads the lists like a client, and judges their raw entries.
 async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     let began = Instant::now();
     let mut left_out = Vec::new();
@@ -229,7 +230,7 @@ async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
     }
 }
 
-/// Counts the entries of a list, and names the unusable ones.
+/// Counts a list's entries and reports the unusable ones.
 fn take<T>(
     listed: Result<List<T>, ClientError>,
     method: &'static str,

@@ -18,7 +18,6 @@ const TO_PROGRAM: &str = "program start protocol lists";
 
 const TO_ADDRESS: &str = "name connection TLS endpoint authorization protocol lists";
 
-/// Takes the steps. Uses the revision `only` if given.
 pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     match way {
         Way::Start(program) => {

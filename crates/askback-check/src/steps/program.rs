@@ -21,7 +21,8 @@ pub struct Program {
     pub folder: Option<PathBuf>,
     /// The `PATH` of its environment, if not ours.
     pub path: Option<String>,
-    /// How reports name the program and its folder, if one contains the value of a variable, which may be a secret.
+    /// How reports name the program and its folder. Set if one of them contains the value of a
+    /// variable, which may be a secret.
     pub shown: Option<(String, Option<PathBuf>)>,
     /// Makes a process without starting it.
     pub child: Arc<dyn Fn() -> Child + Send + Sync>,
@@ -72,7 +73,7 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     false
 }
 
-/// Looks for the file of a program. The error is a folder, or a file that is not executable.
+/// Finds a program's file. The error is a folder, or a file that is not executable.
 fn found(
     program: &str,
     folder: Option<&Path>,
@@ -147,7 +148,6 @@ KeyError => A key is missing, which is often a variable of the environment: set 
 /// The first line of a Python traceback. The error comes after the stack.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// The advice if a package lacks a module.
 const LACKS_PART: &str = "What is before the last dot is there, and has no such module. If it is yours, see the names of its \
      files and folders; else which version of the package the Python that is started has.";
 
@@ -254,18 +254,18 @@ mod tests {
                 "node:a:1228\nError: Cannot find module '/a/index.js'\n    at a".into(),
                 "Node.js does not find",
             ),
-            // The last error is the one that ended it.
+            // The last error ended the process.
             (
                 format!("{colours}KeyError: 'API_TOKEN'"),
                 "variable of the environment",
             ),
-            // A module of another version of a package, and a file in place of a package.
+            // A module of another version of a package, and a file with a package's name.
             (module.clone(), "has no such module"),
             (
                 format!("{module}; 'a' is not a package"),
                 "has the name of a package",
             ),
-            // Its own error, whatever came before, and whatever its stack contains.
+            // Its own error, whatever was printed before it or is in its stack.
             (format!("{colours}{own}"), ""),
             ("out of luck".into(), ""),
         ] {

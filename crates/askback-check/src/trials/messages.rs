@@ -23,7 +23,7 @@ impl Trials<'_> {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(self.revision.as_str()).await;
         if seen.is_silent() {
-            // It answered before, so this start is just slow.
+            // It answered before, so only this start is slow.
             return;
         }
         self.message(&seen);
@@ -89,7 +89,7 @@ impl Trials<'_> {
         if self.newest_with_handshake().is_some() {
             return;
         }
-        // A client that knows only the handshake.
+        // A client that only knows the handshake.
         let known = Revision::LATEST_LEGACY.as_str();
         let params =
             json!({"protocolVersion": known, "capabilities": {}, "clientInfo": client_info()});
@@ -99,7 +99,6 @@ impl Trials<'_> {
         }
     }
 
-    /// Starts with a request on a new connection, with this version in the header.
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
         let mut probe = self.open()?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -120,7 +119,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Bytes that are not JSON, on a new connection. A server may crash on them.
+    /// Sends bytes that are not JSON on a new connection. A server may crash on them.
     pub(crate) async fn no_json(&mut self) {
         let Some(mut talk) = self.begin(self.way, json!({})).await else {
             return;
@@ -221,7 +220,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Notifications that are unknown to the server, or invalid.
+    /// Sends notifications that are invalid, or that the server does not know.
     async fn notifications(&mut self) {
         let unknown = json!({"requestId": "askback-nobody"});
         for (rule, method, params) in [

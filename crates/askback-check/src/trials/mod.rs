@@ -124,7 +124,6 @@ impl Trials<'_> {
         }
     }
 
-    /// Opens a connection without sending anything.
     fn open(&self) -> Option<Probe> {
         let is_lost = self.bounds.patience.lost().is_some();
         // An earlier step has shown that it starts.
@@ -132,7 +131,6 @@ impl Trials<'_> {
         opened?.ok()
     }
 
-    /// Starts a conversation with these capabilities, if the server answers.
     async fn begin(&mut self, way: &Way, capabilities: Value) -> Option<Conversation<'_>> {
         let mut probe = way.open(self.bounds, self.revision, capabilities).ok()?;
         let greeting = probe.greet().await;
@@ -198,7 +196,8 @@ impl Trials<'_> {
         self.judge(seen, verdicts);
     }
 
-    /// Records a forbidden request and what was being sent then, or that there was none since `since`.
+    /// Records a forbidden request and what was being sent at that time, or that there was none
+    /// since `since`.
     fn judge_asked(&mut self, rule: Rule, asked: Option<&ServerRequest>, since: &Reply) {
         let (sent, part) = match asked {
             Some(asked) => (&asked.during, json!({"method": asked.method}).to_string()),
@@ -219,13 +218,11 @@ impl Conversation<'_> {
         tool.unwrap_or(&Value::Null)
     }
 
-    /// Sends a request, and checks the rules for every answer.
     async fn ask(&mut self, method: &str, params: Value) -> Reply {
         let message = self.probe.request(method, params);
         self.send(ProbeRequest::request(&message)).await
     }
 
-    /// Sends anything, and checks the rules for every answer.
     async fn send(&mut self, sent: ProbeRequest) -> Reply {
         let seen = self.probe.send(sent).await;
         self.general(&seen);

@@ -29,8 +29,8 @@ const TOKEN: &str = "askback-progress";
 const HARMLESS: usize = 4;
 
 impl Trials<'_> {
-    /// Checks that in one of these revisions the server lists each tool that the user named. An incomplete list may
-    /// contain any tool.
+    /// Checks that in at least one revision the server lists each tool that the user named. A list
+    /// that could not be read completely may contain any tool.
     pub(crate) async fn find_tools(
         &mut self,
         revisions: &BTreeSet<Revision>,
@@ -44,7 +44,7 @@ impl Trials<'_> {
                 return Err(UnknownName::Tool { name, listed });
             };
             self.turn_to(revision);
-            // Some servers list a tool with questions only for a client that can be asked.
+            // Some servers hide tools that ask questions from a client that cannot be asked.
             let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
                 break;
             };
@@ -269,7 +269,7 @@ impl Conversation<'_> {
         names.map(bare).collect()
     }
 
-    /// The tools that may be called, with arguments that should be valid.
+    /// Returns the tools that may be called, with arguments that should be valid.
     pub(super) fn callable(&self) -> Vec<NamedTool> {
         let mut tools = self.scope.tools.clone();
         let is_named = |tool: &NamedTool| self.scope.tools.iter().any(|it| it.name == tool.name);

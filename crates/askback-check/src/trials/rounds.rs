@@ -1,6 +1,7 @@
-//! Tools with questions: forms, links, and the states of calls (2026-07-28, basic/patterns/mrtr).
+//! Tools that ask questions: forms, links, and the states of calls (2026-07-28,
+//! basic/patterns/mrtr).
 //!
-//! Forms and links are declined, so that a round that the server should have refused has no effect.
+//! Forms and links are declined, so a round that the server should have rejected has no effect.
 
 use askback::protocol::codes::URL_ELICITATION_REQUIRED;
 use serde_json::{Map, Value, json};
@@ -23,7 +24,7 @@ impl Trials<'_> {
         let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
             return;
         };
-        // Some servers list a tool with questions only for a client that can be asked.
+        // Some servers hide tools that ask questions from a client that cannot be asked.
         let seen = talk.ask("tools/list", json!({})).await;
         let tools = seen.result()["tools"].as_array();
         talk.listed = tools.cloned().unwrap_or_default();
@@ -31,7 +32,7 @@ impl Trials<'_> {
         let tools = talk.callable();
         for tool in &tools {
             let more = match talk.is_modern() && !talk.has("logging") {
-                // It sends no log messages.
+                // Requests log messages, although the server does not declare them.
                 true => json!({"_meta": {LOG_LEVEL_KEY: "debug"}}),
                 false => json!({}),
             };
@@ -69,7 +70,6 @@ impl Conversation<'_> {
         self.judge(seen, [(rule, has && params["message"].is_string())]);
     }
 
-    /// Reads a result that requires input, and checks its shape.
     fn round(&mut self, seen: &Reply) -> Option<Round> {
         let result = seen.result();
         if !is_asked(seen) {
@@ -119,7 +119,7 @@ impl Conversation<'_> {
         self.judge(&seen, [(EXTRA_RESPONSES, is_ignored)]);
     }
 
-    /// Sends the state with other requests than its own.
+    /// Sends the state with other requests.
     async fn misuse_state(
         &mut self,
         tool: &NamedTool,
@@ -139,7 +139,7 @@ impl Conversation<'_> {
         }
         if let Some(other) = others.iter().find(|other| other.name != tool.name) {
             let seen = self.call(other, round.clone()).await;
-            // Another tool declines in other words.
+            // Another tool may decline in other words.
             let as_declined = match declined["isError"] == true {
                 true => seen.result(),
                 false => &Value::Null,
@@ -170,8 +170,8 @@ impl Conversation<'_> {
         self.call(tool, more).await.result().clone()
     }
 
-    /// Records whether a state was refused. Skips a refusal that looks like a decline: both are errors with the same
-    /// content.
+    /// Records whether a state was rejected. A rejection that looks like a decline is skipped: both
+    /// are errors with the same content.
     fn judge_refusal(&mut self, rule: Rule, seen: &Reply, declined: &Value) {
         let result = seen.result();
         let is_error = |result: &Value| result["isError"] == true;
@@ -203,8 +203,8 @@ fn again(state: Option<&str>, answers: &Value) -> Value {
     more
 }
 
-/// A state with one character changed, at two places. Never the last characters, because some encodings have unused
-/// bits there.
+/// Returns the state with one character changed, at two places. The last characters are not
+/// changed, because some encodings have unused bits there.
 fn changed(state: &str) -> Vec<String> {
     let length = state.chars().count();
     let places = [length / 3, length / 2];
@@ -220,7 +220,7 @@ fn changed(state: &str) -> Vec<String> {
     places.map(at).collect()
 }
 
-/// The call with another argument, if it has a text argument.
+/// Returns the call with a changed argument, if it has a text argument.
 fn with_other_arguments(tool: &NamedTool) -> Option<NamedTool> {
     let mut other = tool.clone();
     let mut texts = other.arguments.values_mut();

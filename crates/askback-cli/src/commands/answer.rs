@@ -5,6 +5,7 @@ use std::{
     env,
     io::{self, IsTerminal, Read},
     path::PathBuf,
+    time::Duration,
 };
 
 use askback::{
@@ -15,8 +16,9 @@ use askback::{
 #[cfg(unix)]
 use askback_host::{
     Interruption,
-    attach::{self, FrontEndKind},
+    attach::{self, FrontEndKind, JoinOptions, PageLock},
     host::Host,
+    leaf::Leaf,
     model::{Asker, Desk, Origin},
     relay::Relay,
 };
@@ -36,7 +38,7 @@ use super::{
     print_as_json,
 };
 #[cfg(unix)]
-use crate::session::leaf;
+use crate::session::{leaf, page, with_page};
 use crate::{
     args::{self, Argument, ArgumentValue, Place},
     error::{Error, Outcome},
@@ -44,9 +46,14 @@ use crate::{
     session::{Answers, Session},
 };
 
+/// How long the page that opens by itself stays without a program that may ask.
+#[cfg(unix)]
+const IDLE_PAGE: Duration = Duration::from_secs(60);
+
 const AFTER: &str = "\
 Examples:
   askback answer
+  askback answer --web
   askback answer k3f size=large
   askback answer --file rules.yaml
 
@@ -55,7 +62,7 @@ with it, and prints the result, or the next question with an id of its own.
 
 Without an ID, it lists what waits. At a terminal it then waits for the questions of all programs of \
 yours that have nobody to ask, and puts them before you; with --file the rules of an answers file answer \
-them. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends again an \
+them, and --web puts them on a page in your browser. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends again an \
 answer to which no result came. Any other answer replaces that one. A field that is not given has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
@@ -98,6 +105,12 @@ pub struct AnswerArgs {
     /// Ask one question a line, for a screen reader or a simple terminal
     #[arg(long, conflicts_with_all = ["id", "json", "file"])]
     plain: bool,
+    /// Answer the questions that come on a page in the browser, and at the terminal if there is one
+    #[arg(long, conflicts_with_all = ["id", "json", "file"])]
+    web: bool,
+    /// Be the page that opens by itself: end if there is one, or if no program has had questions for a while
+    #[arg(long, hide = true, requires = "web")]
+    detached: bool,
     /// The folder of the questions that come, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true, conflicts_with = "id")]
     asks: Option<PathBuf>,
@@ -115,7 +128,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     // Whatever is asked for, what waited too long is forgotten.
     let waiting = parking.all()?;
     let Some(id) = &args.id else {
-        let waits = !args.json && (args.file.is_some() || out::is_attended());
+        let waits = !args.json && (args.file.is_some() || args.web || out::is_attended());
         if !waits || !waiting.is_empty() {
             list(&waiting, args.json)?;
         }
@@ -156,12 +169,23 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
 /// Answers the questions that come, until the person ends that.
 #[cfg(unix)]
 async fn wait(args: AnswerArgs) -> Result<(), Error> {
-    let kind = match args.file {
-        Some(_) => FrontEndKind::Script,
-        None => FrontEndKind::Terminal,
-    };
-    let answers = super::answers(args.file.as_deref())?;
     let limits = Limits::default();
+    let mut options = JoinOptions::new(match (&args.file, args.web) {
+        (Some(_), _) => FrontEndKind::Script,
+        (None, true) => FrontEndKind::Page,
+        (None, false) => FrontEndKind::Terminal,
+    });
+    let mut lock = None;
+    if args.detached {
+        // The program that started it may have a terminal, which ends its processes.
+        let _ = rustix::process::setsid();
+        lock = PageLock::take(args.asks.as_deref()).map_err(cannot_wait)?;
+        if lock.is_none() {
+            return Ok(());
+        }
+    }
+    let leaf = args.front_end(&mut options, &limits)?;
+    options.folder = args.asks;
     let (relay, arrivals) = Relay::new();
     let ours = Asker {
         name: "askback".to_owned(),
@@ -169,18 +193,20 @@ async fn wait(args: AnswerArgs) -> Result<(), Error> {
         claims: None,
     };
     let desk = Desk::new(ours, None, None, limits.clone());
-    let leaf = leaf(answers, args.plain, &limits);
     let mut host = Host::new(desk, leaf, arrivals, &limits);
-    relay.tell("Waiting for questions. Ctrl-C ends this; open questions stay.");
-    let joined = attach::join(&mut host, &relay, kind, args.asks, &limits).await;
+    relay.tell(match options.kind {
+        FrontEndKind::Page => "Waiting for questions.",
+        _ => "Waiting for questions. Ctrl-C ends this; open questions stay.",
+    });
+    let joined = attach::join(&mut host, &relay, options).await;
     host.end();
-    match joined {
-        Ok(Interruption) => Ok(()),
-        Err(error) => Err(Error::usage(words!(
-            "questions cannot be waited for: {}",
-            given(error)
-        ))),
-    }
+    drop(lock);
+    joined.map(|Interruption| ()).map_err(cannot_wait)
+}
+
+#[cfg(unix)]
+fn cannot_wait(error: io::Error) -> Error {
+    Error::usage(words!("questions cannot be waited for: {}", given(error)))
 }
 
 #[cfg(not(unix))]
@@ -192,6 +218,37 @@ async fn wait(_: AnswerArgs) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
+    /// Starts what puts the questions that come before the person, or answers them.
+    #[cfg(unix)]
+    fn front_end(
+        &self,
+        options: &mut JoinOptions,
+        limits: &Limits,
+    ) -> Result<Box<dyn Leaf>, Error> {
+        let answers = super::answers(self.file.as_deref())?;
+        if !self.web {
+            return Ok(leaf(answers, self.plain, limits));
+        }
+        if !self.detached && out::is_attended() {
+            options.kind = FrontEndKind::Terminal;
+            return with_page(leaf(answers, self.plain, limits), limits);
+        }
+        let mut page = page(limits)?;
+        if let Err(how) = page.open_browser() {
+            // The link is for the person alone, so it goes to no log.
+            if self.detached {
+                return Err(Error::usage("no browser could be opened"));
+            }
+            let mut told = out::stderr_page();
+            told.say(Style::Plain, how);
+            out::tell(&mut told);
+        }
+        page.open_for_questions();
+        options.is_seen = Some(page.is_open());
+        options.idle = self.detached.then_some(IDLE_PAGE);
+        Ok(Box::new(page))
+    }
+
     fn question(&self, call: &ParkedCall) -> Result<(String, InputRequest), Error> {
         let (mut questions, _) = call.asks()?;
         let meant = match &self.key {

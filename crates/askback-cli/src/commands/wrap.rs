@@ -1,11 +1,13 @@
 //! `askback wrap`: a server in front of another, which answers questions in place of the client.
 
-use std::{path::PathBuf, time::Duration};
 #[cfg(unix)]
 use std::{
+    env,
+    path::Path,
     process::{self, Stdio},
     thread,
 };
+use std::{path::PathBuf, time::Duration};
 
 #[cfg(unix)]
 use askback::Limits;
@@ -22,6 +24,7 @@ use askback::{
 #[cfg(unix)]
 use askback_host::{
     attach::{Board, BoardOptions, Notice},
+    browser,
     host::Host,
     text,
 };
@@ -55,6 +58,9 @@ const KEEP: Duration = Duration::from_secs(900);
 /// Where questions are answered.
 const PLACE: &str = "The user answers it with the command `askback answer` in a terminal.";
 
+/// Where questions are answered if a page opens.
+const PAGE: &str = "The user answers it on the page of askback in the browser, or with the command `askback answer` in a terminal.";
+
 const AFTER: &str = "\
 Examples:
   askback wrap -- my-server --its-option
@@ -63,7 +69,7 @@ Examples:
 Name it in the file of a client in place of the server:
   {\"command\": \"askback\", \"args\": [\"wrap\", \"--\", \"my-server\"]}
 
-`askback answer` in a terminal shows the questions. A notice of the desktop says that one waits.
+A question opens a page in your browser. `askback answer` in a terminal shows it, too.
 
 The server gets the environment of this command, but for the keys of models, which some clients pass on: \
 --env NAME hands one to it.";
@@ -87,14 +93,23 @@ pub struct WrapArgs {
     /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
-    /// Show no notice of the desktop when a question waits
-    #[arg(long)]
-    no_notice: bool,
+    /// What tells the user that a question waits: a page in the browser that opens by itself, or else a notice of the
+    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none)
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Show::Browser)]
+    show: Show,
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
     #[command(flatten)]
     sign_in: SignInArgs,
+}
+
+/// What tells the user that a question waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Show {
+    Browser,
+    Notice,
+    None,
 }
 
 /// Who is asked.
@@ -169,6 +184,10 @@ impl Answers for WrapAnswers {
 /// Runs the command until the client ends its input, or a signal comes.
 pub async fn run(args: WrapArgs) -> Result<(), Error> {
     let hold = args.hold;
+    let place = match args.show {
+        Show::Browser => PAGE,
+        Show::Notice | Show::None => PLACE,
+    };
     let script = args.answers.as_deref().map(Script::load).transpose();
     let script = script.map_err(Error::usage)?;
     let mut lent = lent(script.as_ref());
@@ -184,7 +203,7 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
     let (opener, mut host) = prepare(target, &session, answers)?;
     let events = opener.relay.clone();
     #[cfg(unix)]
-    let board = board(&host, !args.no_notice, args.asks, &limits);
+    let board = board(&host, args.show, args.asks, &limits);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -221,7 +240,7 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
                 None => KnownClient::hold(&client.name, has_progress),
             },
             keep: KEEP,
-            place: PLACE.to_owned(),
+            place: place.to_owned(),
         })
         .limits(limits.clone());
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
@@ -237,25 +256,25 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
 
 /// Offers questions to the front ends of the user. If that is not possible, it is said.
 #[cfg(unix)]
-fn board(
-    host: &Host,
-    has_notices: bool,
-    folder: Option<PathBuf>,
-    limits: &Limits,
-) -> Option<Board> {
+fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> Option<Board> {
     let asker = host.asker(host.chosen()).clone();
     let name = text::line(&asker.name);
     let mut options = BoardOptions::new(asker);
     options.limits = limits.clone();
-    options.folder = folder;
+    options.folder.clone_from(&folder);
     let opened = Board::open(options, move |notice| match notice {
         Notice::NoFrontEnd | Notice::NotSeen(_) => {
             note(words!(
                 "{} asks you something: `askback answer` in a terminal shows it",
                 given(&name).short()
             ));
-            if has_notices {
-                show_notice(&name);
+            let is_first = notice == Notice::NoFrontEnd;
+            match show {
+                Show::Browser if is_first && browser::is_seen(&environment::desktop()) => {
+                    open_page(folder.as_deref());
+                }
+                Show::Browser | Show::Notice => show_notice(&name),
+                Show::None => {}
             }
         }
         Notice::Flood => note("more questions wait than are kept; the newest was not asked"),
@@ -272,12 +291,39 @@ fn board(
     }
 }
 
+/// Starts the page of this user, unless it is there.
+#[cfg(unix)]
+fn open_page(folder: Option<&Path>) {
+    let Ok(program) = env::current_exe() else {
+        return;
+    };
+    let mut command = process::Command::new(program);
+    command.args(["answer", "--web", "--detached"]);
+    if let Some(folder) = folder {
+        command.arg("--asks").arg(folder);
+    }
+    start(command);
+}
+
+/// Starts a program on the desktop of the user.
+#[cfg(unix)]
+fn start(mut command: process::Command) {
+    command
+        .envs(environment::desktop())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // A program that cannot be started leaves the question to other front ends. The thread waits, so that no process is
+    // left behind.
+    thread::spawn(move || command.status());
+}
+
 /// Shows a notice of the desktop, with a sentence of ours and the user's own name of the server.
 #[cfg(unix)]
 fn show_notice(name: &str) {
     let title = format!("{name} asks you something");
     let body = "Run `askback answer` in a terminal.";
-    let mut command = if cfg!(target_os = "macos") {
+    let command = if cfg!(target_os = "macos") {
         // The texts are arguments, and no part of the script.
         let mut command = process::Command::new("osascript");
         command.args(["-e", "on run argv"]);
@@ -292,12 +338,7 @@ fn show_notice(name: &str) {
         command.args(["--app-name=askback", "--", &title, body]);
         command
     };
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // A system without notices has none. The thread waits, so that no process is left behind.
-    thread::spawn(move || command.status());
+    start(command);
 }
 
 /// The kinds of questions that an answers file may answer.

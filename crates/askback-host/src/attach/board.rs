@@ -1,4 +1,4 @@
-//! The questions of a board, without sockets and clocks: `state, event, time -> effects`.
+//! The state machine of a board, without sockets and clocks: `state, event, time -> effects`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,17 +18,17 @@ pub enum FrontEndKind {
     Page,
     /// An answers file.
     Script,
-    /// One that this version does not know.
+    /// A kind that this version does not know.
     #[serde(other)]
     Other,
 }
 
-/// Something that the owner of a board may want to act on.
+/// An event that the owner of a board may want to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A question waits, and no front end is there. Comes once until a front end has joined.
+    /// A question waits and there is no front end. Sent once until a front end joins.
     NoFrontEnd,
-    /// No person has seen the oldest question for this long. Comes at most twice for a question.
+    /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
     /// A front end replied.
     Settled {
@@ -39,26 +39,21 @@ pub enum Notice {
     },
     /// A question was withdrawn.
     Withdrawn(u64),
-    /// A question was not answered in time.
+    /// A question expired.
     Expired(u64),
-    /// More questions wait than a board keeps. The newest was answered without asking a person.
+    /// The board is full: the newest question was answered without asking a user.
     Flood,
-    /// A front end sent a line that cannot be read, or was too slow. It was dropped.
+    /// A front end was disconnected because it sent an invalid line or was too slow.
     Dropped(String),
 }
 
-/// The stage of an open question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// No front end has it.
     Waiting,
-    /// A front end has it.
     Offered,
-    /// A person has it on a screen.
     Seen,
 }
 
-/// How a question ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Replied,
@@ -66,18 +61,16 @@ pub(super) enum End {
     Expired,
 }
 
-/// What is to be done after an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Send the question to the front end, with its draft.
+    /// Send a question and its draft to a front end: (front end, question).
     Offer(u64, u64),
-    /// Tell the front end that another one replied.
+    /// Tell a front end that another one replied: (front end, question, who replied).
     Settled(u64, u64, FrontEndKind),
-    /// Tell the front end that nobody waits for the question any more.
+    /// Tell a front end that its question was withdrawn or has expired: (front end, question).
     Withdrawn(u64, u64),
-    /// The question has ended: pass its reply on, or answer that nobody was asked.
+    /// End a question: pass on its reply, or answer that no user was asked.
     End(u64, End),
-    /// Tell the owner.
     Notify(Notice),
 }
 
@@ -87,11 +80,9 @@ struct OpenQuestion {
     since: Duration,
     notices: usize,
     draft: Option<RawJson>,
-    /// The front ends that have it.
     offered_to: BTreeSet<u64>,
 }
 
-/// The open questions and the front ends.
 #[derive(Debug)]
 pub(super) struct Questions {
     next: u64,
@@ -101,17 +92,19 @@ pub(super) struct Questions {
     told_no_front_end: bool,
 }
 
-/// The most open questions.
 const MAX_QUESTIONS: usize = 256;
 
-/// The most questions that a front end has at once: as many as its desk takes.
+/// How many questions a front end has at once. Its desk accepts no more.
 const MAX_OFFERED: usize = 16;
 
-/// The most front ends.
 pub(super) const MAX_FRONT_ENDS: usize = 16;
 
-/// After how long the owner is told that nobody has seen a question.
+/// When the owner is told that no user has seen a question.
 const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
+
+/// Front ends look for new boards every second, so a front end may be running although it has not
+/// found a new board yet.
+const DISCOVERY: Duration = Duration::from_millis(1500);
 
 impl Questions {
     pub(super) fn new(keep: Duration) -> Self {
@@ -124,7 +117,7 @@ impl Questions {
         }
     }
 
-    /// Adds a question. Returns none if too many are open.
+    /// Adds a question. Returns no id if too many are open.
     pub(super) fn ask(&mut self, now: Duration) -> (Option<u64>, Vec<Effect>) {
         if self.open.len() >= MAX_QUESTIONS {
             return (None, vec![Effect::Notify(Notice::Flood)]);
@@ -142,11 +135,13 @@ impl Questions {
             },
         );
         let mut effects = self.offer();
-        effects.extend(self.notice_absence());
+        if now >= DISCOVERY {
+            effects.extend(self.notice_absence());
+        }
         (Some(id), effects)
     }
 
-    /// Takes in a front end. Returns none if there are too many.
+    /// Adds a front end. Returns `None` if there are too many.
     pub(super) fn join(&mut self, front_end: u64, kind: FrontEndKind) -> Option<Vec<Effect>> {
         if self.front_ends.len() >= MAX_FRONT_ENDS {
             return None;
@@ -156,7 +151,7 @@ impl Questions {
         Some(self.offer())
     }
 
-    /// A front end has gone. Its questions wait for another one.
+    /// Removes a front end. Its questions wait for another one.
     pub(super) fn leave(&mut self, front_end: u64) -> Vec<Effect> {
         if self.front_ends.remove(&front_end).is_none() {
             return Vec::new();
@@ -170,28 +165,30 @@ impl Questions {
         self.notice_absence()
     }
 
+    fn is_absence_new(&self) -> bool {
+        self.front_ends.is_empty() && !self.open.is_empty() && !self.told_no_front_end
+    }
+
     fn notice_absence(&mut self) -> Vec<Effect> {
-        if !self.front_ends.is_empty() || self.open.is_empty() || self.told_no_front_end {
+        if !self.is_absence_new() {
             return Vec::new();
         }
         self.told_no_front_end = true;
         vec![Effect::Notify(Notice::NoFrontEnd)]
     }
 
-    /// Whether the front end has this question.
+    /// Returns the question if the front end has it.
     fn has(&mut self, front_end: u64, id: u64) -> Option<&mut OpenQuestion> {
         let question = self.open.get_mut(&id);
         question.filter(|question| question.offered_to.contains(&front_end))
     }
 
-    /// The question is on a screen.
     pub(super) fn seen(&mut self, front_end: u64, id: u64) {
         if let Some(question) = self.has(front_end, id) {
             question.stage = Stage::Seen;
         }
     }
 
-    /// The person has written this much of the answer.
     pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
         if let Some(question) = self.has(front_end, id) {
             question.draft = Some(draft);
@@ -207,12 +204,11 @@ impl Questions {
         self.open.get(&id).map(|question| question.stage)
     }
 
-    /// Whether this front end's reply to the question counts.
     pub(super) fn takes_reply(&mut self, front_end: u64, id: u64) -> bool {
         self.has(front_end, id).is_some()
     }
 
-    /// A front end replied. A reply to a question that it does not have changes nothing.
+    /// Ends a question with a reply. Does nothing if the front end does not have the question.
     pub(super) fn reply(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
         let (Some(by), true) = (
             self.front_ends.get(&front_end).copied(),
@@ -228,7 +224,7 @@ impl Questions {
         effects
     }
 
-    /// The asker does not wait any more.
+    /// Ends a question whose caller no longer waits.
     pub(super) fn withdraw(&mut self, id: u64) -> Vec<Effect> {
         if !self.open.contains_key(&id) {
             return Vec::new();
@@ -239,7 +235,7 @@ impl Questions {
         effects
     }
 
-    /// Ends a question, tells the front ends that have it, and offers the next one.
+    /// Removes a question, tells the front ends that have it, and offers the next one.
     fn close(&mut self, id: u64, tell: impl Fn(u64) -> Option<Effect>) -> Vec<Effect> {
         let question = self.open.remove(&id);
         let offered_to = question.map(|question| question.offered_to);
@@ -249,7 +245,6 @@ impl Questions {
         effects
     }
 
-    /// Offers the oldest questions to each front end.
     fn offer(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for (id, question) in self.open.iter_mut().take(MAX_OFFERED) {
@@ -265,9 +260,11 @@ impl Questions {
         effects
     }
 
-    /// Takes note of the time.
     pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
-        let mut effects = Vec::new();
+        let mut effects = match now >= DISCOVERY {
+            true => self.notice_absence(),
+            false => Vec::new(),
+        };
         let keep = self.keep;
         let is_over = |question: &OpenQuestion| now >= question.since.saturating_add(keep);
         let open = self.open.iter();
@@ -291,13 +288,18 @@ impl Questions {
         effects
     }
 
-    /// When [`Questions::pass`] has something to do.
+    /// When [`Questions::pass`] must run next.
     pub(super) fn next_deadline(&self) -> Option<Duration> {
         let oldest = self.open.values().next()?;
         let over = oldest.since.saturating_add(self.keep);
         let unseen = UNSEEN.get(oldest.notices);
         let unseen = unseen.filter(|_| oldest.stage != Stage::Seen);
-        Some(unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over)))
+        let unseen = unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over));
+        let is_absence_due = oldest.since < DISCOVERY && self.is_absence_new();
+        Some(match is_absence_due {
+            true => DISCOVERY.min(unseen),
+            false => unseen,
+        })
     }
 }
 
@@ -309,6 +311,21 @@ mod tests {
 
     fn board() -> Questions {
         Questions::new(Duration::from_secs(900))
+    }
+
+    #[test]
+    fn front_ends_have_time_to_find_a_new_board() {
+        let early = Duration::from_millis(20);
+        let notice = [Effect::Notify(Notice::NoFrontEnd)];
+        let mut board = board();
+        assert_eq!(board.ask(early).1, []);
+        assert_eq!(board.next_deadline(), Some(DISCOVERY));
+        assert_eq!(board.pass(DISCOVERY), notice);
+        assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[0])));
+        let mut found = self::board();
+        found.ask(early);
+        found.join(1, FrontEndKind::Terminal);
+        assert_eq!(found.pass(DISCOVERY), []);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A connection between a board and a front end: bounded lines both ways.
+//! A connection between a board and a front end, with bounded lines in both directions.
 
 use std::io;
 
@@ -13,20 +13,18 @@ use tokio::{
 
 use super::line::{self, Line};
 
-/// The most lines that wait for a slow reader.
+/// The queue for a slow reader, in lines.
 const MAX_LINES_WAITING: usize = 64;
 
-/// The lines that the other side writes.
 pub(super) struct Reader {
     lines: BufReader<OwnedReadHalf>,
     limit: usize,
 }
 
-/// The lines to the other side.
 #[derive(Debug, Clone)]
 pub(super) struct Writer(mpsc::Sender<Vec<u8>>);
 
-/// Splits a connection. None if another user is at its other end.
+/// Splits a connection. Returns `None` if the peer runs as another user.
 pub(super) fn split(stream: UnixStream, limit: usize) -> io::Result<Option<(Reader, Writer)>> {
     if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
         return Ok(None);
@@ -40,7 +38,7 @@ pub(super) fn split(stream: UnixStream, limit: usize) -> io::Result<Option<(Read
 
 async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = lines.recv().await {
-        // The reader of this side notices that the other side has gone.
+        // The reader on this side notices that the peer is gone.
         if write.write_all(&line).await.is_err() {
             return;
         }
@@ -48,14 +46,14 @@ async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>
 }
 
 impl Writer {
-    /// Sends a line. Returns false if the other side is too slow or gone.
+    /// Sends a line. Returns false if the peer is too slow or gone.
     pub(super) fn send<L: Line>(&self, line: &L) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
     }
 }
 
 impl Reader {
-    /// Reads the next line of a known kind; none at the end. It must be awaited to its end.
+    /// Reads the next line of a known kind; `None` at the end. Not cancel safe.
     pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
         loop {
             let mut bytes = Vec::new();

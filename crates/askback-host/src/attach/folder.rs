@@ -1,4 +1,4 @@
-//! The folder of the sockets. Both sides find it by one rule, and check that it is their user's.
+//! The folder of the sockets. Both sides compute its path and check that it is their user's.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -21,15 +21,15 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The rights of all other users.
+/// Any access for other users.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
-/// The right of all other users to add and remove files.
+/// Write access for other users.
 const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
 
-/// The folder of this user, which is made if need be. A client hands its servers almost no environment, so the rule reads
-/// none of it, except for `HOME` if the user has no entry in the list of users.
-pub(super) fn of_user() -> io::Result<PathBuf> {
+/// Returns the folder of this user and creates it if necessary. Clients start servers with almost
+/// no environment, so only `HOME` is read, and only if the user is not in `/etc/passwd`.
+fn of_user() -> io::Result<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = PathBuf::from(format!("/run/user/{user}"));
     if let Ok(folder) = open(&runtime, FOLDER, Mode::empty())
@@ -53,6 +53,20 @@ pub(super) fn of_user() -> io::Result<PathBuf> {
     within(folder.as_fd(), &state)
 }
 
+/// Returns the given folder, or by default the folder of this user.
+///
+/// # Errors
+///
+/// If other users can open it.
+pub(super) fn given(folder: Option<PathBuf>) -> io::Result<PathBuf> {
+    let folder = match folder {
+        Some(folder) => folder,
+        None => of_user()?,
+    };
+    check_own(&folder)?;
+    Ok(folder)
+}
+
 fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
     let path = path.join("askback");
     let folder = make(folder, &path, WRITERS)?;
@@ -61,7 +75,6 @@ fn within(folder: impl AsFd, path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Opens a folder in another one, and makes it if need be.
 fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> {
     let name = path.file_name().unwrap_or_default();
     match mkdirat(&folder, name, Mode::RWXU) {
@@ -74,8 +87,8 @@ fn make(folder: impl AsFd, path: &Path, forbidden: Mode) -> io::Result<OwnedFd> 
     Ok(made)
 }
 
-/// Checks that a folder is a folder of ours, and no symlink, and that nobody else can open it.
-pub(super) fn check_own(path: &Path) -> io::Result<()> {
+/// Checks that a path is a folder that only this user can open, and not a symlink.
+fn check_own(path: &Path) -> io::Result<()> {
     let folder = open(path, FOLDER, Mode::empty()).map_err(|error| about(path, error.into()))?;
     check(&folder, path, OTHERS)
 }
@@ -99,7 +112,7 @@ fn about(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The home folder of a user, from the list of users.
+/// The user's home folder according to `/etc/passwd`.
 fn home(user: u32) -> Option<PathBuf> {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let listed = users.lines().find_map(|line| {
@@ -110,12 +123,10 @@ fn home(user: u32) -> Option<PathBuf> {
     listed.or_else(std::env::home_dir)
 }
 
-/// The file whose lock a board holds while it lives.
 pub(super) fn lock_of(socket: &Path) -> PathBuf {
     socket.with_extension("lock")
 }
 
-/// Opens the lock of a socket.
 pub(super) fn open_lock(socket: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
@@ -126,7 +137,7 @@ pub(super) fn open_lock(socket: &Path) -> io::Result<File> {
         .open(lock_of(socket))
 }
 
-/// Removes a socket that nobody listens on. Its board may only be starting: then it holds the lock.
+/// Removes a socket without a listener. If the lock is held, its board is only starting.
 pub(super) fn remove_stale(socket: &Path) {
     let Ok(lock) = open_lock(socket) else {
         return;
@@ -136,15 +147,14 @@ pub(super) fn remove_stale(socket: &Path) {
     }
 }
 
-/// Removes a socket and its lock, for the holder of the lock.
+/// Removes a socket and its lock. The caller must hold the lock.
 pub(super) fn remove(socket: &Path) {
     for path in [socket, &lock_of(socket)] {
-        // If it has gone already, or cannot be removed, the next front end tries again.
+        // If this fails, the next front end tries again.
         let _ = fs::remove_file(path);
     }
 }
 
-/// The sockets of a folder.
 pub(super) fn sockets(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sockets = Vec::new();
     for entry in fs::read_dir(folder)? {

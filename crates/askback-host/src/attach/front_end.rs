@@ -1,7 +1,8 @@
-//! The side of a front end: each board of the user is a server of the host.
+//! The front end's side: each board of the user becomes a server of the host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::pending,
     io,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,9 +11,9 @@ use std::{
 use askback::limits::Limits;
 use tokio::{
     net::UnixStream,
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::{JoinHandle, JoinSet},
-    time::{MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
 use super::{
@@ -31,63 +32,95 @@ use crate::{
     words,
 };
 
-/// How often the folder is looked into.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a board may take for its first line.
+/// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// A connection to a board that has said what it is.
 struct FoundBoard {
     hello: BoardHello,
     reader: Reader,
     writer: Writer,
 }
 
-/// Why the front end stops attending to a board.
 enum Left {
-    /// The board has gone.
     Board(ServerId),
-    /// The person can say nothing more.
+    /// The input of the front end ended.
     EndOfInput,
 }
 
 enum Found {
     Board(Box<FoundBoard>),
-    /// The board of this socket speaks a later version.
+    /// The board at this socket speaks a newer version.
     Later(PathBuf, u32),
 }
 
-/// Puts the questions of all boards of this user before the person, until the person interrupts that. The questions that
-/// are open then stay with their boards. `relay` is a relay of the host; `folder` is the folder of the sockets in place of
-/// the user's.
+/// Options for [`join`].
+#[derive(Debug, Clone)]
+pub struct JoinOptions {
+    /// The kind of the front end.
+    pub kind: FrontEndKind,
+    /// Replaces the user's folder of sockets.
+    pub folder: Option<PathBuf>,
+    /// Whether the user sees the questions. By default they do, unless the front end is a script.
+    pub is_seen: Option<watch::Receiver<bool>>,
+    /// The front end ends if there was no board for this long. By default it does not.
+    pub idle: Option<Duration>,
+    /// The limits of each desk and on the length of lines.
+    pub limits: Limits,
+}
+
+impl JoinOptions {
+    /// Returns the defaults for a kind of front end.
+    #[must_use]
+    pub fn new(kind: FrontEndKind) -> Self {
+        Self {
+            kind,
+            folder: None,
+            is_seen: None,
+            idle: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Asks the user the questions of all their boards until they interrupt, or until there was no board
+/// for [`JoinOptions::idle`]. Open questions then stay with their boards. `relay` must belong to the
+/// host.
 ///
 /// # Errors
 ///
-/// If the folder is not the user's own.
+/// If the folder does not belong to the user.
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
-    kind: FrontEndKind,
-    folder: Option<PathBuf>,
-    limits: &Limits,
+    options: JoinOptions,
 ) -> io::Result<Interruption> {
-    let folder = match folder {
-        Some(folder) => folder,
-        None => folder::of_user()?,
-    };
-    folder::check_own(&folder)?;
+    let JoinOptions {
+        kind,
+        folder,
+        is_seen,
+        idle,
+        limits,
+    } = options;
+    let folder = folder::given(folder)?;
     host.leave_questions();
+    // The host has a server from the start, but here each board is one.
+    host.note_presence(host.chosen(), Presence::Removed);
+    let is_seen = is_seen.unwrap_or_else(|| watch::channel(kind != FrontEndKind::Script).1);
+    let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
     let (gone, mut ended) = mpsc::unbounded_channel();
-    let looking = tokio::spawn(look(folder, kind, line_limit(limits), found));
+    let looking = tokio::spawn(look(folder, kind, line_limit(&limits), found));
     let _looking = AbortOnDrop(looking);
     let mut attached = JoinSet::new();
     loop {
+        let idle = idle.filter(|_| boards_here == 0);
         let next = async {
             tokio::select! {
                 Some(found) = boards.recv() => Ok(found),
                 Some(left) = ended.recv() => Err(left),
+                () = until(idle) => Err(Left::EndOfInput),
             }
         };
         match host.attend_silently(next).await {
@@ -100,10 +133,11 @@ pub async fn join(
                 let desk = Desk::new(asker, None, None, limits.clone());
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
+                boards_here += 1;
                 let relay = relay.of(server);
-                let gone = gone.clone();
+                let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
-                    attend(*board, relay, kind, &gone).await;
+                    attend(*board, relay, &is_seen, &gone).await;
                     // The front end may have ended at the same moment.
                     let _ = gone.send(Left::Board(server));
                 });
@@ -117,10 +151,21 @@ pub async fn join(
                     VERSION
                 ));
             }
-            Ok(Err(Left::Board(server))) => host.note_presence(server, Presence::Gone),
+            Ok(Err(Left::Board(server))) => {
+                boards_here = boards_here.saturating_sub(1);
+                host.note_presence(server, Presence::Removed);
+            }
             Ok(Err(Left::EndOfInput)) => return Ok(Interruption),
             Err(interruption) => return Ok(interruption),
         }
+    }
+}
+
+/// Waits for this long, or for ever.
+async fn until(idle: Option<Duration>) {
+    match idle {
+        Some(idle) => sleep(idle).await,
+        None => pending().await,
     }
 }
 
@@ -132,7 +177,6 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Looks for new boards once a second.
 async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -158,14 +202,14 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     folder::remove_stale(&path);
                 }
-                // It is looked at again.
+                // Try again at the next scan.
                 Err(_) => {}
             }
         }
     }
 }
 
-/// Connects to a board. None if it is another user's.
+/// Connects to a board. Returns `None` if it belongs to another user.
 async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
     let Some((mut reader, writer)) = connection::split(stream, limit)? else {
@@ -190,11 +234,11 @@ async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Op
     }))))
 }
 
-/// Puts the questions of a board before the person until it goes.
+/// Asks the user the questions of a board until the board is gone.
 async fn attend(
     board: FoundBoard,
     relay: Relay,
-    kind: FrontEndKind,
+    is_seen: &watch::Receiver<bool>,
     left: &mpsc::UnboundedSender<Left>,
 ) {
     let FoundBoard {
@@ -210,16 +254,24 @@ async fn attend(
                     relay.tell("A question cannot be read here. It waits for another front end.");
                     continue;
                 };
-                if kind != FrontEndKind::Script {
-                    writer.send(&FrontEndLine::Seen { id });
-                }
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
-                    let shown = relay.reply_to(question).await;
+                    let seen = async {
+                        match is_seen.wait_for(|is_seen| *is_seen).await.map(drop) {
+                            Ok(()) => drop(writer.send(&FrontEndLine::Seen { id })),
+                            Err(_) => {}
+                        }
+                        pending::<()>().await;
+                    };
+                    let shown = tokio::select! {
+                        shown = relay.reply_to(question) => shown,
+                        () = seen => return,
+                    };
                     match shown.reply {
                         Reply::Cancelled(Why::EndOfInput) => {
-                            // The front end may have ended at the same moment.
+                            // The front end may have ended at the same time.
                             let _ = left.send(Left::EndOfInput);
                         }
                         // Another front end can answer it.

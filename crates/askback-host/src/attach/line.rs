@@ -1,4 +1,4 @@
-//! The lines between a board and a front end: one JSON object each, whose only member names its kind.
+//! The lines between a board and a front end: JSON objects with one member, named by its kind.
 
 use askback::{
     client::{CallId, CallTarget, HostQuestion},
@@ -14,10 +14,8 @@ use crate::{
     words,
 };
 
-/// The version of the protocol.
 pub(super) const VERSION: u32 = 1;
 
-/// A line of a board.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum BoardLine {
@@ -28,7 +26,6 @@ pub(super) enum BoardLine {
     Bye {},
 }
 
-/// A line of a front end.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum FrontEndLine {
@@ -47,26 +44,23 @@ pub(super) enum FrontEndLine {
         id: u64,
         response: RawJson,
     },
-    /// A no to a question for which the protocol has no answer that says no.
+    /// A refusal, for questions whose answer in the protocol cannot say no.
     Refused {
         id: u64,
         reason: String,
     },
 }
 
-/// The first line of a board.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BoardHello {
     pub(super) version: u32,
-    /// The name that the person gave the server.
+    /// The user's name for the server.
     pub(super) name: Words,
     pub(super) reached: ReachedLine,
-    /// The client that the server is used by.
     pub(super) client: Option<PeerText>,
 }
 
-/// How the server is reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ReachedLine {
@@ -74,7 +68,7 @@ pub(super) enum ReachedLine {
     Listed(PeerText),
 }
 
-/// A question, as the protocol has it.
+/// A question in the terms of the protocol.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AskedLine {
     pub(super) id: u64,
@@ -141,7 +135,7 @@ impl AskedLine {
         })
     }
 
-    /// The question; none if the board sent one that this version cannot read.
+    /// Returns `None` if this version cannot read the question.
     pub(super) fn into_question(self) -> Option<HostQuestion> {
         let params = self.request.params.as_deref();
         let request = InputRequest::parse(&self.request.method, params).ok()?;
@@ -172,9 +166,7 @@ impl FrontEndLine {
     }
 }
 
-/// The lines of one side.
 pub(super) trait Line: Serialize + DeserializeOwned {
-    /// The kinds that this version knows.
     const KINDS: &'static [&'static str];
 }
 
@@ -186,7 +178,7 @@ impl Line for FrontEndLine {
     const KINDS: &'static [&'static str] = &["hello", "seen", "draft", "reply", "refused"];
 }
 
-/// Reads a line; none if its kind is unknown, so that a later version can add kinds.
+/// Reads a line. Returns `None` for an unknown kind, so that later versions can add kinds.
 pub(super) fn read<L: Line>(text: &[u8]) -> Result<Option<L>, serde_json::Error> {
     let error = match serde_json::from_slice(text) {
         Ok(line) => return Ok(Some(line)),
@@ -200,10 +192,9 @@ pub(super) fn read<L: Line>(text: &[u8]) -> Result<Option<L>, serde_json::Error>
     }
 }
 
-/// Writes a line, with its end.
 pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec(line)?;
-    // Text of a peer may be broken into lines between its values, where a space means the same.
+    // A peer's JSON may have line breaks between its values. A space means the same there.
     for byte in &mut bytes {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';

@@ -1,4 +1,4 @@
-//! The side of the questions: a socket, and what the board decides about its connections.
+//! The board's side: a socket and its connections.
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
@@ -37,25 +37,25 @@ use crate::{
     words,
 };
 
-/// How a board is opened.
+/// Options for [`Board::open`].
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
-    /// The server whose questions these are, as the person knows it. Its own claims come with its questions.
+    /// The server that asks, as the user knows it. Its own claims are sent with each question.
     pub server: Asker,
     /// The client that uses the server, in its own words.
     pub client: Option<PeerText>,
-    /// The kinds of questions that are answered.
+    /// The kinds of questions that can be answered.
     pub lent: ClientCapabilities,
     /// How long a question waits for a reply.
     pub keep: Duration,
-    /// The bounds on lines.
+    /// The limits for lines.
     pub limits: Limits,
-    /// The folder of the socket, in place of the user's.
+    /// The folder of the socket, instead of the user's.
     pub folder: Option<PathBuf>,
 }
 
 impl BoardOptions {
-    /// A board for this server that answers every kind of question for 15 minutes.
+    /// Options for a server: every kind of question, 15 minutes.
     pub fn new(server: Asker) -> Self {
         Self {
             server,
@@ -68,7 +68,7 @@ impl BoardOptions {
     }
 }
 
-/// Answers questions by the front ends of its user. Clones are the same board, which ends with the last of them.
+/// Answers questions through its user's front ends. Clones share one board.
 #[derive(Clone)]
 pub struct Board(Arc<OpenBoard>);
 
@@ -77,17 +77,15 @@ struct OpenBoard {
     lent: ClientCapabilities,
     socket: PathBuf,
     listening: JoinHandle<()>,
-    /// Held as long as the board lives.
     _lock: File,
 }
 
-/// What the connections of a board share.
 struct Shared {
     state: Mutex<State>,
     hello: BoardHello,
     limit: usize,
     began: Instant,
-    /// The next deadline may have changed.
+    /// Notified when the next deadline may have changed.
     changed: Notify,
     notify: Box<dyn Fn(Notice) + Send + Sync>,
 }
@@ -99,7 +97,7 @@ struct State {
     next_front_end: u64,
 }
 
-/// The answer of a front end, or the reason for its no.
+/// An answer, or the reason for a refusal.
 type Response = Result<InputResponse, String>;
 
 struct WaitingQuestion {
@@ -109,7 +107,6 @@ struct WaitingQuestion {
     reply: oneshot::Sender<Response>,
 }
 
-/// Every kind of question.
 fn every_kind() -> ClientCapabilities {
     let mut all = ClientCapabilities::default();
     let elicitation = all.elicitation.get_or_insert_default();
@@ -120,28 +117,24 @@ fn every_kind() -> ClientCapabilities {
     all
 }
 
-/// How long a front end may take for its first line.
+/// How long a front end may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// The bytes of a line beside its message.
+/// The maximum size of a line in addition to the message in it.
 const ENVELOPE: usize = 64 << 10;
 
 impl Board {
-    /// Listens for front ends, from within the runtime. `notify` is told what the owner may want to act on; it must not
-    /// block.
+    /// Listens for front ends; must be called within the runtime. `notify` receives the events for
+    /// the owner and must not block.
     ///
     /// # Errors
     ///
-    /// If the folder is not its user's own, or the socket cannot be made.
+    /// If the folder does not belong to the user, or the socket cannot be created.
     pub fn open(
         options: BoardOptions,
         notify: impl Fn(Notice) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let folder = match options.folder {
-            Some(folder) => folder,
-            None => folder::of_user()?,
-        };
-        folder::check_own(&folder)?;
+        let folder = folder::given(options.folder)?;
         let random = RandomState::new().build_hasher().finish();
         let socket = folder.join(format!("{}-{random:016x}.sock", std::process::id()));
         let lock = folder::open_lock(&socket)?;
@@ -175,7 +168,7 @@ impl Board {
         })))
     }
 
-    /// The socket on which the board listens.
+    /// The path of the socket.
     pub fn socket(&self) -> &Path {
         &self.0.socket
     }
@@ -202,7 +195,7 @@ impl Answers for Board {
     }
 }
 
-/// The answer to a question that no person was asked.
+/// The answer to a question that no user was asked.
 fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     match request {
         InputRequest::Elicit(_) => {
@@ -213,7 +206,6 @@ fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     }
 }
 
-/// Withdraws a question whose asker does not wait any more.
 struct Withdrawing<'a> {
     id: u64,
     shared: &'a Shared,
@@ -230,7 +222,7 @@ impl Drop for OpenBoard {
     fn drop(&mut self) {
         self.listening.abort();
         for writer in self.shared.lock().writers.values() {
-            // The end of the connection says the same.
+            // The closed connection says the same.
             let _ = writer.send(&BoardLine::Bye {});
         }
         self.shared.lock().writers.clear();
@@ -267,7 +259,6 @@ impl Shared {
         Some((asked?, replied))
     }
 
-    /// Changes the board, and carries out what follows.
     fn update(&self, change: impl FnOnce(&mut State) -> Vec<Effect>) {
         let mut notices = Vec::new();
         let mut state = self.lock();
@@ -311,7 +302,7 @@ impl State {
                 if let Some(waiting) = self.waiting.remove(&id)
                     && let (End::Replied, Some(response)) = (end, waiting.response)
                 {
-                    // The asker may have gone at the same moment.
+                    // The caller may be gone at this point.
                     let _ = waiting.reply.send(response);
                 }
                 return;
@@ -324,7 +315,6 @@ impl State {
         }
     }
 
-    /// Takes in a line of a front end. Fails if it is no answer to its question.
     fn hear(&mut self, front_end: u64, line: FrontEndLine) -> Result<Vec<Effect>, String> {
         match line {
             FrontEndLine::Hello { .. } => {}
@@ -360,7 +350,6 @@ impl State {
     }
 }
 
-/// The longest line.
 pub(super) fn line_limit(limits: &Limits) -> usize {
     limits.wire.message_bytes.saturating_add(ENVELOPE)
 }
@@ -374,7 +363,7 @@ async fn listen(listener: UnixListener, shared: Arc<Shared>) {
                 Ok((stream, _)) => {
                     tokio::spawn(serve(stream, Arc::clone(&shared)));
                 }
-                // Too many files are open: the next front end tries again.
+                // Probably too many open files. The next front end tries again.
                 Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
             },
             () = shared.changed.notified() => {}
@@ -386,7 +375,6 @@ async fn listen(listener: UnixListener, shared: Arc<Shared>) {
     }
 }
 
-/// Serves a front end until it goes.
 async fn serve(stream: UnixStream, shared: Arc<Shared>) {
     let Ok(Some((mut reader, writer))) = connection::split(stream, shared.limit) else {
         return;
@@ -431,7 +419,7 @@ async fn serve(stream: UnixStream, shared: Arc<Shared>) {
     });
 }
 
-/// Takes in the lines of a front end. Fails if it has to be dropped.
+/// Handles the lines of a front end. Fails if the front end must be disconnected.
 async fn hear(reader: &mut Reader, front_end: u64, shared: &Shared) -> Result<(), String> {
     loop {
         let line = match reader.read::<FrontEndLine>().await {
@@ -440,7 +428,7 @@ async fn hear(reader: &mut Reader, front_end: u64, shared: &Shared) -> Result<()
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(format!("a line of a front end cannot be read: {error}"));
             }
-            // It has gone.
+            // The front end is gone.
             Err(_) => return Ok(()),
         };
         let mut heard = Ok(());

@@ -1,8 +1,9 @@
-//! Questions over a socket: a program that has no person asks the front ends of the same user.
+//! Questions over a socket: a program without a terminal asks through its user's front ends.
 //!
-//! A [`Board`] is the side of the questions. It listens on a socket that only its user can open, and
-//! [answers](askback::bridge::Answers) with the first reply of any front end. [`join`] is the side of a front end: each
-//! board is a server of its [`Host`](crate::host::Host). The reasons are in `docs/design/attach.md`.
+//! A [`Board`] is the asking side. It listens on a socket that only its user can open, and
+//! [answers](askback::bridge::Answers) with the first reply of any front end. [`join`] is the side
+//! of a front end: each board becomes a server of its [`Host`](crate::host::Host). The reasons are
+//! in `docs/design/attach.md`.
 
 mod board;
 mod connection;
@@ -10,7 +11,9 @@ mod folder;
 mod front_end;
 mod line;
 mod listener;
+mod page_lock;
 
 pub use board::{FrontEndKind, Notice};
-pub use front_end::join;
+pub use front_end::{JoinOptions, join};
 pub use listener::{Board, BoardOptions};
+pub use page_lock::PageLock;

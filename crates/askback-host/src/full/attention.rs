@@ -1,4 +1,4 @@
-//! The attention of the person: a call where they look elsewhere.
+//! Calls the user's attention when they look elsewhere.
 
 use std::time::Duration;
 
@@ -7,14 +7,13 @@ use tokio::time::Instant;
 
 use crate::text::Words;
 
-/// How long a person who presses no key is taken to be before the terminal.
+/// After this long without a key, the user counts as away from the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
-/// Where the person looks, as far as the terminal says.
+/// Whether the user is looking, as far as the terminal reports it.
 pub(super) struct Attention {
-    /// Whether the window is in front; none where the terminal has not said so.
+    /// Whether the window has the focus; `None` until the terminal reports it.
     is_here: Option<bool>,
-    /// When a key was pressed last.
     pressed: Instant,
 }
 
@@ -26,7 +25,6 @@ impl Attention {
         }
     }
 
-    /// Takes note of what happened at the terminal.
     pub(super) fn turn(&mut self, event: &Event) {
         match event {
             Event::FocusGained => self.is_here = Some(true),
@@ -36,8 +34,8 @@ impl Attention {
         }
     }
 
-    /// Returns what calls the person who is elsewhere: a bell, and a notice on the desktop where the
-    /// window is known not to be in front and the terminal can show one.
+    /// Returns codes that call an absent user: a bell, and a desktop notification if the window is
+    /// known to have lost the focus.
     pub(super) fn call(&self, words: &Words) -> String {
         match self.is_here {
             Some(true) => String::new(),

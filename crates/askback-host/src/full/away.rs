@@ -1,4 +1,4 @@
-//! An editor or a pager of the user, which has the terminal meanwhile.
+//! The user's editor or pager, while it has the terminal.
 
 use std::{
     collections::{BTreeSet, hash_map::RandomState},
@@ -27,13 +27,12 @@ use crate::{
     words,
 };
 
-/// The longest text that is taken back, in bytes.
+/// The maximum size of a text that is read back from an editor, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The folders of the texts that are in an editor now.
 static OPEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Removes the texts that are in an editor: for where this program ends and nothing is dropped.
+/// Removes the texts in editors, for an exit that runs no destructors.
 pub(super) fn remove_texts() {
     for folder in mem::take(&mut *open()) {
         let _ = fs::remove_dir_all(folder);
@@ -44,8 +43,7 @@ fn open() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A text in a folder of its own, where an editor puts its copies of it, too. All of that is removed
-/// once this is dropped, and at [`remove_texts`].
+/// A text in its own folder, because editors add copies. Removed on drop and by [`remove_texts`].
 struct Place {
     folder: PathBuf,
 }
@@ -55,7 +53,7 @@ impl Place {
         let number = RandomState::new().build_hasher().finish();
         let folder = env::temp_dir().join(format!("askback-{number:016x}"));
         {
-            // Held until it is known, so that none is made that is not removed.
+            // The lock is held until the folder is registered: no folder escapes `remove_texts`.
             let mut open = open();
             make(&folder)?;
             open.insert(folder.clone());
@@ -77,33 +75,25 @@ impl Drop for Place {
     }
 }
 
-/// A program that has the terminal. It is ended, and a text in it removed, once this is dropped.
+/// A program that has the terminal. On drop, the program is terminated and its text removed.
 pub(super) struct Away {
-    /// The text in an editor; none for a pager.
+    /// The text in an editor; `None` for a pager.
     place: Option<Place>,
-    /// The process, until it has ended.
+    /// The process, unless it has ended.
     #[cfg(unix)]
     process: Option<rustix::process::Pid>,
     ended: Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send>>,
 }
 
 impl Away {
-    /// Opens the editor that `VISUAL` or `EDITOR` names with a text, from within the runtime.
-    ///
-    /// # Errors
-    ///
-    /// If the text cannot be put into a file, or the editor does not start.
+    /// Opens a text in the editor that `VISUAL` or `EDITOR` names, from within the runtime.
     pub(super) fn edit(text: &str) -> io::Result<Self> {
         let place = Place::new(text)?;
         let child = spawned(&mut editor(&place.file()))?;
         Ok(Self::new(child, Some(place), String::new()))
     }
 
-    /// Has a pager show rows, from within the runtime.
-    ///
-    /// # Errors
-    ///
-    /// If the pager does not start.
+    /// Shows rows in a pager, from within the runtime.
     pub(super) fn page(mut pager: Command, rows: &Rows) -> io::Result<Self> {
         let child = spawned(pager.stdin(Stdio::piped()))?;
         Ok(Self::new(child, None, rows.to_string()))
@@ -120,10 +110,10 @@ impl Away {
                 let stdin = child.stdin.take();
                 let fed = async move {
                     if let Some(mut stdin) = stdin {
-                        // A pager that is left early reads no more.
+                        // The user may close the pager before it has read everything.
                         let _ = stdin.write_all(input.as_bytes()).await;
                     }
-                    // A program that it started may still have the pipe.
+                    // A program that the pager started may still hold the pipe.
                     std::future::pending().await
                 };
                 tokio::select! {
@@ -138,7 +128,7 @@ impl Away {
         self.place.is_none()
     }
 
-    /// Returns the text of an editor once the program has ended, or what went wrong.
+    /// Returns the edited text when the program has ended, or the error.
     pub(super) fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -162,7 +152,7 @@ impl Away {
 }
 
 impl Away {
-    /// Has the program end, if it has not yet. Unlike a kill, SIGTERM has it leave the terminal as it was.
+    /// Sends SIGTERM, which lets the program restore the terminal. SIGKILL would not.
     #[cfg(unix)]
     fn terminate(&mut self) -> Option<rustix::process::Pid> {
         let process = self.process.take()?;
@@ -170,7 +160,7 @@ impl Away {
         Some(process)
     }
 
-    /// Ends the program, and waits a moment until it has left the terminal as it was.
+    /// Terminates the program and waits up to a second until it has restored the terminal.
     pub(super) fn end(mut self) {
         #[cfg(unix)]
         if let Some(process) = self.terminate() {
@@ -198,11 +188,11 @@ fn spawned(command: &mut Command) -> io::Result<Child> {
     command.kill_on_drop(cfg!(not(unix))).spawn()
 }
 
-/// The pager that `PAGER` names, or `less` if that is installed.
+/// The pager in `PAGER`, or else `less` if it is installed.
 #[cfg(unix)]
 pub(super) fn pager() -> Option<Command> {
     if let Some(pager) = named(&["PAGER"]) {
-        // The signal that ends it is for the pager, not for a shell around it.
+        // `exec`, so that the signal reaches the pager and not the shell.
         let mut script = std::ffi::OsString::from("exec env ");
         script.push(pager);
         return Some(shell(&script));
@@ -228,14 +218,13 @@ fn editor(file: &Path) -> Command {
     command
 }
 
-/// The first of these variables that is not empty.
 #[cfg(unix)]
 fn named(variables: &[&str]) -> Option<std::ffi::OsString> {
     let mut values = variables.iter().filter_map(env::var_os);
     values.find(|value| !value.is_empty())
 }
 
-/// A command in which these variables may have options: a shell reads them everywhere.
+/// A shell command, because these variables may contain options.
 #[cfg(unix)]
 fn shell(script: &std::ffi::OsStr) -> Command {
     let mut command = Command::new("sh");
@@ -250,7 +239,7 @@ fn editor(file: &Path) -> Command {
     command
 }
 
-/// Makes a folder that nobody else can look into.
+/// Creates a folder that only this user can open.
 fn make(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -268,7 +257,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
 
 fn read(file: &Path) -> Result<String, Words> {
     let unread = |error: io::Error| words!("the text cannot be read back: {}", given(error));
-    // An editor may have put something else in its place.
+    // The editor may have replaced the file with something else.
     if !fs::symlink_metadata(file).map_err(unread)?.is_file() {
         return Err("the editor left no file; nothing was taken".into());
     }
@@ -281,7 +270,7 @@ fn read(file: &Path) -> Result<String, Words> {
     if text.len() as u64 > LONGEST {
         return Err("the text is longer than 1 MiB; it was not taken".into());
     }
-    // Editors end the last line.
+    // Editors add a line break at the end.
     if text.ends_with('\n') {
         text.pop();
     }

@@ -1,4 +1,4 @@
-//! A month of days to choose from.
+//! A month in which the user picks a day.
 
 use jiff::{Span, civil::Date};
 
@@ -8,30 +8,26 @@ use super::{
 };
 use crate::{page::Style, words};
 
-/// The days of a week.
 const WEEK: &str = "Mo Tu We Th Fr Sa Su";
 
-/// A day, and the month around it.
+/// The selected day. Its month is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Calendar(Date);
 
-/// The outcome of a key in a calendar.
 pub(super) enum CalendarOutcome {
-    /// This day was chosen, as a field takes it.
+    /// The chosen day, in the format of the field.
     Day(String),
-    /// The person looks at another day.
     Moved,
-    /// The person went away.
+    /// The calendar was closed.
     Left,
 }
 
 impl Calendar {
-    /// The day that was written, or else today.
+    /// Starts at the written day, or today if it is not a date.
     pub(super) fn at(written: &str, today: Date) -> Self {
         Self(written.trim().parse().unwrap_or(today))
     }
 
-    /// Does what a key does.
     pub(super) fn press(&mut self, key: &Key) -> CalendarOutcome {
         let step = match key {
             Key::Left => Span::new().days(-1),
@@ -45,14 +41,13 @@ impl Calendar {
             Key::Enter | Key::Char(' ') => return CalendarOutcome::Day(self.0.to_string()),
             _ => return CalendarOutcome::Left,
         };
-        // The first and the last day there are, are as far as it goes.
+        // Saturates at the first and the last date that `jiff` supports.
         self.0 = self.0.saturating_add(step);
         CalendarOutcome::Moved
     }
 
-    /// The rows of the month, from a column.
     pub(super) fn rows(&self, columns: usize, from: usize) -> Vec<Row> {
-        // Further to the left where a week would not fit.
+        // Move left if a week would not fit.
         let from = from.min(columns.saturating_sub(WEEK.len()).saturating_sub(2));
         let row = || Row::new(columns).to(from);
         let title = words!("{}-{}", i64::from(self.0.year()), two(self.0.month()));

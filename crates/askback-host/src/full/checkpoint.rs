@@ -1,14 +1,13 @@
-//! The checkpoints of a sampling on the screen: what keys do there.
+//! Keys at the checkpoints of a sampling request.
 
 use super::key::Key;
 use crate::model::{Action, Part, Permission, Step};
 
-/// The answer of the person by a key, if it does anything here.
 pub(super) fn said(step: &Step<'_>, key: &Key) -> Option<Action> {
     Some(match (step, key) {
         (Step::Request(_), Key::Enter) => Action::Run(Permission::Ask),
         (Step::Request(_), Key::Char('s')) => Action::Run(Permission::Session),
-        // What is kept for later sessions takes two keys.
+        // A permanent permission takes Shift.
         (Step::Request(_), Key::Char('A')) => Action::Run(Permission::Always),
         (Step::Request(_), Key::Char('N')) => Action::Never,
         (Step::Request(_), Key::Char('e')) => Action::Rewrite(Part::Message),

@@ -1,4 +1,4 @@
-//! The options of a field on the screen: side by side, or one below the other.
+//! The options of a field, in one row or in a list.
 
 use askback::forms::{Field, FieldKind, Opt};
 
@@ -10,20 +10,16 @@ use crate::{
     words,
 };
 
-/// The options of a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choices<'a> {
-    /// The field.
     pub(super) field: &'a FieldView,
-    /// The option at which the person is, if they are at the field.
     pub(super) at: Option<usize>,
-    /// The text that is typed to find an option, and the options that have it.
+    /// The text typed to find an option, and the options that match.
     pub(super) sought: &'a str,
     pub(super) found: &'a [usize],
 }
 
 impl Choices<'_> {
-    /// The options side by side, if they fit the rest of the row.
     pub(super) fn inline(&self, row: Row) -> Option<Row> {
         let list = &self.field.choices;
         if self.field.input == Input::YesNo {
@@ -37,13 +33,13 @@ impl Choices<'_> {
             }
             return Some(row);
         }
-        // A blank, a mark, and the label; before them the gutter.
+        // Each option takes a blank, a mark and the label; the gutter comes first.
         let columns = |choice| text::columns(&text::line(label(choice))).saturating_add(5);
         let needed = list.iter().map(columns).fold(1, usize::saturating_add);
         if list.is_empty() || list.len() > MAX_OPEN_CHOICES || needed > row.room() {
             return None;
         }
-        // Labels are the server's: the gutter is before the first.
+        // Labels come from the server, so the gutter comes first.
         let mut row = row.ours(Style::Dim, text::GUTTER.trim_end());
         for (option, choice) in list.iter().enumerate() {
             let style = self.style(option);
@@ -57,8 +53,7 @@ impl Choices<'_> {
         Some(row)
     }
 
-    /// Adds the options one below the other, those around the one at which the person is, each in a
-    /// row that begins so.
+    /// Adds a list with the options around the cursor. Each row starts like `begun`.
     pub(super) fn list(&self, begun: &Row, rows: &mut Vec<Row>) {
         let (list, found) = (&self.field.choices, self.found);
         let at = found.iter().position(|&option| Some(option) == self.at);
@@ -112,7 +107,7 @@ impl Choices<'_> {
     }
 }
 
-/// The text of the label of an option, which is the server's but for yes and no.
+/// The label of an option. It comes from the server, except for yes and no.
 fn label(choice: &ChoiceView) -> &str {
     match &choice.label {
         Text::Ours(words) => words.as_str(),
@@ -120,12 +115,12 @@ fn label(choice: &ChoiceView) -> &str {
     }
 }
 
-/// Whether these are so many that one is found by typing.
+/// Whether the user finds an option by typing, because there are too many to show.
 pub(super) fn is_long(options: &[Opt]) -> bool {
     options.len() > MAX_OPEN_CHOICES
 }
 
-/// Whether a field has options, or is a yes or no.
+/// Whether the user chooses a value of the field instead of writing it.
 pub(super) fn is_chosen_from(field: &Field) -> bool {
     matches!(
         field.kind,
@@ -133,7 +128,6 @@ pub(super) fn is_chosen_from(field: &Field) -> bool {
     )
 }
 
-/// The choice, in a row.
 pub(super) fn chosen(field: &FieldView, row: Row, room: usize) -> Row {
     let chosen = field.choices.iter().filter(|choice| choice.is_chosen);
     let labels: Vec<_> = chosen.map(|choice| text::line(label(choice))).collect();

@@ -1,25 +1,23 @@
-//! A text that is being written, and where in it.
+//! A text under edit and its cursor.
 
 use tui_input::{Input, InputRequest};
 
 use super::key::Key;
 
-/// A text with a cursor in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Editor(Input);
 
 impl Editor {
-    /// An editor with a text, to go on behind it.
+    /// Starts with the cursor at the end of the text.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self(Input::new(text.into()))
     }
 
-    /// The text.
     pub(super) fn text(&self) -> &str {
         self.0.value()
     }
 
-    /// The byte at which the cursor stands.
+    /// The byte offset of the cursor.
     pub(super) fn at(&self) -> usize {
         let text = self.text();
         let mut characters = text.char_indices();
@@ -28,12 +26,10 @@ impl Editor {
             .map_or(text.len(), |(at, _)| at)
     }
 
-    /// Takes the text out.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0).into()
     }
 
-    /// Puts a text in at the cursor, as it is.
     pub(super) fn insert(&mut self, text: &str) {
         let (before, after) = self.text().split_at(self.at());
         let whole = [before, text, after].concat();
@@ -41,7 +37,7 @@ impl Editor {
         self.0 = Input::new(whole).with_cursor(cursor);
     }
 
-    /// Does what a key does to a text. Says whether it is one that does anything to texts.
+    /// Handles a key. Returns false if the key does not edit or move.
     pub(super) fn press(&mut self, key: &Key) -> bool {
         let request = match key {
             Key::Paste(text) => {

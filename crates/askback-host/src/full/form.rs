@@ -1,4 +1,4 @@
-//! A form on the screen: a row for each field, and what stands below the one that has the focus.
+//! A form on the screen: one row per field, and details of the focused field.
 
 mod rows;
 
@@ -17,44 +17,35 @@ use crate::{
     model::{Action, Draft, Front, having, options},
 };
 
-/// The most characters of a paste that are looked for among options.
+/// A longer paste is cut before it is searched for among options.
 const SOUGHT: usize = 256;
 
-/// Where the person is in a form.
 #[derive(Debug)]
 pub(super) struct FormView {
-    /// The day that a calendar begins with.
+    /// The first day that a calendar selects.
     today: Date,
     focus: usize,
     /// The field whose text is in the editor.
     loaded: Option<usize>,
     editor: Editor,
-    /// The option at which the person is.
     option: usize,
-    /// The text that is typed to find an option among many.
     sought: String,
     calendar: Option<Calendar>,
     suggested: SuggestedView,
-    /// Whether values were wanted for the field at which the form begins.
+    /// Whether suggestions for the first field were requested.
     has_suggested: bool,
-    /// Whether the form was to be sent already: empty fields are wrong from then on.
+    /// Whether the user tried to submit. From then on, empty fields show errors.
     is_tried: bool,
-    /// Whether it is to be sent by the last key.
     submits: bool,
 }
 
-/// The outcome of a key.
 pub(super) enum FormOutcome {
-    /// This was said.
     Action(Vec<Action>),
-    /// This command was written in a field.
     Command(String),
-    /// It is no key for a form.
     Other,
 }
 
 impl FormView {
-    /// At the first field of a form.
     pub(super) fn new(today: Date) -> Self {
         Self {
             today,
@@ -71,13 +62,12 @@ impl FormView {
         }
     }
 
-    /// Has the form be looked over and sent.
     fn submit(&mut self) -> FormOutcome {
         self.submits = true;
         FormOutcome::Action(vec![Action::Submit])
     }
 
-    /// Goes to the first field because of which the form could not be sent, if it was to be just now.
+    /// After a failed attempt to submit, moves to the first invalid field.
     pub(super) fn stays(&mut self, draft: &Draft) {
         if !std::mem::take(&mut self.submits) {
             return;
@@ -88,22 +78,21 @@ impl FormView {
         }
     }
 
-    /// Forgets the text of the field that has the focus, where it was changed from elsewhere.
+    /// Forgets the text of the focused field after a change from outside.
     pub(super) fn reload(&mut self) {
         self.loaded = None;
     }
 
-    /// Whether something was written that Ctrl-C clears first.
+    /// Whether Ctrl-C clears something before it cancels.
     pub(super) fn is_written(&self) -> bool {
         self.calendar.is_some() || !self.editor.text().is_empty() || !self.sought.is_empty()
     }
 
-    /// The server's description of the focused field.
     pub(super) fn description<'a>(&self, draft: &'a Draft) -> Option<&'a str> {
         draft.fields().get(self.focus)?.description.as_deref()
     }
 
-    /// The text of the field that has the focus, if it has a text.
+    /// The text of the focused field, unless its value is chosen.
     pub(super) fn text_of(&mut self, draft: &Draft) -> Option<String> {
         self.load(draft);
         let field = draft.fields().get(self.focus)?;
@@ -114,21 +103,19 @@ impl FormView {
         (!is_chosen_from(field)).then(text)
     }
 
-    /// Takes a text for the field that has the focus.
     pub(super) fn edited(&mut self, text: String) -> Vec<Action> {
         self.loaded = None;
         let field = self.focus;
         vec![Action::Write { field, text }]
     }
 
-    /// Has the object or list at the focus be written as JSON, or in fields again.
+    /// Switches the object or list at the focus between JSON and fields.
     pub(super) fn fold(&mut self, draft: &Draft) -> Vec<Action> {
         let field = draft.first_of(self.focus);
         self.go_to(field);
         vec![Action::Fold(field)]
     }
 
-    /// Does what a command says about the field that has the focus.
     pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Action> {
         let field = self.focus;
         match of {
@@ -143,7 +130,7 @@ impl FormView {
                 self.go_to(field.saturating_sub(1));
                 Vec::new()
             }
-            // No command says this.
+            // Only the line-based front end produces these.
             OfField::Is(_) | OfField::Keep | OfField::Reopen(_) => Vec::new(),
         }
     }
@@ -155,7 +142,6 @@ impl FormView {
         self.suggested = SuggestedView::default();
     }
 
-    /// Takes the text of the field that has the focus into the editor.
     fn load(&mut self, draft: &Draft) {
         if self.loaded == Some(self.focus) {
             return;
@@ -182,7 +168,7 @@ impl FormView {
         }
     }
 
-    /// Has values suggested for the field at which the form begins, once.
+    /// Requests suggestions for the first field, once.
     pub(super) fn suggest(&mut self, draft: &Draft) -> Option<Action> {
         if std::mem::replace(&mut self.has_suggested, true) {
             return None;
@@ -192,11 +178,10 @@ impl FormView {
         Some(Action::Suggest { field, text })
     }
 
-    /// Does what a key does.
     pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> FormOutcome {
         self.load(draft);
         if let Some(said) = self.suggested.press(front, self.focus, key) {
-            // Another text may stand in the field.
+            // The field may have a new text.
             self.loaded = None;
             return FormOutcome::Action(said);
         }
@@ -227,7 +212,7 @@ impl FormView {
             match calendar.press(key) {
                 CalendarOutcome::Moved => {}
                 CalendarOutcome::Left if matches!(key, Key::Char(_) | Key::Paste(_)) => {
-                    // Who types another day begins with it.
+                    // Typing another day starts with an empty field.
                     self.calendar = None;
                     self.editor = Editor::default();
                     return self.press_field(draft, key);
@@ -275,7 +260,7 @@ impl FormView {
                 }
                 return FormOutcome::Action(vec![Action::Clear(at)]);
             }
-            // A command is written beside the options.
+            // A command can be typed at options, too.
             key if is_chosen_from(field)
                 && (*key == Key::Char('/') && self.sought.is_empty()
                     || !self.editor.text().is_empty()) =>
@@ -292,7 +277,7 @@ impl FormView {
                 }
                 return FormOutcome::Action(match command::typed(self.editor.text()) {
                     InputLine::Text(text) => vec![Action::Write { field: at, text }],
-                    // The slash alone was a text.
+                    // A lone `/` was stored as text. A command follows it, so clear it.
                     InputLine::Command(..)
                         if draft.written(at) == Some("/")
                             || draft.value(at).is_some_and(|value| value == "/") =>
@@ -328,7 +313,7 @@ impl FormView {
                         .iter()
                         .position(|value| begins(&field.show(&(*value).into()))),
                     _ => {
-                        // The next one that begins so.
+                        // The next option that starts with this letter.
                         let next = self.option.saturating_add(1);
                         let all = (next..count).chain(0..next);
                         let mut all = all.filter(|&index| index < count);
@@ -349,7 +334,7 @@ impl FormView {
             Key::Left | Key::Right => {
                 let step = match key {
                     Key::Left => self.option.saturating_sub(1),
-                    // The first key chooses what the person is at.
+                    // Without a value, the first arrow key chooses the option under the cursor.
                     _ if is_empty && !is_several => self.option,
                     _ => self.option.saturating_add(1).min(count.saturating_sub(1)),
                 };
@@ -366,7 +351,7 @@ impl FormView {
         FormOutcome::Action(Vec::new())
     }
 
-    /// Finds an option among many by a part of its label.
+    /// Handles a key among many options: finds one by a part of its label.
     fn find(&mut self, draft: &Draft, field: &Field, key: &Key) -> FormOutcome {
         let is_several = matches!(field.kind, FieldKind::Choices(_));
         match key {
@@ -400,7 +385,7 @@ impl FormView {
         self.found(found.iter().find(begins).or(found.first()), is_several)
     }
 
-    /// Is at the option that was found, which chooses it where one is chosen.
+    /// Moves to an option and, in a single choice, chooses it.
     fn found(&mut self, option: Option<&usize>, is_several: bool) -> FormOutcome {
         let Some(&option) = option else {
             return FormOutcome::Action(Vec::new());
@@ -418,7 +403,7 @@ fn is_date(field: &Field) -> bool {
     matches!(&field.kind, FieldKind::Text(text) if text.format == Some(TextFormat::Date))
 }
 
-/// A text as it is typed: what begins like a command has a slash more.
+/// A value as the user would type it: a leading slash is doubled.
 fn escaped(text: String) -> String {
     match command::typed(&text) {
         InputLine::Text(read) if read == text => text,

@@ -1,18 +1,18 @@
-//! The screen below the scrollback: rows of cells, each at a column of its own.
+//! The rows below the scrollback. Each row is a list of cells with a column.
 //!
-//! Text of a peer is counted as wide as any terminal may show it, so that it may end before the
-//! column where it is counted to end. What stands behind it is put at its column, not after it.
+//! The width of a peer's text is the maximum over all terminals, so the text may end earlier than
+//! computed. The next cell is therefore placed at its column, not after the text.
 
 use crate::{
     page::{Rows, Style},
     text::{self, GUTTER, PeerText, Words, given},
 };
 
-/// The rows of a screen, and where the person types.
+/// The rows of a screen and the cursor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
     rows: Vec<Row>,
-    /// The row, and the cell in it, behind whose text the cursor stands; without it, it is hidden.
+    /// The row and the cell that the cursor follows; `None` hides the cursor.
     cursor: Option<(usize, usize)>,
 }
 
@@ -20,33 +20,29 @@ pub struct Frame {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     cells: Vec<Cell>,
-    /// The column behind the last cell.
+    /// The column after the last cell.
     at: usize,
-    /// The columns of the screen.
     columns: usize,
     cursor: Option<usize>,
 }
 
-/// A line break in what the person wrote.
+/// Replaces a line break in the user's text.
 pub(super) const LINE_BREAK: &str = "↵";
 
-/// The columns before the label of a field: the mark of the focus, and the number.
+/// The columns before a field's label: the focus mark and the number.
 pub(super) const MARKS: usize = 5;
 
-/// The most columns of a label.
 const LABEL: usize = 48;
 
-/// The columns that stay for a value where a label takes more than a third of the screen.
+/// The columns left for a value if the label takes more than a third of the screen.
 const VALUE: usize = 48;
 
-/// The most columns of a label on a screen with so many.
 pub(super) fn label_room(columns: usize) -> usize {
     let beside = columns.saturating_sub(MARKS).saturating_sub(VALUE);
     beside.max(columns / 3).min(LABEL)
 }
 
-/// Words of ours in as many rows as they take: the first goes on with a row that has begun, and the others begin
-/// below where it does.
+/// Wraps our words into rows. The first continues `begun`; the others are indented likewise.
 pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<Row> {
     let (columns, at) = (begun.columns, begun.at);
     let mut rows = Vec::new();
@@ -62,17 +58,16 @@ pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<
     rows
 }
 
-/// Text at a column. It is made of words of ours, of what the person wrote, or of a peer's text
-/// that was made safe.
+/// Text at a column: our words, the user's text, or a peer's text that was made safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// The column where it begins.
+    /// The first column.
     pub column: usize,
-    /// How it looks.
+    /// The style.
     pub style: Style,
-    /// The text, without a character that acts.
+    /// The text, without control characters.
     pub text: String,
-    /// Whether it goes on where the cell before it ends, wherever that is.
+    /// Whether the cell directly follows the end of the previous cell, wherever that is.
     pub is_behind: bool,
 }
 
@@ -85,7 +80,7 @@ impl Frame {
         self.rows.push(row);
     }
 
-    /// Adds the rows of a page, which fit already.
+    /// Adds the rows of a page, which are already wrapped.
     pub fn put(&mut self, rows: &Rows) {
         for line in rows.to_string().lines() {
             self.rows.push(Row {
@@ -102,7 +97,7 @@ impl Frame {
         }
     }
 
-    /// The rows alone.
+    /// Returns the rows without the cursor.
     pub fn into_rows(self) -> Vec<Row> {
         self.rows
     }
@@ -117,12 +112,12 @@ impl Frame {
         self.rows.get(row).map_or(&[], |row| &row.cells)
     }
 
-    /// The row, and the cell in it, behind whose text the cursor stands.
+    /// The row and the cell that the cursor follows.
     pub fn cursor(&self) -> Option<(usize, usize)> {
         self.cursor
     }
 
-    /// Keeps at most so many rows: those around the cursor, or the last.
+    /// Keeps at most `height` rows: those around the cursor, or the last ones.
     pub fn fit(&mut self, height: usize) {
         let over = self.rows.len().saturating_sub(height);
         if over == 0 {
@@ -130,7 +125,7 @@ impl Frame {
         }
         let last = self.rows.len().saturating_sub(1);
         let row = self.cursor.map_or(last, |(row, _)| row);
-        // The rows before the cursor go first, then those behind it.
+        // Rows above the cursor are dropped first, then rows below.
         let before = over.min(row.saturating_sub(height / 2));
         self.rows.drain(..before);
         self.rows.truncate(height);
@@ -141,33 +136,31 @@ impl Frame {
 }
 
 impl Row {
-    /// An empty row of a screen with so many columns.
+    /// An empty row for a screen of this width.
     pub fn new(columns: usize) -> Self {
         Self {
             cells: Vec::new(),
             at: 0,
-            // A terminal may break a line whose last column is used.
+            // The last column stays free: some terminals break a line that uses it.
             columns: columns.saturating_sub(1),
             cursor: None,
         }
     }
 
-    /// Whether nothing stands there.
     pub(super) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Whether the person types there.
     pub(super) fn is_typed_in(&self) -> bool {
         self.cursor.is_some()
     }
 
-    /// The columns that are left.
+    /// The number of free columns.
     pub fn room(&self) -> usize {
         self.columns.saturating_sub(self.at)
     }
 
-    /// Adds words of ours.
+    /// Adds our words.
     #[must_use]
     pub fn ours(self, style: Style, words: impl Into<Words>) -> Self {
         let words = words.into();
@@ -175,7 +168,7 @@ impl Row {
         self.cell(style, words.as_str(), room)
     }
 
-    /// Adds text of a peer behind the gutter, in at most so many columns.
+    /// Adds a peer's text after the gutter, in at most `most` columns.
     #[must_use]
     pub fn peer(self, style: Style, text: &PeerText, most: usize) -> Self {
         let gutter = GUTTER.len();
@@ -187,8 +180,8 @@ impl Row {
             .more(style, text, room)
     }
 
-    /// Has what `add` adds begin right behind the words of ours before it: signs in those may be shown narrower than
-    /// they are counted, and would leave a gap.
+    /// Adds cells that directly follow the previous cell. Some characters are narrower than
+    /// computed, which would leave a gap.
     #[must_use]
     pub fn joined(self, add: impl FnOnce(Self) -> Self) -> Self {
         let before = self.cells.len();
@@ -199,41 +192,41 @@ impl Row {
         row
     }
 
-    /// Adds the gutter alone, before what a peer wrote and the person may change.
+    /// Adds only the gutter, for a peer's text that the user may edit.
     #[must_use]
     pub fn gutter(self) -> Self {
         self.cell(Style::Dim, GUTTER, GUTTER.len())
     }
 
-    /// Adds text of a peer where the gutter stands before it in the same row.
+    /// Adds a peer's text to a row that already has the gutter.
     #[must_use]
     pub fn more(self, style: Style, text: &PeerText, most: usize) -> Self {
         self.cell(style, &text::line(text.raw()), most)
     }
 
-    /// Adds what the person wrote, of which the last is seen where it is longer than `most` columns;
-    /// the cursor stands behind the first `at` bytes of it.
+    /// Adds the user's text with the cursor after its first `at` bytes. If it is longer than `most`
+    /// columns, its end is shown.
     #[must_use]
     pub fn written(mut self, written: &str, at: Option<usize>, most: usize) -> Self {
         let most = most.min(self.room());
         let (before, after) = written.split_at(at.unwrap_or(written.len()));
         let seen = |text: &str| text::line(&text.replace('\n', LINE_BREAK));
         let (before, after) = (seen(before), seen(after));
-        // One column is the cursor's.
+        // The cursor takes one column.
         let seen = text::fitted_end(&before, most.saturating_sub(1));
         let room = most.saturating_sub(text::columns(seen)).saturating_sub(1);
         let after = text::fitted(&after, room);
         if at.is_some() {
             self.cursor = Some(self.cells.len());
             self.put(Style::Plain, seen.to_owned());
-            // How wide a terminal shows what is before the cursor, only that knows.
+            // Only the terminal knows how wide it shows the text before the cursor.
             self.cell(Style::Plain, &after, room).behind()
         } else {
             self.cell(Style::Plain, seen, most)
         }
     }
 
-    /// Goes on at a column, if that is not passed yet.
+    /// Moves to a column, unless the row is already past it.
     #[must_use]
     pub fn to(mut self, column: usize) -> Self {
         self.at = self.at.max(column);
@@ -259,7 +252,7 @@ impl Row {
         self.at = self.at.saturating_add(columns);
     }
 
-    /// Puts the last cell right behind the one before it.
+    /// Places the last cell directly after the previous one.
     fn behind(mut self) -> Self {
         let is_last = self
             .cursor

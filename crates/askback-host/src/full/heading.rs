@@ -1,4 +1,4 @@
-//! The head of a question on the screen: who asks, in which call, and why.
+//! The heading of a question: who asks, in which call, and why.
 
 use super::{
     frame::{Frame, Row},
@@ -12,11 +12,9 @@ use crate::{
     words,
 };
 
-/// The most rows on where a server comes from.
 const ORIGIN: usize = 4;
 
-/// The head of a question: who asks, in which call, and why, in at most so many rows of the
-/// server's.
+/// The heading of a question. The server's text takes at most `rows` rows.
 pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame {
     let columns = look.columns;
     let mut frame = Frame::default();
@@ -27,7 +25,7 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     if view.kind != Kind::Arguments {
         question::origin(&mut page, &view.asker);
     }
-    // What started a server may be a whole script; F4 shows it.
+    // A server may be started by a whole script; F4 shows it in full.
     let origin = page.take();
     match origin.to_string().lines().count() > ORIGIN {
         true => frame.put(&origin.first(ORIGIN)),
@@ -60,8 +58,8 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     frame
 }
 
-/// The rows with the title, the place among several questions, and the call. Place and call are put below the title if
-/// they do not fit next to it, and the name of the call is cut in its middle if it does not fit there.
+/// The rows with the title, the position among several questions, and the call. The last two get a
+/// second row if they do not fit; the name of the call may be cut in its middle.
 fn title(view: &View, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
     let title = match text::columns(view.title.inline.as_str()) <= row().room() {
@@ -81,8 +79,7 @@ fn title(view: &View, columns: usize) -> Vec<Row> {
     std::iter::once(first).chain(below).collect()
 }
 
-/// A row with the place of a question among several, and the call. Returns nothing if not all of it fits, unless it may
-/// be cut.
+/// Appends the position and the call. Returns `None` if they do not fit and may not be cut.
 fn behind(mut row: Row, of: Option<&Words>, call: Option<&CallView>, cuts: bool) -> Option<Row> {
     if let Some(of) = of {
         let words = match row.is_empty() {
@@ -115,7 +112,7 @@ fn behind(mut row: Row, of: Option<&Words>, call: Option<&CallView>, cuts: bool)
     Some(row)
 }
 
-/// The words before the name of what is called, behind other words.
+/// The words before the name of a call, after other words.
 pub(super) fn call_label(call: &CallView) -> Words {
     match call.short.is_empty() {
         true => " ".into(),

@@ -1,4 +1,4 @@
-//! The keys that work at a question, each with what it does.
+//! The list of keys for a question.
 
 use super::frame::Row;
 use crate::{
@@ -7,7 +7,6 @@ use crate::{
     view::View,
 };
 
-/// The rows that list the keys of a question.
 pub(super) fn rows(view: &View, columns: usize) -> Vec<Row> {
     let keys = &view.help.keys;
     let widest = keys

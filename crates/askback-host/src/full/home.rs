@@ -1,4 +1,4 @@
-//! The line of commands, while nothing is asked.
+//! The command line, shown while there is no question.
 
 use std::collections::VecDeque;
 
@@ -11,53 +11,46 @@ use crate::{
     words,
 };
 
-/// The most offers that are seen at once.
 const SEEN: usize = 8;
 
-/// The column of names: that behind the gutter.
 const NAMES: usize = 4;
 
-/// The columns below which an offer has room for one word on it alone.
+/// Narrower screens show only the description of an offer.
 const NARROW: usize = 60;
 
-/// The line of commands.
 #[derive(Debug, Default)]
 pub(super) struct Home {
     editor: Editor,
-    /// The line that is chosen among those that fit, once the person has chosen.
+    /// The index of the picked line, if the user picked one.
     picked: Option<usize>,
-    /// That line, as it was when it was chosen.
+    /// The text of the picked line.
     seen: Option<String>,
-    /// The line of the history that is seen, from the newest.
+    /// The position in the history, counted from the newest line.
     back: Option<usize>,
-    /// The line that was being written before the person went through the history.
+    /// The line that was being written before the user went into the history.
     begun: String,
-    /// Whether what is typed looks something up in the history.
     is_searching: bool,
     /// Whether something was typed while no line was wanted.
     is_ahead: bool,
-    /// The lines that were entered so, oldest first.
+    /// Lines entered while no line was wanted, oldest first.
     entered: VecDeque<String>,
 }
 
-/// The outcome of a key.
 pub(super) enum HomeOutcome {
-    /// This line was entered.
     Line(String),
-    /// This line was picked from a list: names of the server's stand in it.
+    /// The user picked this line from a list. It may contain the server's names.
     Picked(String),
-    /// This much of a line is written, behind which more may follow.
+    /// A partial line that completion may extend.
     Begun(String),
-    /// The person leaves.
     Leave,
-    /// The person pressed Ctrl-C where there was nothing to clear.
+    /// The user pressed Ctrl-C with nothing to clear.
     Interrupt,
-    /// Nothing that others need to know.
+    /// No effect outside of the command line.
     Nothing,
 }
 
 impl Home {
-    /// Stays at the line that is picked, where other lines fit now.
+    /// Keeps the same line picked when the list has changed.
     pub(super) fn follow(&mut self, talk: &Conversation) {
         if let (Some(picked), Some(seen)) = (self.picked, &self.seen) {
             let fitting = self.fitting(talk);
@@ -67,7 +60,6 @@ impl Home {
         }
     }
 
-    /// Does what a key does.
     pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         self.follow(talk);
         let before = self.editor.text().to_owned();
@@ -82,7 +74,7 @@ impl Home {
         homed
     }
 
-    /// Whether the line of the last call is picked, and nothing typed.
+    /// Whether the line of the last call is picked and nothing is typed.
     fn is_at_latest(&self, talk: &Conversation) -> bool {
         let picked = self
             .picked
@@ -91,7 +83,7 @@ impl Home {
         is_bare && picked.is_some() && picked == talk.offers().latest()
     }
 
-    /// The line that is written, where a word of it may be completed.
+    /// The partial line, if completion can extend it.
     fn begun(&self) -> HomeOutcome {
         let text = self.editor.text();
         let is_new = !self.is_searching && self.back.is_none();
@@ -105,7 +97,7 @@ impl Home {
     fn pressed(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         match key {
             Key::Enter => return self.enter(talk),
-            // What is being written stays.
+            // A function key keeps the text.
             Key::F(1) => return HomeOutcome::Line("/help".to_owned()),
             Key::Char('?') if self.editor.text().is_empty() && !self.is_searching => {
                 return HomeOutcome::Line("/help".to_owned());
@@ -140,20 +132,18 @@ impl Home {
         HomeOutcome::Nothing
     }
 
-    /// Goes on to the next of the lines that fit.
     fn pick_next(&mut self, talk: &Conversation) {
         let count = self.fitting(talk).len();
         let next = self.picked.map_or(0, |picked| picked.saturating_add(1));
         self.picked = Some(next).filter(|&next| next < count).or(self.picked);
     }
 
-    /// Clears a line that is begun. Returns whether one was.
+    /// Clears the line. Returns whether it had any text.
     pub(super) fn clear(&mut self) -> bool {
         self.is_ahead = false;
         !self.editor.take().is_empty()
     }
 
-    /// The rows of what is typed while no line is wanted.
     pub(super) fn ahead(&self, columns: usize) -> Vec<Row> {
         let row = || Row::new(columns);
         let entered = self.entered.iter();
@@ -167,18 +157,17 @@ impl Home {
         rows
     }
 
-    /// Whether a line is begun.
     pub(super) fn has_begun(&self) -> bool {
         !self.editor.text().trim().is_empty()
     }
 
-    /// Takes note of a question: an Enter is meant for that, and not for what was typed before.
+    /// Ends typing ahead when a question appears: the next Enter is for the question.
     pub(super) fn interrupt(&mut self) {
         self.is_ahead = false;
     }
 
-    /// Takes in keys that are pressed while no line is wanted: they are kept. An Enter runs a command that was typed so
-    /// later. Behind anything else it was meant for a question, and not for a line that was begun before it.
+    /// Handles keys while no line is wanted. Enter queues a command only if the command was typed
+    /// since then: otherwise the Enter was meant for a question, not for the line typed before it.
     pub(super) fn press_ahead(&mut self, talk: &Conversation, key: &Key) {
         match key {
             Key::Enter if self.is_ahead && self.is_command() => {
@@ -190,12 +179,11 @@ impl Home {
         }
     }
 
-    /// Whether a line is written out, and not looked for among what there is, which is to be seen first.
+    /// Whether the line is a typed command. A search result must be seen before it runs.
     fn is_command(&self) -> bool {
         self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
     }
 
-    /// The oldest line that was entered while none was wanted.
     pub(super) fn take_entered(&mut self) -> Option<String> {
         self.entered.pop_front()
     }
@@ -207,8 +195,8 @@ impl Home {
             Some(picked) => fitting.get(picked).copied(),
             None if self.is_searching => fitting.first().copied(),
             None if typed.is_empty() || typed.starts_with('/') || fitting.is_empty() => None,
-            // A word without a slash is one of ours, or looked for: what is found is to be seen
-            // before it is done.
+            // A word without a slash is one of our commands or a search. A search result must be
+            // seen before it runs.
             None => match talk.offers().ours(typed) {
                 Some(ours) if !ours.goes_on => Some(ours.line.as_str()),
                 Some(_) => {
@@ -268,7 +256,6 @@ impl Home {
         self.editor = Editor::new(line.unwrap_or(&self.begun).to_owned());
     }
 
-    /// The lines that fit what was typed.
     fn fitting<'a>(&self, talk: &'a Conversation) -> Vec<&'a str> {
         let typed = self.editor.text();
         if self.is_searching {
@@ -281,7 +268,6 @@ impl Home {
         fitting.map(|offer| offer.line.as_str()).collect()
     }
 
-    /// The rows of the line, and of what fits it.
     pub(super) fn rows(&self, talk: &Conversation, prompt: &Words, columns: usize) -> Vec<Row> {
         let sign = match self.is_searching {
             true => " history> ",
@@ -311,7 +297,7 @@ impl Home {
                 .saturating_sub(SEEN.saturating_sub(1));
             let seen = || fitting.iter().enumerate().skip(first).take(SEEN);
             let widest = seen().map(|(_, line)| text::columns(line)).max();
-            // The name has its gutter before it, and two blanks behind it.
+            // The gutter comes before the name, and two blanks after it.
             let name = widest.unwrap_or_default().saturating_add(NAMES);
             let most = match columns < NARROW {
                 true => columns.saturating_mul(3) / 5,
@@ -346,13 +332,12 @@ impl Home {
         rows
     }
 
-    /// Whether what can be typed is listed below the line.
     fn is_listing(&self) -> bool {
         !self.editor.text().is_empty() || self.picked.is_some() || self.is_searching
     }
 }
 
-/// The row of a line that fits. `name` is where its name ends.
+/// The row of a matching line. The name ends at the column `name`.
 fn offered(
     line: &str,
     offer: Option<&Offer>,
@@ -366,7 +351,7 @@ fn offered(
     };
     let row = Row::new(columns).ours(style, if is_picked { "› " } else { "  " });
     let Some(offer) = offer else {
-        // Text of a server may stand in it.
+        // The line may contain a server's text.
         let row = row.to(NAMES.saturating_sub(GUTTER.len()));
         return row.peer(style, &PeerText::from(line), columns);
     };
@@ -395,7 +380,6 @@ fn offered(
         .ours(Style::Dim, given(tail))
 }
 
-/// The rows that say of the picked line what has no room in its own.
 fn details(offer: &Offer, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns).to(NAMES);
     let mut rows = Vec::new();
@@ -410,7 +394,6 @@ fn details(offer: &Offer, columns: usize) -> Vec<Row> {
     rows
 }
 
-/// The hints on an offer, and how its last call ended.
 fn ended(offer: &Offer) -> String {
     let last = offer
         .last
@@ -421,12 +404,10 @@ fn ended(offer: &Offer) -> String {
     said.collect::<Vec<_>>().join(" · ")
 }
 
-/// The columns of a row that are used.
 fn room_of(columns: usize) -> usize {
     Row::new(columns).room()
 }
 
-/// The keys that work where nothing is typed, in as many rows as that takes.
 fn hints(columns: usize) -> Vec<Words> {
     const HINTS: [&str; 8] = [
         "Type to filter",
@@ -452,14 +433,12 @@ fn hints(columns: usize) -> Vec<Words> {
     rows
 }
 
-/// Puts a line on the page that was entered.
 pub(super) fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
     let seen = one_row(prompt, &line, page.look().columns);
     page.say(Style::Strong, words!("{}> {}", prompt.clone(), given(seen)));
     Did::Line(line)
 }
 
-/// As much of a line as fits the row of the prompt.
 pub(super) fn one_row(prompt: &Words, line: &str, columns: usize) -> String {
     let before = text::columns(prompt.as_str()).saturating_add(3);
     text::fitted(&text::line(line), columns.saturating_sub(before))
@@ -472,7 +451,7 @@ mod tests {
     use super::*;
     use crate::model::{Asker, Change, Desk, Origin, Server};
 
-    /// A conversation in which these lines can be typed, and these were.
+    /// A conversation with these offers and this history.
     fn talk(offers: Vec<Offer>, history: &[&str]) -> Conversation {
         let asker = Asker {
             name: "travel".to_owned(),
@@ -518,12 +497,12 @@ mod tests {
             assert_eq!(found, (line, left, picked), "{typed}");
         }
         check("/call tools", Some("/call tools"), "", false);
-        // A command of ours, also where a server has something that is named like it.
+        // A built-in command wins over a server's offer with the same name.
         check("tools", Some("/tools"), "", false);
         check("sampling", None, "/sampling ", false);
         check("samp", None, "samp", true);
         check("show", None, "show", true);
-        // What fits nothing is said to be no command.
+        // Lines that match nothing run anyway, and are reported as unknown.
         check("hello", Some("hello"), "", false);
         check("tools a=1", Some("tools a=1"), "", false);
         check("", None, "", false);
@@ -605,12 +584,12 @@ mod tests {
         check("", "/quit\n", &["/quit"], "");
         check("/qu", "it\n/tools\n/c", &["/quit", "/tools"], "/c");
         check("", "\n", &[], "");
-        // The Enter is that of a question which went away.
+        // The Enter was meant for a question that is gone.
         check("/call delete", "\n", &[], "/call delete");
         check("", "/quit\n\n", &["/quit"], "");
-        // What is looked for is to be seen before it is done.
+        // A search result must be seen before it runs.
         check("", "quit\n\n", &[], "quit");
-        // An agreement that came too early is no command.
+        // An answer that was typed too early is not a command.
         check("", "yes\n", &[], "yes");
         check("", "y\n/quit\n", &[], "y/quit");
     }

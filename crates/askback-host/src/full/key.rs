@@ -1,23 +1,23 @@
-//! The keys of a person.
+//! The keys that a user can press.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key that was pressed, or a text that was pasted.
+/// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     /// A character.
     Char(char),
-    /// A character with Ctrl.
+    /// Ctrl and a character.
     Ctrl(char),
-    /// A text that was pasted: one value, wherever it lands.
+    /// A paste. It is always one value.
     Paste(String),
     /// Enter.
     Enter,
-    /// Enter with Alt: a line break within a text.
+    /// Alt-Enter: a line break within a text.
     Break,
     /// Tab.
     Tab,
-    /// Tab with Shift.
+    /// Shift-Tab.
     BackTab,
     /// Esc.
     Esc,
@@ -25,37 +25,37 @@ pub enum Key {
     Backspace,
     /// Delete.
     Delete,
-    /// The arrow to the left.
+    /// Left arrow.
     Left,
-    /// The arrow to the right.
+    /// Right arrow.
     Right,
-    /// The arrow up.
+    /// Up arrow.
     Up,
-    /// The arrow down.
+    /// Down arrow.
     Down,
-    /// A word to the left.
+    /// One word to the left.
     WordLeft,
-    /// A word to the right.
+    /// One word to the right.
     WordRight,
-    /// To the beginning.
+    /// To the start.
     Home,
     /// To the end.
     End,
-    /// A page up.
+    /// Page up.
     PageUp,
-    /// A page down.
+    /// Page down.
     PageDown,
     /// A function key.
     F(u8),
 }
 
 impl Key {
-    /// Whether it leads out of a question, or answers nothing.
+    /// Whether the key leaves a question or does not answer it.
     pub(super) fn leaves(&self) -> bool {
         matches!(self, Self::Esc | Self::Ctrl('c') | Self::F(_))
     }
 
-    /// Reads an event of the terminal; none for what is no key.
+    /// Reads a terminal event. Returns `None` if it is not a key.
     pub(super) fn read(event: Event) -> Option<Self> {
         match event {
             Event::Paste(text) => Some(Self::Paste(text)),

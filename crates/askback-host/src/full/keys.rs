@@ -1,4 +1,4 @@
-//! The events of the terminal, as crossterm reads them.
+//! Terminal events, read by crossterm.
 
 use std::{
     pin::Pin,
@@ -10,18 +10,16 @@ use futures_core::Stream;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The events of the terminal.
 pub(super) struct Keys {
-    /// None while another program has the terminal: a stream reads what is typed even if it is not polled.
+    /// `None` while another program has the terminal: a stream reads input even if not polled.
     events: Option<EventStream>,
-    /// Tells that the window was closed, which reading does not.
+    /// SIGHUP reports a closed window; reading does not.
     #[cfg(unix)]
     closed: Option<Signal>,
     is_closed: bool,
 }
 
 impl Keys {
-    /// The events from now on.
     pub(super) fn new() -> Self {
         Self {
             events: Some(EventStream::new()),
@@ -31,7 +29,7 @@ impl Keys {
         }
     }
 
-    /// Returns the next event; none once the terminal is gone.
+    /// Returns the next event, or `None` if the terminal is gone.
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         #[cfg(unix)]
         if let Some(closed) = &mut self.closed {
@@ -47,17 +45,16 @@ impl Keys {
         Poll::Ready(next.and_then(Result::ok))
     }
 
-    /// Whether the window was closed, which ends the program soon.
+    /// Whether the window was closed. The process will end soon.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// Leaves what is typed from now on to another program.
+    /// Leaves further input to another program.
     pub(super) fn shut(&mut self) {
         self.events = None;
     }
 
-    /// Takes what is typed from now on.
     pub(super) fn open(&mut self) {
         self.events.get_or_insert_with(EventStream::new);
     }

@@ -1,4 +1,4 @@
-//! The screen, joined to a terminal.
+//! Connects the screen to a terminal.
 
 use std::{
     io::{self, Write},
@@ -44,57 +44,52 @@ use crate::{
     words,
 };
 
-/// How long something may take without a word about it.
+/// After this long without news, the user is told what the program waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// How often another program of the user got the terminal, and has not surely given it back.
+/// How many times a program of the user has the terminal, or may still have it.
 static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of the row of the cursor in what is drawn below the scrollback, for an end from elsewhere; nought where
-/// nothing is.
+/// The row of the cursor below the scrollback, plus one, so that other code can erase the region; 0
+/// if nothing is drawn.
 static ROW: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether the terminal is taken.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A terminal that shows a whole form at once.
 ///
-/// The terminal is as it was before once this is dropped, and after a panic.
+/// The terminal is restored on drop and after a panic.
 pub struct Full {
     screen: Screen,
     region: Region,
     page: Page,
     keys: Keys,
-    /// The editor or the pager that has the terminal.
     away: Option<Away>,
-    /// Whether the pager has failed: rows are shown without it from then on.
+    /// Whether the pager has failed. Rows are then printed without it.
     is_without_pager: bool,
-    /// The rows that wait until the terminal is back.
+    /// Rows to print when the terminal is back.
     waiting: Rows,
     attention: Attention,
     size: Size,
     resizing: Resizing,
     styled: bool,
     prompt: Option<Words>,
-    /// Whether the question that stands on the screen is too new to take keys.
     settling: Settling,
-    /// The time at which the person is told what the program waits for.
+    /// When the user is told what the program waits for.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
-    /// How long that has been so, in whole seconds.
     waited_for: Duration,
-    /// How far the call was when it was shown last.
     far: Option<Far>,
     out: Box<dyn Write + Send>,
 }
 
 impl Full {
-    /// Takes the terminal, from within the runtime. At most `shown` characters of what a server says
-    /// of a question are seen at once; calendars begin with the day of the clock.
+    /// Takes the terminal; must be called within the runtime. Shows at most `shown` characters of a
+    /// server's text about a question. Calendars start at the clock's day.
     ///
     /// # Errors
     ///
-    /// Where the terminal cannot be taken.
+    /// If the terminal cannot be switched to raw mode.
     pub fn new(shown: usize, clock: Clock) -> io::Result<Self> {
         restored_after_a_panic();
         take()?;
@@ -121,14 +116,13 @@ impl Full {
         })
     }
 
-    /// Has the terminal put a text into the clipboard, which is on the person's machine even if this program runs on
-    /// another one. Not every terminal does.
+    /// Copies a text to the user's clipboard with OSC 52, even over SSH, if the terminal supports
+    /// it.
     fn copy(&mut self, text: &str) {
         let encoded = STANDARD.encode(text);
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
     }
 
-    /// Gives the terminal, as it was before, to a program that `begin` starts.
     fn leave(&mut self, begin: impl FnOnce() -> io::Result<Away>) {
         let above = self.page.take().to_string().replace('\n', "\r\n");
         let leave = self.left() + &above;
@@ -146,16 +140,16 @@ impl Full {
         }
     }
 
-    /// Stops this program until the shell has it go on, with the terminal as it was before.
+    /// Restores the terminal and stops this process until the shell continues it.
     #[cfg(unix)]
     fn suspend(&mut self) {
         use rustix::process::{Signal, getpid, kill_process};
         let leave = self.left();
         self.write(&leave);
         restore();
-        // Where no shell would have it go on, the system does not stop it.
+        // The system does not stop a process that no shell could continue.
         let _ = kill_process(getpid(), Signal::TSTP);
-        // A terminal that was taken once can be taken again, unless it is closed.
+        // Fails only if the terminal was closed.
         let _ = take();
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
@@ -164,12 +158,12 @@ impl Full {
 
     fn come_back(&mut self) {
         self.away = None;
-        // A Ctrl-C that ended the other program comes here, too, and perhaps after its end.
+        // A Ctrl-C for the other program also reaches this process, perhaps later.
         tokio::spawn(async {
             sleep(SILENT).await;
             AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
         });
-        // A terminal that was taken once can be taken again, unless it is closed.
+        // Fails only if the terminal was closed.
         let _ = take();
         self.keys.open();
         if let Ok((columns, rows)) = crossterm::terminal::size() {
@@ -179,7 +173,7 @@ impl Full {
         self.write_rows(&waiting);
     }
 
-    /// Has what is seen go, until the terminal keeps this size for a moment.
+    /// Erases the region until the terminal keeps this size for a moment.
     fn resize(&mut self, size: Size) {
         self.size = size;
         ROW.store(1, Ordering::Relaxed);
@@ -188,14 +182,13 @@ impl Full {
         self.write(&gone);
     }
 
-    /// Returns the bytes that remove the region.
     fn left(&mut self) -> String {
         ROW.store(0, Ordering::Relaxed);
         self.region.leave()
     }
 
     fn write(&mut self, text: &str) {
-        // If the terminal cannot be written to, no person sees it.
+        // If writing fails, no user sees the terminal.
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
@@ -235,8 +228,8 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is closed: the question is cancelled, and the call ends. A task may outlive this program, and
-            // asks the next client.
+            // The terminal is closed: cancel the question, which ends the call. A task may outlive
+            // this process and ask the next client.
             Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
                 return Poll::Pending;
             }
@@ -257,7 +250,7 @@ impl Leaf for Full {
             }
         };
         if let Event::Resize(columns, rows) = event {
-            // It may have changed once more since then.
+            // The size may have changed since the event.
             let (columns, rows) = crossterm::terminal::size().unwrap_or((columns, rows));
             self.resize(size(columns, rows));
             return Poll::Ready(Did::Action(Vec::new()));
@@ -299,7 +292,7 @@ impl Leaf for Full {
         let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
         if is_new && happened.cause == Cause::Server {
             let call = match self.away {
-                // The bell alone does no harm in the middle of what another program writes.
+                // A bell does no harm in the output of another program.
                 Some(_) => "\x07".to_owned(),
                 None => {
                     let words = words!("{} asks", given(&desk.asker().name).short());
@@ -340,7 +333,7 @@ impl Leaf for Full {
         if self.away.is_some() {
             return;
         }
-        // It is drawn below until the call has ended; the scrollback keeps the last one.
+        // Progress is drawn below until the call ends. The scrollback keeps only the last one.
         match talk.under_way() {
             Some((call, _)) => self.far.clone_from(&call.far),
             None => {
@@ -351,7 +344,7 @@ impl Leaf for Full {
             }
         }
         self.settling.show(desk, self.screen.has_begun());
-        let is_idle = desk.front().is_none() && prompt.is_none();
+        let is_idle = desk.front().is_none() && prompt.is_none() && talk.waits_for_server();
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
             self.waited_for = Duration::ZERO;
@@ -433,7 +426,7 @@ impl Leaf for Full {
 impl Drop for Full {
     fn drop(&mut self) {
         if let Some(away) = self.away.take() {
-            // It leaves the terminal as it was. The rows that came meanwhile were not shown yet.
+            // The program restores the terminal. The waiting rows were not printed yet.
             away.end();
             out::tell(&mut self.page);
             let _ = out::print(&self.waiting);
@@ -446,7 +439,7 @@ impl Drop for Full {
 }
 
 fn size(columns: u16, rows: u16) -> Size {
-    // A terminal that does not tell its size is taken to have the usual one.
+    // Some terminals report a size of 0.
     let or = |said: u16, usual: usize| if said == 0 { usual } else { said.into() };
     Size {
         columns: or(columns, 80),
@@ -454,7 +447,7 @@ fn size(columns: u16, rows: u16) -> Size {
     }
 }
 
-/// Whether the terminal breaks rows anew when it becomes narrower. Most do; within tmux, tmux does it.
+/// Whether the terminal wraps existing rows when it becomes narrower. Most do; so does tmux.
 fn rewraps() -> bool {
     if std::env::var_os("TMUX").is_some() {
         return true;
@@ -466,14 +459,13 @@ fn rewraps() -> bool {
     std::env::var_os("XTERM_VERSION").is_none() && !std::env::var_os("TERM").is_some_and(is_old)
 }
 
-/// Takes the terminal.
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     IS_TAKEN.store(true, Ordering::Relaxed);
     execute!(out::stderr(), EnableBracketedPaste, EnableFocusChange)
 }
 
-/// Leaves the terminal as it was, if it is taken, and removes the texts that an editor has.
+/// Restores the terminal if this program has it, and removes the texts in editors.
 pub(crate) fn leave() {
     remove_texts();
     if IS_TAKEN.load(Ordering::Relaxed) {
@@ -481,12 +473,11 @@ pub(crate) fn leave() {
     }
 }
 
-/// Whether an editor or a pager of the user has the terminal.
 pub(crate) fn is_away() -> bool {
     AWAY_TIMES.load(Ordering::Relaxed) > 0
 }
 
-/// Leaves the terminal as it was, without the rows that were drawn below the scrollback.
+/// Restores the terminal and erases the rows below the scrollback.
 fn restore() {
     IS_TAKEN.store(false, Ordering::Relaxed);
     let mut out = out::stderr();
@@ -502,18 +493,16 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// Whether the person looks over what they wrote, and an Enter sends it.
+/// Whether the step is a review, in which Enter sends the answer.
 fn is_review(step: &Step<'_>) -> bool {
     matches!(step, Step::Review(_) | Step::Reread(_))
 }
 
-/// Whether a task asks the question in front.
 fn asks_for_task(desk: &Desk) -> bool {
     let call = desk.front().and_then(|front| front.question.call.as_ref());
     matches!(call, Some(Call::Task { .. }))
 }
 
-/// Has the terminal left as it was also where the program ends by a panic.
 fn restored_after_a_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

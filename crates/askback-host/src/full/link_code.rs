@@ -1,4 +1,4 @@
-//! The code of a link on the screen, while it is wanted.
+//! The QR code of a link.
 
 use super::frame::{Frame, Row};
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     question,
 };
 
-/// Whether the code of a link is wanted, and the rows that there are for one.
 #[derive(Debug, Default)]
 pub(super) struct LinkCode {
     is_wanted: bool,
@@ -16,7 +15,7 @@ pub(super) struct LinkCode {
 }
 
 impl LinkCode {
-    /// Shows the code, or hides it. Where the screen has no room for it, it is put on the page.
+    /// Shows or hides the code. If the screen is too small, puts it on the page instead.
     pub(super) fn turn(&mut self, front: &Front<'_>, page: &mut Page) {
         if std::mem::take(&mut self.is_wanted) {
             return;
@@ -29,12 +28,11 @@ impl LinkCode {
         }
     }
 
-    /// Hides the code.
     pub(super) fn hide(&mut self) {
         self.is_wanted = false;
     }
 
-    /// Returns the rows of the code, if it is wanted and takes at most so many; it is hidden where it takes more.
+    /// Returns the rows of the code. If it needs more than `room`, hides it.
     pub(super) fn rows(&mut self, front: &Front<'_>, look: Look, room: usize) -> Vec<Row> {
         self.room = room;
         if !self.is_wanted {

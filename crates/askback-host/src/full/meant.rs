@@ -1,4 +1,4 @@
-//! The question, or the line, that a key is meant for.
+//! Decides whether a key was meant for what is on the screen.
 
 use super::{key::Key, reading::takes_letters};
 use crate::{
@@ -6,7 +6,8 @@ use crate::{
     settling::Settling,
 };
 
-/// Whether a key is meant for what stands before the person now. What is not taken may be followed by more of it.
+/// Whether a key was meant for the current question or line. A rejected key may be followed by more
+/// of the same input.
 pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
     let Some(front) = desk.front() else {
         let is_for_another = is_for_no_line(settling, key);
@@ -23,7 +24,7 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
         match front.step {
             Step::Secret(_) => settling.leads_to_text(),
             Step::Filling(_) => {}
-            // A no is followed by its reason.
+            // A reason may follow a no.
             ref step if matches!(letter, 'd' | 'n') && !step.is_typed() => settling.leads_to_text(),
             _ => {}
         }
@@ -34,16 +35,15 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
     true
 }
 
-/// Whether a key was meant for a question, where none stands any more.
 fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
     match key {
-        // A function key that shows something at a question calls something at the line.
+        // A function key that shows something at a question would run a command here.
         _ if settling.is_for_what_is_gone() => !matches!(key, Key::Esc | Key::Ctrl('c')),
         Key::Char(c) if settling.is_rest(*c) => true,
         Key::Enter if settling.is_rest('\n') => true,
         Key::Enter | Key::Ctrl('d') => settling.follows(),
         _ => {
-            // Who goes on with the line has seen it.
+            // Further typing shows that the user has seen the line.
             settling.end();
             false
         }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::model::{Action, Ask, Asker, Event, Origin, Question};
 
-    /// The keys of the person, a tenth of a second apart.
+    /// Presses the keys a tenth of a second apart, and returns those that were accepted.
     async fn taken(settling: &mut Settling, desk: &Desk, keys: &[Key]) -> Vec<Key> {
         let mut taken = Vec::new();
         for key in keys {
@@ -72,7 +72,7 @@ mod tests {
         taken
     }
 
-    /// A desk with a question that was seen for long.
+    /// A desk with a question that the user has seen for long enough.
     async fn asked(settling: &mut Settling) -> Desk {
         let asker = Asker {
             name: "zoo".to_owned(),
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(taken(&mut settling, &desk, &keys).await, []);
         settling.show(&desk, false);
         assert_eq!(taken(&mut settling, &desk, &keys).await, []);
-        // What leads away always does, and after a while all is meant for the line.
+        // Keys that leave are always accepted; after a while, every key is.
         let leaves = [Key::Esc, Key::Ctrl('c')];
         assert_eq!(taken(&mut settling, &desk, &leaves).await, leaves);
         wait(&mut settling).await;

@@ -1,6 +1,6 @@
-//! The full terminal: a whole form at once, below a scrollback that stays tidy.
+//! The full terminal: shows a whole form at once, below the scrollback.
 //!
-//! [`Screen`] holds what is seen and what keys do, without a terminal. [`Full`] joins it to one.
+//! [`Screen`] holds the state and handles keys, without a terminal. [`Full`] connects it to one.
 
 mod attention;
 mod away;

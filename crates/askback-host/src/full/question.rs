@@ -1,4 +1,4 @@
-//! A question on the screen: its body unless it is a form, the keys, and its lines in the scrollback.
+//! A question on the screen: its body (forms excepted), its keys and its lines in the scrollback.
 
 use super::{
     editor::Editor,
@@ -18,11 +18,10 @@ use crate::{
 };
 use askback::protocol::CreateMessageResult;
 
-/// How the rest of a message is seen.
 pub(super) const REST: &str = "; F4 shows the whole";
 
-/// The rows below the head, unless they are a form to be filled in. At most `shown` characters of a request to
-/// a model are seen.
+/// The rows below the heading, unless they are a form to fill in. Shows at most `shown` characters
+/// of a request to a model.
 pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
@@ -60,7 +59,7 @@ pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> V
             }));
             rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
         }
-        // The words of the server are right above.
+        // The server's message is directly above.
         Body::Sampling(SamplingView::Reread { .. }) => rows.extend(rows_of(&step().alone())),
         Body::Sampling(_) => rows.extend(rows_of(&step())),
         Body::Folders { label, .. } => {
@@ -73,7 +72,7 @@ pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> V
     rows
 }
 
-/// The rows of a link. Nothing of it is cut, and what it leads to comes before an address of any length.
+/// The rows of a link. Nothing is cut. The destination is first: the address may be long.
 fn linked(link: &LinkView, look: Look) -> Vec<Row> {
     let columns = look.columns;
     let row = || Row::new(columns);
@@ -114,12 +113,10 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// The rows of a form that is looked over.
 pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> Vec<Row> {
     [why(view, look, shown), review::rows(form, look.columns)].concat()
 }
 
-/// The rows of what was wrong with the last key.
 pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
     let room = row().room().saturating_sub(text::columns("× ")).max(1);
@@ -132,7 +129,7 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// The rows of a host or a link behind a label. Nothing of it is cut, and the registrable domain is bold.
+/// The rows of a host or link after a label. Nothing is cut, and the registrable domain is bold.
 fn whole_of(style: Style, label: Words, part: &Address, columns: usize) -> Vec<Row> {
     let (text, domain) = (part.text.raw(), &part.domain);
     let indent = text::columns(label.as_str()).min(columns / 4);
@@ -158,7 +155,7 @@ fn whole_of(style: Style, label: Words, part: &Address, columns: usize) -> Vec<R
     rows
 }
 
-/// The rows of a warning. Nothing of it is cut: the name that it warns of is what it is for.
+/// The rows of a warning. The name it warns about is never cut.
 fn warned(warning: &WarningView, look: Look) -> Vec<Row> {
     let begun = Row::new(look.columns).ours(Style::Warning, "! ");
     let mut rows = wrapped(begun, Style::Warning, warning.words.clone());
@@ -181,7 +178,7 @@ fn warned(warning: &WarningView, look: Look) -> Vec<Row> {
     rows
 }
 
-/// A text of several lines that is being written, each in a row that begins so.
+/// The lines of a text under edit. Each row starts like `begun`.
 pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     let mut rows = Vec::new();
     let (mut begins, cursor) = (0_usize, written.at());
@@ -198,8 +195,8 @@ pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     rows
 }
 
-/// Whether the message has to be read to its end before the person agrees to it. Then it is in the body, for the head
-/// may be cut.
+/// Whether the user must read the message to its end before they agree. The message is then in the
+/// body, because the heading may be cut.
 pub(super) fn is_read(view: &View) -> bool {
     matches!(
         view.body,
@@ -207,14 +204,12 @@ pub(super) fn is_read(view: &View) -> bool {
     )
 }
 
-/// The words of the server on a question, at most `shown` characters of it.
 fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
     let mut page = Page::new(look);
     question::why(&mut page, view, shown, REST);
     rows_of(&page.take())
 }
 
-/// The rows that say which keys do what, where the code of a link is shown or not.
 pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize) -> Vec<Row> {
     let (actions, before) = match &view.body {
         Body::Link(link) if has_code => (&link.beside_code, None),
@@ -250,7 +245,7 @@ pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize
     rows
 }
 
-/// The key of an action, and its words. A key is in brackets if letters are keys there, too.
+/// A key and its action. The key is in brackets if it could also be typed as text.
 fn key(action: &ActionView) -> Words {
     let is_bare =
         action.act.is_way_out() || action.act == Act::Next || action.key.as_str().starts_with('^');
@@ -260,7 +255,6 @@ fn key(action: &ActionView) -> Words {
     }
 }
 
-/// The rows of keys, which stand two blanks apart: as many in a row as fit it.
 fn packed(keys: &str, columns: usize) -> Vec<Row> {
     let room = Row::new(columns).room();
     let mut rows: Vec<String> = Vec::new();
@@ -282,8 +276,8 @@ fn packed(keys: &str, columns: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Puts on the page what the scrollback keeps of an event: a line for each thing that happened. A model that was asked
-/// replied so, before the person changed it.
+/// Puts the scrollback's lines about an event on the page. `replied` is the model's reply before
+/// the user edited it.
 pub(super) fn kept(
     desk: &Desk,
     happened: &EventOutcome,
@@ -340,13 +334,11 @@ pub(super) fn kept(
     }
 }
 
-/// Puts the whole of what a server says of a question on the page.
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
 }
 
-/// Puts the link of a question on the page, alone and whole.
 pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
     question::link_alone(page, front);
 }

@@ -1,4 +1,4 @@
-//! A text that may be longer than the screen: which rows of it are seen, and whether its end was.
+//! Scrolls a text that may be longer than the screen, and records whether its end was seen.
 
 use std::ops::Range;
 
@@ -8,24 +8,23 @@ use super::{
 };
 use crate::{model::Step, page::Style, words};
 
-/// The rows of a text that are seen at least, with one on those that are not: what stands above gives way to them.
+/// The minimum number of rows for the text, including the row that counts hidden rows. Rows above
+/// it are cut if necessary.
 const LEAST: usize = 4;
 
-/// How far the person has read the rows between the head of a question and its keys.
+/// How far the user has read the rows between the heading and the keys.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The first row that is seen.
     first: usize,
-    /// Whether the last rows are seen, however many there are and have room.
+    /// Whether the view stays at the end, for any number of rows and any room.
     is_at_end: bool,
-    /// The rows that there is room for.
     room: usize,
-    /// Whether the last row was seen.
+    /// Whether the last row was visible.
     is_whole: bool,
 }
 
 impl Reading {
-    /// A text of which the end matters most.
+    /// Starts at the end of the text.
     pub(super) fn from_end() -> Self {
         Self {
             is_at_end: true,
@@ -33,14 +32,14 @@ impl Reading {
         }
     }
 
-    /// Whether the last row was seen: what is agreed to stood before the person.
+    /// Whether the last row was visible. If not, the user cannot agree.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Does what a key does. Says whether it is one that moves in a text.
+    /// Handles a key. Returns false if the key does not scroll.
     pub(super) fn press(&mut self, key: &Key) -> bool {
-        // A row stays, to go on from.
+        // One row stays visible for orientation.
         let page = self.room.saturating_sub(1).max(1);
         self.first = match key {
             Key::Down => self.first.saturating_add(1),
@@ -53,8 +52,7 @@ impl Reading {
         true
     }
 
-    /// Puts as many rows of a text on the screen, below those that are there, as have room with them; around the
-    /// focus, where there is one.
+    /// Adds the rows of a text that fit below the frame's rows, around the focused row if any.
     pub(super) fn put(
         &mut self,
         frame: &mut Frame,
@@ -67,7 +65,7 @@ impl Reading {
         let below = room.saturating_sub(frame.height());
         let most = match below >= count {
             true => below,
-            // A row says how many are not seen.
+            // One row counts the hidden rows.
             false => below.max(LEAST.min(room)).saturating_sub(1).max(1),
         };
         let seen = match focused {
@@ -76,7 +74,7 @@ impl Reading {
         };
         let (before, after) = (seen.start, count.saturating_sub(seen.end));
         let is_cut = room > 1 && (before > 0 || after > 0);
-        // Where even that does not fit, the screen is cut once more.
+        // If even this does not fit, the caller cuts the frame again.
         if seen.len().saturating_add(usize::from(is_cut)) <= room {
             self.is_whole |= after == 0;
         }
@@ -89,7 +87,6 @@ impl Reading {
         }
     }
 
-    /// Returns which of so many rows are seen, of which at most so many are.
     fn rows(&mut self, count: usize, most: usize) -> Range<usize> {
         let first = match self.is_at_end {
             true => count,
@@ -101,13 +98,12 @@ impl Reading {
     }
 }
 
-/// At most so many of so many rows, from the first on where those behind it are as many.
+/// At most `most` of `count` rows, starting at `first` or earlier.
 fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
     let first = first.min(count.saturating_sub(most));
     first..first.saturating_add(most).min(count)
 }
 
-/// Whether a key agrees to what stands on the screen.
 pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
     match step {
         Step::Consent(_) => *key == Key::Char('o'),
@@ -119,7 +115,7 @@ pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
     }
 }
 
-/// Whether a letter is an answer there, before the word is written out.
+/// Whether a single letter is an answer at this step.
 pub(super) fn takes_letters(step: &Step<'_>) -> bool {
     matches!(
         step,
@@ -131,7 +127,7 @@ pub(super) fn takes_letters(step: &Step<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// The rows that are seen of a text of so many, where a screen has room for some.
+    /// The visible rows of a text with `count` rows on a screen with `room` rows.
     fn seen(reading: &mut Reading, count: usize, focused: Option<usize>, room: usize) -> String {
         let mut frame = Frame::default();
         let head = || Row::new(80).ours(Style::Strong, "head");
@@ -216,7 +212,7 @@ mod tests {
         check(None, 5, "0 1 2 rows above: 0, below: 2", false);
         check(None, 3, "0 1 rows above: 0, below: 3", false);
         check(None, 2, "0 rows above: 0, below: 4", false);
-        // Where there is room for one row, no other takes it.
+        // With room for one row, the focused row is shown.
         check(Some(4), 1, "4", true);
         check(Some(4), 0, "4", false);
     }

@@ -1,4 +1,4 @@
-//! The rows below the scrollback, as a terminal draws them: only what changed is drawn again.
+//! Draws the rows below the scrollback. Only changed rows are drawn again.
 
 use std::fmt::Write as _;
 
@@ -8,30 +8,26 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::page::{Rows, Style};
 
-/// The rows that are seen below the scrollback now.
 #[derive(Debug)]
 pub(super) struct Region {
-    /// Whether the terminal breaks rows anew where it becomes narrower.
+    /// Whether the terminal wraps existing rows when it becomes narrower.
     rewraps: bool,
     drawn: Vec<Vec<Cell>>,
-    /// The row of the region in which the cursor is.
     row: usize,
-    /// The number of cells in that row before the cursor.
+    /// The number of cells before the cursor in that row.
     cursor: usize,
 }
 
-/// Begins and ends what is drawn at once. Meanwhile a row that is too long is cut, not broken, so that
-/// the rows stay as many as were drawn.
+/// Starts and ends a synchronized update. In between, line wrapping is off, so a row that is too
+/// long is cut and the number of rows stays right.
 const AT_ONCE: [&str; 2] = ["\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"];
-/// Erases what is in the row of the cursor and below, from its left edge. Where a screen is erased from its first sign to
-/// its last, some terminals put into the scrollback what stood there: so the first row is erased alone.
+/// Erases from the cursor's row to the end of the screen. The first row is erased separately: some
+/// terminals push the content to the scrollback when a whole screen is erased.
 const ERASE: &str = "\x1b7\x1b[2K\x1b[B\x1b[J\x1b8";
 const HIDE: &str = "\x1b[?25l";
 const SHOW: &str = "\x1b[?25h";
 
 impl Region {
-    /// Nothing below the scrollback of a terminal that breaks rows anew, or does not, where it becomes
-    /// narrower.
     pub(super) fn new(rewraps: bool) -> Self {
         Self {
             rewraps,
@@ -41,7 +37,7 @@ impl Region {
         }
     }
 
-    /// Returns what is to be written so that `above` goes to the scrollback and `frame` stands below it.
+    /// Returns the codes that print `above` to the scrollback and draw `frame` below it.
     pub(super) fn draw(&mut self, above: &Rows, frame: &Frame, styled: bool) -> String {
         let above = above.to_string();
         let wanted: Vec<_> = (0..frame.height())
@@ -51,7 +47,7 @@ impl Region {
         let mut out = String::new();
         if !above.is_empty() {
             self.up(&mut out);
-            // What is longer than the screen, as a link to be copied, is broken by the terminal.
+            // The terminal wraps rows that are longer than the screen, such as a link to copy.
             out.push_str(ERASE);
             out.push_str("\x1b[?7h");
             for row in above.lines() {
@@ -75,7 +71,7 @@ impl Region {
                 }
             }
             if self.drawn.len() > wanted.len() {
-                // What stood below goes; an empty region begins where the first row was.
+                // Erase what was below. An empty region starts at the former first row.
                 match wanted.is_empty() {
                     true => {
                         out.push('\r');
@@ -93,7 +89,7 @@ impl Region {
             cursor.and_then(|(row, cell)| Some((row, self.drawn.get(row)?.get(cell)?.clone())));
         if let Some((row, cell)) = at {
             self.go_to(&mut out, row);
-            // Written again, so that the cursor is where the terminal shows its end.
+            // The cell is written again so that the cursor is at its real end.
             put(&mut out, &cell, styled);
             self.cursor = cursor.map_or(0, |(_, cell)| cell.saturating_add(1));
         }
@@ -101,8 +97,8 @@ impl Region {
         format!("{}{HIDE}{out}{seen}{}", AT_ONCE[0], AT_ONCE[1])
     }
 
-    /// Returns what is to be written once the terminal is so wide: what stood there goes, also where the terminal has
-    /// broken it into more rows.
+    /// Returns the codes that erase the region after the terminal has changed its width, even if
+    /// the terminal has wrapped the rows.
     pub(super) fn resized(&mut self, columns: usize) -> String {
         let columns = columns.max(1);
         let row = match self.rewraps {
@@ -114,32 +110,31 @@ impl Region {
         Self::leave_from(row)
     }
 
-    /// The row of the cursor, once the terminal has broken the rows anew for so many columns.
+    /// The row of the cursor after the terminal has wrapped the rows to this width.
     fn row_of_cursor(&self, columns: usize) -> usize {
         let rows = |cells: &[Cell]| end(cells, columns).div_ceil(columns).max(1);
         let above: usize = self.drawn.iter().take(self.row).map(|row| rows(row)).sum();
         let within = self.drawn.get(self.row).map_or(0, |row| {
             let before = row.get(..self.cursor).unwrap_or_default();
-            // Behind the last sign of a row that is full, the cursor stays in that row.
+            // After the last character of a full row, the cursor stays in that row.
             let last = rows(row).saturating_sub(1);
             end(before, columns).div_euclid(columns).min(last)
         });
         above.saturating_add(within)
     }
 
-    /// Returns what is to be written at the end: the region goes, and the cursor is seen.
+    /// Returns the codes that erase the region and show the cursor.
     pub(super) fn leave(&mut self) -> String {
         self.drawn.clear();
         self.cursor = 0;
         Self::leave_from(std::mem::take(&mut self.row)) + SHOW
     }
 
-    /// The row of the cursor, from that where the region begins.
     pub(super) fn row(&self) -> usize {
         self.row
     }
 
-    /// Returns what is to be written where a region ends in whose row of this number the cursor is.
+    /// Returns the codes that erase a region whose cursor is in this row.
     pub(super) fn leave_from(row: usize) -> String {
         match row {
             0 => format!("\r{ERASE}"),
@@ -181,9 +176,9 @@ fn put(out: &mut String, cell: &Cell, styled: bool) {
     }
 }
 
-/// The number of columns from the beginning of a row to the end of these cells, where a terminal so wide has broken the
-/// row into several. Signs are as wide as terminals show them, not as wide as any may: each row that is counted too many
-/// would be one of the scrollback.
+/// The number of columns from the start of a row to the end of these cells, after the terminal has
+/// wrapped the row. Uses the width that terminals show, not the maximum width: a row counted too
+/// many would erase a row of the scrollback.
 fn end(cells: &[Cell], columns: usize) -> usize {
     let (mut end, mut skipped) = (0_usize, 0_usize);
     for cell in cells {
@@ -194,7 +189,7 @@ fn end(cells: &[Cell], columns: usize) -> usize {
             let left = columns.saturating_sub(end.checked_rem(columns).unwrap_or_default());
             let wide = cluster.width();
             if wide > left {
-                // It begins the next row.
+                // The character starts the next row.
                 end = end.saturating_add(left);
                 skipped = skipped.saturating_add(left);
             }
@@ -204,7 +199,6 @@ fn end(cells: &[Cell], columns: usize) -> usize {
     end
 }
 
-/// A text without the codes of styles in it.
 fn without_codes(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let first = parts.next().unwrap_or_default();

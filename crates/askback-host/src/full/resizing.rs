@@ -1,4 +1,4 @@
-//! The moment in which a terminal that changes its size shows no question.
+//! Hides the question while the terminal changes its size.
 
 use std::{
     pin::Pin,
@@ -8,26 +8,24 @@ use std::{
 
 use tokio::time::{Sleep, sleep};
 
-/// How long the size stays the same before the question is drawn again. Rows that no longer fit the screen are broken,
-/// and pushed out of it into the scrollback: at each step, while a person draws a window smaller.
+/// How long the size must stay the same before the question is drawn again. While a window is being
+/// resized, each drawn frame would be wrapped and pushed into the scrollback.
 const SAME: Duration = Duration::from_millis(60);
 
-/// Whether the size of the terminal changed just now.
 #[derive(Debug, Default)]
 pub(super) struct Resizing(Option<Pin<Box<Sleep>>>);
 
 impl Resizing {
-    /// Takes note that the size changed.
     pub(super) fn changed(&mut self) {
         self.0 = Some(Box::pin(sleep(SAME)));
     }
 
-    /// Whether it may still change.
+    /// Whether the size may still change.
     pub(super) fn goes_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Waits until it stays the same; for ever where it did not change.
+    /// Waits until the size stays the same; pending forever if it did not change.
     pub(super) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let over = match &mut self.0 {
             Some(same) => same.as_mut().poll(context),

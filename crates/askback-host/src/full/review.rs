@@ -1,4 +1,4 @@
-//! The values of a form, to be looked over before they are sent.
+//! The values of a form, for review before they are sent.
 
 use super::frame::{LINE_BREAK, Row, wrapped};
 use crate::{
@@ -8,14 +8,13 @@ use crate::{
     words,
 };
 
-/// Every value that will be sent, behind the whole label of its field. The beginning is seen of a text that is the
-/// person's alone, and the whole of anything else.
+/// The rows of all values, each after the label of its field. Only the user's own texts are cut.
 pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
     let row = |(index, field): (usize, &FieldView)| {
         let review = &field.review;
         let value = review.text.raw().replace('\n', LINE_BREAK);
         let number = words!("{}", index.saturating_add(1)).right(3);
-        // Many blanks would put the rest of a label where a value stands.
+        // Repeated blanks could move the end of a label to where a value is expected.
         let label = text::line(field.label.raw());
         let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
         let label = label.join(" ") + ": ";
@@ -45,8 +44,8 @@ pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
     form.fields.iter().enumerate().flat_map(row).collect()
 }
 
-/// A label in as many rows as it takes, and the value behind its end if it fits, or below it: in as many rows as it
-/// takes if it `is_whole`, else in one, which is cut if it is longer than half a row.
+/// Splits a label into rows and puts the value after its end, or below if it does not fit there. A
+/// value that is not `is_whole` takes one row and is cut if it is longer than half of it.
 fn parts(label: &str, value: &str, room: usize, is_whole: bool) -> Vec<(String, String)> {
     let mut labels = text::wrapped(label, room);
     let end = labels.pop().unwrap_or_default() + " ";

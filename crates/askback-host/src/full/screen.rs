@@ -1,4 +1,4 @@
-//! The screen, and what keys do: without a terminal.
+//! The screen and its keys, without a terminal.
 
 mod rows;
 
@@ -26,60 +26,50 @@ use crate::{
     words,
 };
 
-/// The size of a screen, in columns and rows.
+/// The size of a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// The columns.
+    /// The number of columns.
     pub columns: usize,
-    /// The rows.
+    /// The number of rows.
     pub rows: usize,
 }
 
-/// The view of the person, and where they are in it.
+/// The state of the screen.
 #[derive(Debug)]
 pub struct Screen {
     today: Date,
-    /// The most characters of what a server says of a question.
+    /// The maximum number of characters of a server's text about a question.
     shown: usize,
     reader: Reader,
-    /// The question that is seen, and its turn.
+    /// The question on the screen and its turn.
     seen: Option<(u64, u64)>,
     form: FormView,
-    /// A text that is no field's: a reason, an address, a folder, what a model would say.
+    /// A text outside of a form: a reason, an address, a folder, or a reply to a sampling request.
     text: Editor,
-    /// The reply of a model that the person was shown, as it came.
+    /// The model's reply, before edits.
     replied: Option<CreateMessageResult>,
     home: Home,
-    /// Whether the last key was a letter that does nothing where letters are keys.
+    /// Whether the last key was a letter without a function, at a step where letters are keys.
     is_stray: bool,
-    /// The reason why the last key did nothing.
     issue: Option<&'static str>,
     is_helping: bool,
     code: LinkCode,
-    /// How far the question was read, where it is longer than the screen.
     reading: Reading,
-    /// The message, link or code that the person asked to see.
     wanted: Option<Wanted>,
-    /// A link that the person wants in the clipboard.
     copied: Option<String>,
-    /// A text that the person wants in an editor.
     editing: Option<String>,
-    /// The question that a text in the editor is for.
+    /// The question that the text in the editor belongs to.
     edits: Option<Edits>,
-    /// The messages that the person wants to see.
     wire: Option<MessageSelection>,
 }
 
-/// The question that a text in the editor is for.
 #[derive(Debug, Clone, Copy)]
 struct Edits {
-    /// Its number, and its turn.
     of: (u64, u64),
-    /// Whether it seems to ask for secrets.
     is_secret: bool,
 }
 
-/// Something that the person wants to see whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Message,
@@ -88,8 +78,8 @@ enum Wanted {
 }
 
 impl Screen {
-    /// An empty screen. At most `shown` characters of what a server says of a question are seen at
-    /// once; calendars begin with `today`.
+    /// An empty screen. Shows at most `shown` characters of a server's text about a question;
+    /// calendars start at `today`.
     pub fn new(shown: usize, today: Date) -> Self {
         Self {
             today,
@@ -113,35 +103,36 @@ impl Screen {
         }
     }
 
-    /// Takes note of whether the person is at another machine, from which they reached this one.
+    /// Sets whether the user is at another machine, for example over SSH.
     #[must_use]
     pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
         self.reader.is_elsewhere = is_elsewhere;
         self
     }
 
-    /// Whether a line of commands is begun.
+    /// Whether a command line has been started.
     pub fn has_begun(&self) -> bool {
         self.home.has_begun()
     }
 
-    /// Whether the last key was a letter that does nothing here: it may be one of a word that is meant for something else.
+    /// Takes the flag that the last key was a letter without a function. The letter may be part of
+    /// a word meant for something else.
     pub fn take_stray(&mut self) -> bool {
         std::mem::take(&mut self.is_stray)
     }
 
-    /// Takes the link that the person wants in the clipboard, if there is one.
+    /// Takes the link to copy to the clipboard.
     pub fn take_copied(&mut self) -> Option<String> {
         self.copied.take()
     }
 
-    /// Takes the text that the person wants in an editor, if there is one.
+    /// Takes the text to open in the editor.
     pub fn take_editing(&mut self) -> Option<String> {
         self.editing.take()
     }
 
-    /// Takes a text back from an editor: what the person says with it. If the question that it is for went
-    /// away meanwhile, the text is put on the page.
+    /// Takes back a text from the editor and returns the actions. If its question is gone, puts the
+    /// text on the page, unless it may be a secret.
     pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Action> {
         self.look(desk);
         let edits = self.edits.take();
@@ -170,7 +161,7 @@ impl Screen {
         Vec::new()
     }
 
-    /// Takes in what came of an event, and puts on the page what the scrollback keeps of it.
+    /// Records the outcome of an event, and puts the scrollback's lines about it on the page.
     pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome, page: &mut Page) {
         question::kept(desk, happened, self.replied.as_ref(), page);
         let front = desk.front();
@@ -178,21 +169,20 @@ impl Screen {
             return;
         }
         if let Some(Step::Filling(draft)) = front.map(|front| front.step) {
-            // The form was to be sent, and stays.
+            // The form could not be submitted.
             if front.is_some_and(|front| front.issue.is_some()) {
                 self.form.stays(draft);
             }
         }
     }
 
-    /// Returns a line that was entered before it was wanted.
+    /// Takes a line that was entered before it was wanted.
     pub fn take_entered(&mut self, prompt: &Words, page: &mut Page) -> Option<Did> {
         let line = self.home.take_entered()?;
         Some(entered(line, prompt, page))
     }
 
-    /// Says what is wanted of a form that is seen before a key is pressed: values for its first field, where some are
-    /// suggested.
+    /// Returns the action that requests suggestions for the first field of a new form.
     pub fn begun(&mut self, desk: &Desk) -> Option<Action> {
         self.look(desk);
         let front = desk.front().filter(Front::suggests)?;
@@ -202,7 +192,7 @@ impl Screen {
         }
     }
 
-    /// Does what a key does. `prompt` is that of the line that is wanted where nothing is asked.
+    /// Handles a key. `prompt` is set if a line is wanted.
     pub fn press(
         &mut self,
         talk: &Conversation,
@@ -240,7 +230,7 @@ impl Screen {
             },
             (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Action(Vec::new()),
             (None, None) if *key == Key::Ctrl('c') => {
-                // What was to follow is not wanted either.
+                // Commands that were queued behind it are dropped, too.
                 while self.home.take_entered().is_some() {}
                 Did::Interrupt
             }
@@ -266,7 +256,7 @@ impl Screen {
         did
     }
 
-    /// Takes note of a question, or of a step, that was not seen yet.
+    /// Resets the state for a new question or step.
     fn look(&mut self, desk: &Desk) {
         let now = desk.front().map(|front| (front.id, front.turn));
         if now == self.seen {
@@ -277,7 +267,7 @@ impl Screen {
         (self.is_helping, self.issue) = (false, None);
         self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
-            // Where one waits, the words on that stand at the end; of a request, the last message is what is new.
+            // The new part is at the end: the status of a link, the last message of a request.
             Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),
             _ => Reading::default(),
         };
@@ -307,7 +297,7 @@ impl Screen {
         self.form.reload();
     }
 
-    /// The text that the person writes, where it is another than the question has so far.
+    /// The text under edit, if it differs from the question's draft.
     fn draft(&self, step: &Step<'_>) -> Option<Action> {
         let text = self.text.text();
         let is_other = so_far(step).is_some_and(|so_far| so_far != text);
@@ -377,7 +367,6 @@ impl Screen {
         Vec::new()
     }
 
-    /// Does what a key does at a step that is no form, if it does anything.
     fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Action>> {
         let one = |said| Some(vec![said]);
         match (&front.step, key) {
@@ -425,7 +414,7 @@ impl Screen {
                 Some(Vec::new())
             }
             (Step::Reason, Key::Enter) => one(Action::Fill(self.text.take())),
-            // Pressed again, it says no without a reason.
+            // A second Ctrl-D declines without a reason.
             (Step::Reason, Key::Ctrl('d')) if self.text.text().is_empty() => {
                 one(Action::Fill(String::new()))
             }
@@ -485,7 +474,6 @@ impl Screen {
         }
     }
 
-    /// Carries out a command that was written within a question.
     fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Action> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
         match command::at_question(&front.step, name, rest) {
@@ -512,7 +500,7 @@ impl Screen {
     }
 }
 
-/// The text of a step at which one is written, as far as the question has it.
+/// The question's draft of the text, if this step has one.
 fn so_far<'a>(step: &Step<'a>) -> Option<&'a str> {
     match *step {
         Step::Write(sampling) => Some(&sampling.so_far),

@@ -1,4 +1,4 @@
-//! The values that are suggested for a field of a form, below it.
+//! The suggested values below a field.
 
 use super::{frame::Row, key::Key};
 use crate::{
@@ -7,17 +7,15 @@ use crate::{
     view, words,
 };
 
-/// The most values that are seen.
 const SEEN: usize = 6;
 
-/// Where the person is among suggested values.
 #[derive(Debug, Default)]
 pub(super) struct SuggestedView {
     picked: Option<usize>,
 }
 
 impl SuggestedView {
-    /// Does what a key does among the values for a field, if it does anything there.
+    /// Handles a key. Returns `None` if it does nothing here.
     pub(super) fn press(
         &mut self,
         front: &Front<'_>,
@@ -49,7 +47,7 @@ impl SuggestedView {
         Some(Vec::new())
     }
 
-    /// The rows of the values for a field in which this is written, each begun like `row`.
+    /// The rows of the suggested values. Each row starts like `row`.
     pub(super) fn rows(
         &self,
         suggested: &view::SuggestedView,
@@ -57,7 +55,7 @@ impl SuggestedView {
         row: &Row,
     ) -> Vec<Row> {
         let values = &suggested.values;
-        // A value that is there already need not be suggested.
+        // The current value need not be suggested.
         if values.is_empty() || values.iter().any(|value| value.raw() == written) {
             return Vec::new();
         }
@@ -81,7 +79,6 @@ impl SuggestedView {
     }
 }
 
-/// The values that are suggested for a field.
 fn values<'a>(front: &Front<'a>, field: usize) -> &'a [String] {
     match front.suggested {
         Some(suggested) if suggested.field == field => &suggested.values,

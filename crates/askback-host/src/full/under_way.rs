@@ -1,4 +1,4 @@
-//! A call that the person waits for, while nothing is asked.
+//! A call in progress, shown while there is no question.
 
 use std::time::Duration;
 
@@ -13,17 +13,13 @@ use crate::{
     view, words,
 };
 
-/// The columns of the bar.
 const BAR: usize = 24;
 
-/// The columns of the bar on a screen of fewer than [`NARROW`].
+/// The width of the progress bar on a screen narrower than [`NARROW`].
 const SHORT_BAR: usize = 10;
 
-/// The columns below which a screen is narrow.
 const NARROW: usize = 60;
 
-/// The rows of a call: what is called and for how long, how far it is, and what was asked in it. The person may have begun
-/// a line meanwhile.
 pub(super) fn rows(
     desk: &Desk,
     call: &UnderWay,
@@ -62,7 +58,7 @@ fn head(desk: &Desk, call: &Call, worked: Duration, columns: usize) -> Row {
     })
 }
 
-/// How far it is: a bar where the whole is known, the figures, and the words of the server.
+/// The progress: a bar if the total is known, the numbers, and the server's message.
 fn far_row(far: &Far, columns: usize) -> Row {
     let row = Row::new(columns);
     let row = match far.total {
@@ -81,7 +77,7 @@ fn far_row(far: &Far, columns: usize) -> Row {
     }
 }
 
-/// A bar that is as full as the progress; none where the figures make no sense.
+/// A progress bar; empty if the numbers make no sense.
 fn bar(progress: f64, total: f64, columns: usize) -> Words {
     let part = progress / total;
     if progress < 0.0 || !(0.0..=1.0).contains(&part) {
@@ -98,12 +94,10 @@ fn bar(progress: f64, total: f64, columns: usize) -> Words {
     words!("[{}{}] ", given("#".repeat(full)), given("-".repeat(rest)))
 }
 
-/// A count of columns as a number to reckon with: they are few.
 fn scale(columns: usize) -> f64 {
     u16::try_from(columns).unwrap_or(u16::MAX).into()
 }
 
-/// The questions that came, and how they ended.
 fn asked(call: &UnderWay) -> Words {
     let count = |is_such: fn(Option<WorstEnd>) -> bool| {
         let rounds = call.rounds.iter();

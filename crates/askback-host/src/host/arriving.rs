@@ -1,4 +1,4 @@
-//! The arrivals from the clients: questions, events of servers, and the count of those that were left out.
+//! Handles arrivals from the clients.
 
 use std::mem;
 
@@ -15,15 +15,15 @@ use crate::{
 };
 
 impl Host {
-    /// When a line of standard error has been held back for long enough.
+    /// When the next held lines of standard error are due.
     pub(super) fn held_until(&mut self) -> Option<Instant> {
         let servers = self.served.all_mut();
         let first = servers.filter_map(|(_, served)| served.remarks.held_until());
         self.began.checked_add(first.min()?)
     }
 
-    /// Holds back what this server writes to its standard error, as at its start, until that ends. Some servers
-    /// write a line for each request, and its user did not make these.
+    /// Holds back a server's standard error, as during its start, until called with `false`. Some
+    /// servers log each request, and the user did not cause these requests.
     pub fn hold_stderr(&mut self, server: ServerId, is_held: bool) {
         if is_held {
             return self.served.get_mut(server).remarks.hold(true);
@@ -34,12 +34,12 @@ impl Host {
         self.flush();
     }
 
-    /// Whether lines of a server's standard error are held back until it has answered.
+    /// Whether lines of standard error are held back until a server answers.
     pub fn holds_stderr(&mut self) -> bool {
         self.held_until().is_some()
     }
 
-    /// Shows what is held back of standard error: a server does not start, or takes long.
+    /// Shows held lines of standard error, because a server fails to start or takes long.
     pub fn release_stderr(&mut self) {
         let servers = self.served.all_mut();
         let released: Vec<_> = servers
@@ -58,7 +58,7 @@ impl Host {
         self.flush();
     }
 
-    /// The last lines that the server wrote to its standard error, of which some may not have been shown.
+    /// Puts the server's last lines of standard error on the page, shown before or not.
     pub fn put_stderr(&mut self) {
         let remarks = &self.served.get_mut(self.talk.chosen_id()).remarks;
         let lines: Vec<_> = remarks.stderr_log().cloned().collect();
@@ -74,18 +74,17 @@ impl Host {
         }
     }
 
-    /// Sets when the standard error of the server is shown.
+    /// Sets when the standard error of the chosen server is shown.
     pub fn show_stderr(&mut self, mode: StderrMode) {
         self.served.get_mut(self.talk.chosen_id()).remarks.stderr = mode;
     }
 
-    /// Tells how much was left out of what a server said, once in a while.
+    /// Reports how much was left out, once per window.
     pub(super) fn sum_up(&mut self) {
         self.left_out(Remarks::started);
         self.left_out(Remarks::sum_up);
     }
 
-    /// Tells how much was left out of what each server said.
     pub(super) fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
         let servers = self.served.all_mut();
         let remarks: Vec<_> = servers
@@ -96,7 +95,6 @@ impl Host {
         }
     }
 
-    /// Takes in what has arrived already.
     pub(super) fn catch_up(&mut self) {
         while let Ok((server, arrival)) = self.arrivals.try_recv() {
             self.arrive(server, arrival);
@@ -168,7 +166,6 @@ impl Host {
         }
     }
 
-    /// A question is not waited for any more.
     fn forget(&mut self, id: u64) {
         self.replies.remove(&id);
         self.asked.remove(&id);
@@ -176,7 +173,7 @@ impl Host {
 
     fn remark(&mut self, server: ServerId, remark: Remark) {
         let desk = self.talk.server(server).desk();
-        // Nothing of one server passes for something of another.
+        // With several servers, remarks name theirs.
         let remark = match self.talk.servers().count() {
             1 => remark,
             _ => remark.named(&given(&desk.asker().name).short()),
@@ -187,7 +184,6 @@ impl Host {
     }
 }
 
-/// How far a server says that a call is.
 fn far(event: &client::Event) -> Option<Far> {
     match event {
         client::Event::Progress {

@@ -1,5 +1,4 @@
-//! The changes of a conversation that come from elsewhere than its questions: a call begins, a list was read, a choice
-//! was made.
+//! Changes of the conversation that are not questions, such as a new call, a list or a setting.
 
 use askback::protocol::{LoggingLevel, Root};
 
@@ -11,17 +10,17 @@ use crate::{
 };
 
 impl Host {
-    /// Has the person talk to this server from now on: [`Host::desk`] is its desk.
+    /// Chooses a server. [`Host::desk`] then returns its desk.
     pub fn choose(&mut self, server: ServerId) {
         self.change(Change::Chosen(server));
     }
 
-    /// Takes note of whether a server is there.
+    /// Sets whether a server is connected.
     pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
         let is_opening = match presence {
             Presence::There => Some(false),
             Presence::Connecting | Presence::Down => Some(true),
-            Presence::Gone | Presence::Absent => None,
+            Presence::Gone | Presence::Absent | Presence::Removed => None,
         };
         if let Some(is_opening) = is_opening {
             self.served.get_mut(server).remarks.open(is_opening);
@@ -31,34 +30,33 @@ impl Host {
         self.change(Change::Presence(server, presence));
     }
 
-    /// Takes note of who a server says it is.
+    /// Sets what a server says it is.
     pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
         self.change(Change::Met(server, claims));
     }
 
-    /// Takes note of the lists of a server.
+    /// Sets the lists of a server.
     pub fn list(&mut self, server: ServerId, catalog: Catalog) {
         self.change(Change::Listed(server, catalog));
     }
 
-    /// Takes note of the level from which on log lines are asked for, of the server that the person talks to.
+    /// Sets the log level requested from the chosen server.
     pub fn log(&mut self, level: LoggingLevel) {
         self.change(Change::Log(self.talk.chosen_id(), level));
     }
 
-    /// Shows these folders to the server that the person talks to, from now on and without asking. `chosen` is how
-    /// the person chose them.
+    /// Shares folders with the chosen server without asking. `chosen` says how the user chose them.
     pub fn share(&mut self, chosen: Folders, roots: Vec<Root>) {
         self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
     }
 
-    /// Answers the questions of the server that the person talks to so from now on, also where they wanted none.
+    /// Sets how questions of the chosen server are answered, even if the user had muted them.
     pub fn answer_as(&mut self, stance: Stance) {
         self.change(Change::Stance(self.talk.chosen_id(), stance));
     }
 
-    /// Begins a call of the server that the person talks to. `line` is the one that is offered for it, where there is
-    /// one. If it is the call before again, the questions that were answered in that are answered as they were.
+    /// Begins a call of the chosen server. `line` is the offered line for the call. If the call is
+    /// repeated, questions that were answered before get the same answers.
     pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {
         let server = self.talk.chosen_id();
         self.change(Change::Called {
@@ -69,28 +67,28 @@ impl Host {
         });
     }
 
-    /// Ends the call of the server that the person talks to.
+    /// Ends the call of the chosen server.
     pub fn end_call(&mut self, how: How) {
         self.change(Change::Ended(self.talk.chosen_id(), how));
     }
 
-    /// Takes note of what can be typed at the prompt.
+    /// Sets the offers at the prompt.
     pub fn offer(&mut self, offers: Vec<Offer>) {
         self.change(Change::Offered(offers));
     }
 
-    /// Takes note of what is said of the server at the prompt.
+    /// Sets the text about the server at the prompt.
     pub fn describe(&mut self, words: Words) {
         self.change(Change::Described(words));
     }
 
-    /// Takes note of lines to go back to, oldest first, behind those that are known.
+    /// Adds lines to the history, oldest first.
     pub fn remember(&mut self, lines: Vec<String>) {
         self.change(Change::Entered(lines));
     }
 
-    /// Sets how far the server that the person talks to may have a model reply without asking, and what keeps what the person
-    /// says of that beyond the session.
+    /// Sets whether the chosen server may use the model without asking. `keep` stores the user's
+    /// changes beyond the session.
     pub fn permitting(
         &mut self,
         permission: Permission,
@@ -100,11 +98,11 @@ impl Host {
         self.served().keep = Some(Box::new(keep));
     }
 
-    /// Changes how far the server that the person talks to may have a model reply without asking, now and beyond the session.
+    /// Changes and stores whether the chosen server may use the model without asking.
     ///
     /// # Errors
     ///
-    /// Says why it is not kept.
+    /// If it cannot be stored.
     pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
         self.change(Change::Permission(self.talk.chosen_id(), permission));
         match &self.served().keep {

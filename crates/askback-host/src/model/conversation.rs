@@ -18,20 +18,18 @@ use crate::{
 pub struct Conversation {
     servers: PerServer<Server>,
     chosen: ServerId,
-    /// The server and the number of the question in front of the user.
+    /// The server and the id of the question in front of the user.
     front: Option<(ServerId, u64)>,
     offers: Offers,
-    /// Completions of the line that the user is typing.
     completions: Option<Completions>,
-    /// The text about the servers, shown while nothing is typed.
     head: Words,
     history: History,
     /// The current time, from an arbitrary start.
     now: Duration,
-    /// When the question in front appeared.
     asked_at: Option<Duration>,
     /// How long earlier questions were in front.
     answered: Duration,
+    waits_for_server: bool,
 }
 
 /// A change of a [`Conversation`].
@@ -98,7 +96,18 @@ impl Conversation {
             now: Duration::ZERO,
             asked_at: None,
             answered: Duration::ZERO,
+            waits_for_server: true,
         }
+    }
+
+    /// From now on, the user waits for questions and for no server.
+    pub fn wait_for_questions(&mut self) {
+        self.waits_for_server = false;
+    }
+
+    /// Whether the user waits for a server if there is neither a question nor a prompt.
+    pub fn waits_for_server(&self) -> bool {
+        self.waits_for_server
     }
 
     /// Adds a server, makes it the current one, and returns its id.
@@ -135,8 +144,8 @@ impl Conversation {
         self.server(self.chosen)
     }
 
-    /// Returns the id of the server on the screen: the server whose question is in front, or else
-    /// the current server.
+    /// Returns the id of the server on the screen: the one whose question is in front, or else the
+    /// current server.
     pub fn seen_id(&self) -> ServerId {
         self.front.map_or(self.chosen, |(server, _)| server)
     }
@@ -173,7 +182,7 @@ impl Conversation {
         self.answered.saturating_add(now.unwrap_or_default())
     }
 
-    /// Returns the call to the current server that the user waits for, and how long the server has
+    /// Returns the call that the user waits for on the current server, and how long the server has
     /// worked on it.
     pub fn under_way(&self) -> Option<(&UnderWay, Duration)> {
         let call = self.chosen().call.as_ref()?;
@@ -302,7 +311,6 @@ impl Conversation {
     }
 }
 
-/// The number of lines in the history.
 const REMEMBERED: usize = 1000;
 
 /// The lines that the user entered in this conversation and in earlier ones.
@@ -310,7 +318,6 @@ const REMEMBERED: usize = 1000;
 pub struct History(Vec<String>);
 
 impl History {
-    /// Appends lines, oldest first.
     fn remember(&mut self, lines: impl IntoIterator<Item = String>) {
         self.0.extend(lines);
         self.0.dedup();

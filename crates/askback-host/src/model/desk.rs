@@ -29,21 +29,17 @@ pub struct Desk {
     /// The number of questions of other servers that wait for the same user.
     pub(crate) elsewhere: usize,
     muted: bool,
-    /// The folders that the user agreed to show this server.
     shared: Option<Vec<Root>>,
     offer: Option<Root>,
     ended: WorstEnd,
-    /// The worst outcome before the last call.
     ended_before: WorstEnd,
     stance: Stance,
     repeats: Repeats,
     kept: Leftover,
     stopped: LastStop,
-    /// The number of questions refused without asking.
     refused: usize,
     /// Whether the user was told, since their last answer, that too many questions wait.
     flooded: bool,
-    /// The name that the user gave the model, if there is a model.
     model: Option<String>,
     permission: Permission,
     limits: Limits,
@@ -125,7 +121,7 @@ pub struct Front<'a> {
     pub step: Step<'a>,
     /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
-    /// What is wrong with the user's last input.
+    /// Why the user's last input was rejected.
     pub issue: Option<&'a Words>,
     /// The name that the user gave the model, if there is a model.
     pub model: Option<&'a str>,
@@ -158,7 +154,7 @@ struct Open {
     stage: Stage,
     turn: u64,
     issue: Option<Words>,
-    /// The field that needs suggestions, and the text that they start with.
+    /// The field that needs suggestions, and the start of their text.
     wanted: Option<(usize, String)>,
     suggested: Option<Suggestions>,
 }
@@ -385,7 +381,7 @@ impl Desk {
         self.ended = self.ended.max(ended);
     }
 
-    /// Reports a question that was refused. It counts as unanswered.
+    /// A refused question counts as unanswered.
     fn refused(&mut self, refused: Refused) -> Vec<Effect> {
         self.end(WorstEnd::Unanswered);
         if self.muted || refused.is_told {
@@ -401,7 +397,7 @@ impl Desk {
         }
     }
 
-    /// Brings the next waiting question to the front, unless the user has already answered it.
+    /// Skips questions that the user has already answered.
     fn bring_forward(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.front = None;
@@ -426,7 +422,7 @@ impl Desk {
         effects
     }
 
-    /// Removes a question. It counts as unanswered.
+    /// A withdrawn question counts as unanswered.
     fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
@@ -445,7 +441,7 @@ impl Desk {
         effects
     }
 
-    /// Removes all questions of the server. They count as unanswered.
+    /// Lost questions count as unanswered.
     fn lost(&mut self) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.question.ask.is_ours());
@@ -484,7 +480,6 @@ impl Desk {
         effects
     }
 
-    /// Requests suggestions for a field of the form in front, if the field can have them.
     fn suggest(&mut self, field: usize, text: String) -> Vec<Effect> {
         let Some(open) = &mut self.front else {
             return Vec::new();
@@ -508,7 +503,7 @@ impl Desk {
         }]
     }
 
-    /// Stores suggestions, unless the user has moved on.
+    /// Suggestions that arrive after the user moved on are dropped.
     fn suggested(&mut self, suggested: Suggestions) -> Vec<Effect> {
         if let Some(open) = &mut self.front
             && let Some((field, text)) = &open.wanted
@@ -541,7 +536,7 @@ impl Desk {
     }
 
     /// Shares these folders from now on, and answers the waiting questions about folders too, so
-    /// that the user agrees once.
+    /// that the user agrees only once.
     fn agree(&mut self, roots: &[Root]) -> Vec<Effect> {
         self.shared = Some(roots.to_vec());
         let waiting = mem::take(&mut self.waiting);
@@ -556,7 +551,6 @@ impl Desk {
             .collect()
     }
 
-    /// Applies one turn to the question in front.
     fn turn(&mut self, step: impl FnOnce(Stage, &Question, Option<&Root>) -> Turn) -> Vec<Effect> {
         let Some(open) = self.front.take() else {
             return Vec::new();
@@ -628,9 +622,7 @@ impl Desk {
 enum LastStop {
     #[default]
     No,
-    /// Stopped, and no question has arrived since.
     Silent,
-    /// Stopped, and the user was told that the server still asks questions.
     Told,
 }
 

@@ -31,7 +31,6 @@ pub fn missing(field: &Field) -> &'static str {
 pub struct Draft {
     /// The form as the server sent it.
     whole: Vec<Field>,
-    /// The fields on the screen.
     fields: Vec<Field>,
     places: Vec<Place>,
     entries: Vec<Entry>,
@@ -41,7 +40,6 @@ pub struct Draft {
     clock: Clock,
 }
 
-/// The place of a field in the content.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     path: Vec<Key>,
@@ -54,11 +52,8 @@ struct Place {
 #[derive(Debug, Clone, PartialEq)]
 enum Entry {
     Empty,
-    /// A valid value.
     Value(Value),
-    /// Text that is not valid, and why.
     Written(String, Words),
-    /// Selected options that are too few or too many, and why.
     Chosen(Vec<Value>, Words),
 }
 
@@ -112,7 +107,6 @@ impl Draft {
         self
     }
 
-    /// Whether this many more fields fit into the form.
     fn has_room(&self, more: usize) -> bool {
         self.fields.len().saturating_add(more) <= self.limits.forms.fields
     }
@@ -139,7 +133,7 @@ impl Draft {
         self.groups.extend(unfolded.groups);
     }
 
-    /// Converts a value to an entry. A value that is not valid becomes text, in JSON.
+    /// A value that is not valid becomes text, in JSON.
     fn entry(&self, index: usize, value: Value) -> Entry {
         let checked = self
             .fields
@@ -213,7 +207,6 @@ impl Draft {
         })
     }
 
-    /// Whether a field at or below this path has content.
     fn is_given(&self, path: &[Key]) -> bool {
         let mut all = self.places.iter().zip(&self.entries);
         all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
@@ -288,7 +281,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes everything at or below this path.
     fn remove(&mut self, path: &[Key]) {
         let stays: Vec<_> = self
             .places
@@ -397,7 +389,6 @@ impl Draft {
         Ok(value)
     }
 
-    /// Checks the members or items of a value that is written as JSON.
     fn check_nested(&self, index: usize, field: &Field, value: &Value) -> Result<(), Words> {
         let path = self.places.get(index).map(|place| place.path.as_slice());
         let path = path.unwrap_or_default();
@@ -498,8 +489,8 @@ impl Draft {
     }
 }
 
-/// Appends the schema of a JSON field to the server's description, and the reason for JSON if
-/// objects and lists could otherwise have fields.
+/// Appends the schema of a JSON field to the server's description. Unless the field is an object or
+/// a list, also appends why it is written as JSON.
 fn explain(field: &mut Field) {
     if let FieldKind::Json(json) = &field.kind {
         let schema = Value::from(json.schema.clone());

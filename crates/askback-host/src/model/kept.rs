@@ -1,12 +1,10 @@
-//! Unsent answers of a withdrawn question.
-
 use askback::{forms::Content, limits::Limits};
 
 use super::{Ask, Call, Draft, Question, stage::Stage};
 
-/// The last form or model reply that was withdrawn while the user was writing it. It is restored if
-/// the same question is asked again, for example because a call is repeated after a lost
-/// connection. A form that asks for secrets is not kept.
+/// The last unfinished form or model reply whose question was withdrawn. It is restored if the same
+/// question is asked again, for example because a call is repeated after a lost connection. A form
+/// that asks for secrets is not kept.
 #[derive(Debug, Default)]
 pub(super) struct Leftover(Option<(Question, Stage)>);
 
@@ -17,13 +15,11 @@ impl Leftover {
         }
     }
 
-    /// Whether the stored question belongs to this call.
     pub(super) fn is_of(&self, call: &Call) -> bool {
         let kept = self.0.as_ref();
         kept.is_some_and(|(question, _)| question.call.as_ref() == Some(call))
     }
 
-    /// Takes the stored stage if it belongs to this question.
     pub(super) fn take(&mut self, question: &Question) -> Option<Stage> {
         let (_, stage) = self.0.take_if(|(before, _)| before == question)?;
         Some(stage)

@@ -1,8 +1,9 @@
-//! Whether a link that a server wants opened may be opened, and what to warn of before.
+//! Decides whether a link from a server may be opened, and with which warnings.
 //!
-//! A link is refused where what is read differs from what would be opened: where it hides
-//! characters, where parsing would repair it, where it names a user that looks like a host. It
-//! takes a second yes where it is read right but may still mislead. Nothing here asks the network.
+//! A link is refused if the user would read something else than the browser opens: if it has hidden
+//! characters, if parsing would repair it, or if it has a user name, which can look like a host. A
+//! link that reads correctly but may still mislead needs a second confirmation. Nothing here uses
+//! the network.
 
 mod leads_on;
 
@@ -18,71 +19,71 @@ use crate::{
 };
 use leads_on::leads_on;
 
-/// A link that may be opened once a person has agreed.
+/// A link that may be opened once the user agrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The whole link, in printable ASCII: what is shown is what is opened.
+    /// The whole link, in printable ASCII. It is shown and opened in this form.
     pub url: String,
-    /// Where the host stands in [`Link::url`].
+    /// The host's position in [`Link::url`].
     pub host: Range<usize>,
-    /// Where the registrable domain stands in [`Link::url`]: the part its owner pays for, or the
-    /// whole host where it has none.
+    /// The registrable domain's position in [`Link::url`]. If the host has no registrable domain,
+    /// this is the whole host.
     pub domain: Range<usize>,
-    /// The hosts of other sites that stand in the link as addresses: whoever opens it may end there.
+    /// Other hosts named in the link: possible redirect targets.
     pub leads_on: Vec<String>,
-    /// The warnings that take a second yes.
+    /// The warnings. Any warning requires a second confirmation.
     pub warnings: Vec<Warning>,
 }
 
-/// Why a link takes a second yes.
+/// Why a link needs a second confirmation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// The connection is not encrypted.
     Unencrypted,
     /// The host is a number, not a name.
     Address,
-    /// The port is none that sites use.
+    /// The port is not the default one.
     Port(u16),
-    /// The name is written with letters beyond ASCII, which browsers show.
+    /// The name has letters outside ASCII, which browsers show.
     International {
         /// The name as browsers show it.
         shown: String,
     },
-    /// One part of the name mixes alphabets.
+    /// A label of the name mixes alphabets.
     MixedScripts,
-    /// The name can be taken for another.
+    /// The name looks like this other name.
     LooksLike(String),
 }
 
-/// Why a link is not opened at all.
+/// Why a link is never opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no link that can be parsed.
+    /// It cannot be parsed.
     Malformed(String),
     /// Only `https` and `http` are opened.
     Scheme(String),
-    /// It holds a space, or a character that acts or is not seen.
+    /// It has whitespace, or a control or invisible character.
     Hidden(char),
-    /// It names a user before the host, which reads like a host.
+    /// It has a user name or a password, which can look like a host.
     User,
-    /// It is longer than a person reads, and than most sites take.
+    /// It is longer than 8 KiB.
     Long,
-    /// The browser would change the address, so that another is opened than is read.
+    /// Parsing changes it, so the browser would open a different address than the user reads.
     Repaired {
-        /// The link it would become.
+        /// The address that it would become.
         to: String,
     },
 }
 
-/// The longest link that is opened, in bytes. A link is shown whole before it is, so that a longer
-/// one would fill the terminal.
+/// The maximum length of a link, in bytes. Links are shown whole, and a longer one would fill the
+/// terminal.
 const LONGEST: usize = 8 << 10;
 
-/// Judges a link as a server wrote it.
+/// Checks a link as the server wrote it.
 ///
 /// # Errors
 ///
-/// Says why the link is not to be opened whatever the person says.
+/// Returns why the link must not be opened, even with the user's consent.
 pub fn judge(raw: &str) -> Result<Link, Refusal> {
     if raw.len() > LONGEST {
         return Err(Refusal::Long);
@@ -121,18 +122,19 @@ pub fn judge(raw: &str) -> Result<Link, Refusal> {
 }
 
 impl Link {
-    /// The host, in ASCII.
+    /// Returns the host, in ASCII.
     pub fn host(&self) -> &str {
         &self.url[self.host.clone()]
     }
 
-    /// The registrable domain, in ASCII: the part of the host that its owner pays for.
+    /// Returns the registrable domain, in ASCII.
     pub fn site(&self) -> &str {
         &self.url[self.domain.clone()]
     }
 
-    /// The name by which a rule means the link: its host, where it is reached as sites are or is this machine. What takes a
-    /// second yes of a person for how it is reached elsewhere has to be named, as `example.com:8443` or `http://example.com`.
+    /// Returns the name that a rule uses for the link: the host, if the link has the default port
+    /// and is encrypted, or is on this machine. Otherwise the unusual port and the `http` scheme are
+    /// part of the name, as in `example.com:8443` or `http://example.com`.
     pub fn named(&self) -> String {
         let mut name = self.host().to_owned();
         if self.is_of_this_machine() {
@@ -149,8 +151,8 @@ impl Link {
         }
     }
 
-    /// Whether the page is on the machine of whoever opens it: at an address of the loopback interface, or at the
-    /// unspecified address, which browsers and systems take there.
+    /// Whether the page is on the user's own machine: on a loopback address, or on the unspecified
+    /// address, which browsers and operating systems treat as loopback.
     pub fn is_of_this_machine(&self) -> bool {
         is_loopback_host(self.host())
             || match Host::parse(self.host()) {
@@ -164,8 +166,8 @@ impl Link {
     }
 }
 
-/// Whether parsing kept the link: scheme and host may differ in case, a host may be written in its
-/// own letters, and the slash after a bare host may be missing.
+/// Whether parsing left the link unchanged. The case of the scheme and the host may differ, the
+/// host may be in Unicode, and the slash after a bare host may be missing.
 fn reads_as_it_opens(raw: &str, url: &Url, name: &str, shown: &str) -> bool {
     let Some((scheme, rest)) = raw.split_once("://") else {
         return false;
@@ -183,12 +185,12 @@ fn reads_as_it_opens(raw: &str, url: &Url, name: &str, shown: &str) -> bool {
     scheme.eq_ignore_ascii_case(url.scheme()) && same_authority && same_tail
 }
 
-/// Where the registrable domain stands in a name. The dot of the root is none of its own.
+/// Returns the range of the registrable domain, without the root's trailing dot.
 fn domain(name: &str, host: Range<usize>) -> Range<usize> {
     let within = name.strip_suffix('.').unwrap_or(name);
     let end = host.start.saturating_add(within.len());
     match psl::domain_str(within) {
-        // The list knows names; of a number it would take the last two parts.
+        // The public suffix list is for names. It would take the last two numbers of an IP address.
         Some(domain) if !within.ends_with(|c: char| c.is_ascii_digit() || "].".contains(c)) => {
             end.saturating_sub(domain.len())..end
         }
@@ -219,7 +221,8 @@ fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warnin
         warnings.push(Warning::MixedScripts);
     }
     if !shown.is_ascii() {
-        // Letter by letter, for the skeleton of ASCII letters too is another: an m is an rn.
+        // Letter by letter: the skeleton of a whole name changes ASCII letters too, such as `m` to
+        // `rn`.
         let plain: String = shown.chars().flat_map(look).collect();
         if plain.is_ascii() && plain != shown {
             warnings.push(Warning::LooksLike(plain));
@@ -228,7 +231,6 @@ fn warnings(url: &Url, host: &Host<&str>, name: &str, shown: &str) -> Vec<Warnin
     warnings
 }
 
-/// Returns the ASCII letters that a letter resembles.
 fn look(c: char) -> Vec<char> {
     if c.is_ascii() {
         return vec![c];
@@ -237,7 +239,8 @@ fn look(c: char) -> Vec<char> {
 }
 
 impl Warning {
-    /// The warning, and what of the link it is about, which is the server's.
+    /// Returns the warning, and the part of the link that it is about, which is text from the
+    /// server.
     pub fn words(&self) -> (Words, Option<PeerText>) {
         match self {
             Self::Unencrypted => (
@@ -260,7 +263,7 @@ impl Warning {
 }
 
 impl Refusal {
-    /// Why the link is not opened, in words of ours alone.
+    /// Returns the reason in our own words only.
     pub fn words(&self) -> Words {
         match self {
             Self::Malformed(_) => "it is no link".into(),
@@ -273,7 +276,7 @@ impl Refusal {
     }
 }
 
-/// For the server that asked: its own words may stand in it.
+/// For the server that asked. May contain text from the server.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -459,7 +462,7 @@ mod tests {
             "someone.github.io",
             "someone.github.io",
         );
-        // The dot of the root.
+        // The root's trailing dot.
         check("https://agithub.com./x", "agithub.com.", "agithub.com");
         check("https://a.agithub.com./x", "a.agithub.com.", "agithub.com");
         check("https://evil.com../", "evil.com..", "evil.com..");

@@ -1,9 +1,8 @@
-//! The host, without a front end: the servers, what they offer and ask, how far the person is with it, and
-//! what is to be done next.
+//! The host's state, without a front end.
 //!
-//! Everything here is `state, event -> state, effects`. A [`Conversation`] takes in each [`Change`]. Front ends show
-//! it, and the [`Front`] of the [`Desk`] that is seen in it, turn what a person does into [`Action`], and carry out
-//! each [`Effect`]; they decide nothing.
+//! Everything here is `state, event -> state, effects`. A [`Conversation`] applies each [`Change`].
+//! A front end shows the conversation and the [`Front`] of its current [`Desk`], turns the user's
+//! input into an [`Action`], and carries out each [`Effect`]. Front ends decide nothing.
 
 mod conversation;
 mod desk;
@@ -102,13 +101,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether it is a request that the person edits before it is sent.
     pub(crate) fn edits_request(&self) -> bool {
         self.call.is_none() && matches!(self.ask, Ask::Arguments { .. })
     }
 
-    /// Whether it is a link that came in an error (2025-11-25): nothing waits for the page behind it, and the
-    /// server may say when that is done.
+    /// Whether it is a link from an error response (2025-11-25). No call waits for its page, and
+    /// the server may report when the page is completed.
     pub(crate) fn is_of_error(&self) -> bool {
         let is_link = matches!(
             self.ask,
@@ -140,9 +138,11 @@ pub enum Ask {
         url: String,
         /// The id that the completion notification repeats.
         id: Option<String>,
-        /// Whether the answer makes the client send the call again. If so, it waits until the user is back.
+        /// Whether the answer makes the client send the call again. If so, the call waits until the
+        /// user is back.
         retried: bool,
-        /// Whether the user already opened it in this call. The server asks again because the page is not finished.
+        /// Whether the user already opened it in this call. The server asks again because the page
+        /// is not finished.
         again: bool,
     },
     /// Reply to a sampling request.
@@ -162,147 +162,148 @@ pub enum Ask {
     },
     /// Say whether to repeat a call whose connection was lost. This is our own question.
     Retry {
-        /// A sentence of ours on what happened.
+        /// Our description of what happened.
         why: Words,
-        /// The words of the other side on it.
+        /// The server's or the connection's description.
         quoted: Option<PeerText>,
-        /// Whether the person wrote what is kept for it.
+        /// Whether text of the user is kept for the repeated call.
         written: bool,
-        /// Whether the call asked for a secret, which is not kept.
+        /// Whether the call asked for a secret. Secrets are not kept.
         secret: bool,
     },
-    /// Say whether a call that its server could not ask in is made again in an older revision: asked by
-    /// ourselves.
+    /// Say whether to repeat a call in an older revision, because the server could not ask in it.
+    /// This is our own question.
     Older {
         /// The revision.
         revision: &'static str,
     },
-    /// Agree that this client becomes known to an authorization server, so that the person can sign in
-    /// there: asked by ourselves.
+    /// Agree to register this client with an authorization server, so that the user can sign in
+    /// there. This is our own question.
     Register {
-        /// The authorization server, by its name.
+        /// The authorization server's name.
         issuer: String,
     },
-    /// Name the client that was registered by hand with an authorization server which registers none itself: asked by
-    /// ourselves. The answer is a form with the field [`Ask::CLIENT_ID`].
+    /// Name a client that was registered by hand, because the authorization server does not
+    /// register clients itself. This is our own question. The answer is a form with the field
+    /// [`Ask::CLIENT_ID`].
     Client {
-        /// The authorization server, by its name.
+        /// The authorization server's name.
         issuer: String,
-        /// The address at which the browser ends, which is registered with the client.
+        /// The redirect URI registered for the client.
         returns_to: String,
     },
-    /// Sign in to the server, in a browser: asked by ourselves, for it refused us.
+    /// Sign in to the server in a browser, because it refused us. This is our own question.
     SignIn {
-        /// Where.
+        /// The address to open.
         url: String,
-        /// The authorization server that asks, by its name.
+        /// The authorization server's name.
         issuer: String,
-        /// The requested scopes, where the authorization server does not choose.
+        /// The requested scopes, unless the authorization server chooses them.
         scopes: Option<String>,
-        /// Those among them that an earlier sign-in did not ask for.
+        /// The scopes that an earlier sign-in did not request.
         more: Option<String>,
-        /// How the address begins at which the browser ends.
+        /// The start of the address at which the browser ends.
         returns_to: String,
     },
 }
 
-/// A question that was refused without being put before the person.
+/// A question that was refused without asking the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The call it belongs to, if known.
     pub call: Option<Call>,
     /// The kind of the question.
     pub wants: Wants,
-    /// Why it is asked, in the words of the server.
+    /// The server's reason for asking.
     pub message: Option<String>,
-    /// Why it was refused. Words of the server may stand in it.
+    /// Why it was refused. May contain text from the server.
     pub reason: String,
-    /// Whether the person was told otherwise.
+    /// Whether the user was told by other means.
     pub is_told: bool,
 }
 
 /// The kind of a [`Refused`] question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
-    /// A form to be filled in, or a link to be opened.
+    /// Fill in a form, or open a link.
     Answer,
-    /// A text that a model would write.
+    /// Reply to a sampling request.
     Sample,
-    /// The folders the server may work in.
+    /// Say which folders the server may work in.
     Roots,
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// A form, filled in.
+    /// A form's content.
     Form(Content),
-    /// Yes, the link was opened.
+    /// The user opened the link.
     Link,
-    /// The text in place of a model's.
+    /// Text that the user wrote in place of a model.
     Text(String),
-    /// The reply of a model.
+    /// A model's reply.
     Sampled(Box<CreateMessageResult>),
     /// The folders.
     Roots(Vec<Root>),
     /// The address at which the browser ended after a sign-in.
     Returned(String),
-    /// No.
+    /// Declined.
     Declined {
-        /// The party that said no.
+        /// Who declined.
         by: By,
-        /// Why, for the server.
+        /// The reason, for the server.
         reason: Option<String>,
     },
-    /// Neither yes nor no.
+    /// Neither accepted nor declined.
     Cancelled(Why),
 }
 
-/// The party that declined.
+/// Who declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// The person.
+    /// The user.
     Person,
     /// A rule of the answers file.
     Rule {
-        /// Whether the rule says that a no is expected.
+        /// Whether the rule expects the decline.
         expected: bool,
     },
-    /// A rule of ours, such as the one for links.
+    /// A built-in rule, such as the rules for links.
     Policy,
 }
 
 /// Why a question was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// The person said so.
+    /// The user cancelled it.
     Person,
-    /// The input of the person has ended.
+    /// The user's input ended.
     EndOfInput,
-    /// There is nobody to ask.
+    /// There is no user to ask.
     Nobody,
     /// A rule of the answers file.
     Rule {
-        /// Whether the rule says that this is expected.
+        /// Whether the rule expects it.
         expected: bool,
     },
-    /// No rule of the answers file fits.
+    /// No rule of the answers file matches.
     Unmatched,
-    /// The person wants no more questions of this server.
+    /// The user muted this server.
     Muted,
     /// Too many questions wait.
     Flood,
-    /// The person has stopped its call.
+    /// The user stopped the call.
     Stopped,
 }
 
 impl Call {
-    /// Whether it goes on while the person does something else.
+    /// Whether the call runs in the background.
     pub fn is_task(&self) -> bool {
         matches!(self, Self::Task { .. })
     }
 
-    /// The tool that is called, if one is.
+    /// Returns the tool that is called, if the call is of a tool.
     pub fn tool(&self) -> Option<&str> {
         match self {
             Self::Tool(tool) | Self::Task { tool, .. } => Some(tool),
@@ -310,7 +311,7 @@ impl Call {
         }
     }
 
-    /// The prompt that is wanted, if one is.
+    /// Returns the prompt that is called, if the call is of a prompt.
     pub fn prompt(&self) -> Option<&str> {
         match self {
             Self::Prompt(prompt) => Some(prompt),
@@ -320,10 +321,10 @@ impl Call {
 }
 
 impl Ask {
-    /// The field of [`Ask::Client`] that holds the id of the client.
+    /// The field of [`Ask::Client`] that holds the client id.
     pub const CLIENT_ID: &str = "client_id";
 
-    /// Why it is asked, or what is called, in the words of the server.
+    /// Returns the server's reason for asking, or its description of what is called.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
@@ -341,17 +342,17 @@ impl Ask {
         }
     }
 
-    /// Whether we ask it ourselves, so that there is nobody to decline to.
+    /// Whether it is our own question, with no server to decline it to.
     pub fn is_ours(&self) -> bool {
         self.is_retry() || matches!(self, Self::Arguments { .. }) || self.signs_in()
     }
 
-    /// Whether a call may be made again.
+    /// Whether it asks to repeat a call.
     pub fn is_retry(&self) -> bool {
         matches!(self, Self::Retry { .. } | Self::Older { .. })
     }
 
-    /// Whether it is a part of signing in.
+    /// Whether it is part of signing in.
     pub fn signs_in(&self) -> bool {
         matches!(
             self,
@@ -367,25 +368,25 @@ impl Reply {
     }
 }
 
-/// How the questions of a run ended, at worst: each of these outweighs those before it.
+/// The worst outcome of the questions of a run. Later variants outweigh earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WorstEnd {
-    /// Each was answered.
+    /// All were answered.
     #[default]
     Answered,
-    /// One was declined or cancelled by a rule that says that this is expected.
+    /// At least one was declined or cancelled by a rule that expects it.
     Expected,
-    /// One was declined or cancelled otherwise.
+    /// At least one was declined or cancelled otherwise.
     Refused,
-    /// One was cancelled because no person and no rule could answer it.
+    /// At least one was cancelled because no user and no rule could answer it.
     Unanswered,
-    /// They were not those that the answers file expects.
+    /// The questions were not those that the answers file expects.
     Unexpected,
 }
 
 impl Reply {
-    /// Returns how this question ended by this reply. No call waits for folders that a server wants at
-    /// its start: without an answer, nothing is left undone.
+    /// Like [`Reply::ended`], except that a server's question for folders at its start may stay
+    /// unanswered: no call waits for it.
     pub(crate) fn ended_for(&self, question: &Question) -> WorstEnd {
         match (&question.ask, self) {
             (Ask::Roots, Self::Cancelled(Why::Nobody)) if question.key.is_none() => {
@@ -395,7 +396,7 @@ impl Reply {
         }
     }
 
-    /// Returns how the question ended by this reply.
+    /// Returns the outcome of a question with this reply.
     pub fn ended(&self) -> WorstEnd {
         match self {
             Self::Declined { by, .. } => match by {
@@ -416,22 +417,22 @@ impl Reply {
     }
 }
 
-/// The way in which the questions of a server are answered.
+/// How the questions of a server are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stance {
-    /// By the person.
+    /// By the user.
     #[default]
     Person,
-    /// Each is declined.
+    /// All are declined.
     Decline,
-    /// Each is cancelled.
+    /// All are cancelled.
     Cancel,
-    /// None is.
+    /// None gets an answer.
     Silence,
 }
 
 impl Stance {
-    /// The fate of each question, as the end of a sentence; none where the person answers it.
+    /// Returns the outcome as the end of a sentence, or `None` if the user answers.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Person => None,
@@ -441,7 +442,7 @@ impl Stance {
         }
     }
 
-    /// The reply to a question, if it gets one; none where the person answers it.
+    /// Returns the reply, if any, or `None` if the user answers.
     fn reply(self) -> Option<Option<Reply>> {
         match self {
             Self::Person => None,

@@ -11,7 +11,7 @@ use crate::text;
 /// The depth to which objects and lists have rows. Deeper values are written as JSON.
 const DEPTH: usize = 5;
 
-/// The maximum number of columns of the parent's label in front of a member's label.
+/// The maximum width, in columns, of the parent's label before a member's label.
 const OUTER: usize = 120;
 
 /// The schema keywords of an object that can have rows.
@@ -23,7 +23,6 @@ const OF_OBJECTS: [&str; 5] = [
     "default",
 ];
 
-/// The schema keywords of a list that can have rows.
 const OF_LISTS: [&str; 5] = ["type", "items", "minItems", "maxItems", "default"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +31,6 @@ pub(super) enum Key {
     Item(usize),
 }
 
-/// A field of a form, or of an object or a list in it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     pub(super) path: Vec<Key>,
@@ -52,12 +50,10 @@ pub(super) struct Group {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    /// With these member names.
     Object(Vec<String>),
     List(Box<List>),
 }
 
-/// A list in a form. It has room for one more item at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List {
     field: Field,
@@ -67,7 +63,6 @@ pub(super) struct List {
     pub(super) count: usize,
 }
 
-/// The rows of an object or a list, and the groups among them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct UnfoldedRows {
     /// Whether a row may hold a value that is not valid for its field.
@@ -284,7 +279,6 @@ impl List {
     }
 }
 
-/// Converts a member to a field of the form.
 fn member_of(field: &Field, mut member: Field) -> Field {
     member.title = Some(format!("{}.{}", outer_label(field), member.label()));
     member.name = format!("{}.{}", field.name, member.name);

@@ -12,7 +12,6 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Offers {
     all: Vec<Offer>,
-    /// The line whose call ended last.
     latest: Option<String>,
 }
 
@@ -28,7 +27,6 @@ pub struct Completions {
 }
 
 impl Offers {
-    /// Replaces the offers. A line that was offered before keeps the outcome of its last call.
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
         for offer in &mut offers {
             let before = self.all.iter_mut().find(|it| it.line == offer.line);
@@ -39,7 +37,6 @@ impl Offers {
         self.all = offers;
     }
 
-    /// Records how the last call ended. `line` is its offer, if it has one.
     pub(super) fn ended(&mut self, line: Option<String>, took: Duration, how: How) {
         let mut offers = self.all.iter_mut();
         let offer = offers.find(|offer| line.as_ref() == Some(&offer.line));

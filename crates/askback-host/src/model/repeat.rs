@@ -1,5 +1,3 @@
-//! Answers that are sent again when a call is repeated.
-
 use std::mem;
 
 use askback::forms::Content;
@@ -7,11 +5,10 @@ use askback::forms::Content;
 use super::{Ask, Question, Reply};
 
 /// The user's answers in a call. If the call is repeated, they answer the same questions again.
-/// Answers to a form that asks for secrets and consent to a link are not kept.
+/// Answers to forms that ask for secrets, and consent to links, are not kept.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     given: Vec<(Question, Reply)>,
-    /// The answers of the previous call, to be given again.
     again: Vec<(Question, Reply)>,
     asked_secret: bool,
 }
@@ -19,14 +16,13 @@ pub(super) struct Repeats {
 const KEPT: usize = 64;
 
 impl Repeats {
-    /// Starts a call. `repeats` tells whether it is the previous call again.
     pub(super) fn begin(&mut self, repeats: bool) {
         let before = mem::take(&mut self.given);
         self.again = if repeats { before } else { Vec::new() };
         self.asked_secret = false;
     }
 
-    /// Ends a call. Unused answers are kept together with the used ones.
+    /// Unused answers are kept together with the used ones.
     pub(super) fn end(&mut self) {
         self.given.append(&mut self.again);
         self.given.truncate(KEPT);

@@ -16,7 +16,7 @@ const TOOL_USE: &str = "toolUse";
 
 const END_TURN: &str = "endTurn";
 
-/// A sampling request, and the model's reply once there is one.
+/// A sampling request, and the model's reply if it has arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
     /// The request, with the user's changes.
@@ -148,7 +148,6 @@ impl Sampling {
         self.reply = Some(reply);
     }
 
-    /// Keeps the user's text for a reply while they go back to the request.
     pub(super) fn keep(&mut self, text: String) {
         self.mine = Some(text);
     }
@@ -177,7 +176,6 @@ pub(crate) fn calls(blocks: &[SamplingBlock]) -> impl Iterator<Item = &ToolUseCo
     })
 }
 
-/// Returns an id that is not in the set.
 fn free(ids: &BTreeSet<String>) -> String {
     let mut numbers = 1_usize..;
     let id = numbers.find_map(|number| {
@@ -187,7 +185,6 @@ fn free(ids: &BTreeSet<String>) -> String {
     id.unwrap_or_default()
 }
 
-/// Converts blocks to content: a single block or a list.
 fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
     match blocks.len() {
         1 => blocks.remove(0).into(),
@@ -195,7 +192,6 @@ fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
     }
 }
 
-/// Whether it is a text message from the user.
 fn is_text(message: &SamplingMessage) -> bool {
     let mut blocks = message.content.blocks().iter();
     message.role == Role::User && blocks.any(|block| matches!(block, SamplingBlock::Text(_)))

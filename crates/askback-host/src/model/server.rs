@@ -9,9 +9,7 @@ use super::{Desk, Folders, UnderWay};
 pub struct Server {
     pub(super) desk: Desk,
     presence: Presence,
-    /// When connecting began.
     since: Duration,
-    /// How long connecting took.
     took: Option<Duration>,
     pub(super) catalog: Option<Catalog>,
     pub(super) log: Option<LoggingLevel>,
@@ -27,12 +25,14 @@ pub enum Presence {
     Connecting,
     /// Connected.
     There,
-    /// Disconnected and silent since. The next command starts it again.
+    /// Disconnected and silent since then. The next command starts it again.
     Gone,
     /// Restarting, or the restart failed.
     Down,
     /// Never reached so far.
     Absent,
+    /// Gone for good. It is not listed.
+    Removed,
 }
 
 impl Server {
@@ -97,21 +97,20 @@ impl Server {
         self.call.as_ref()
     }
 
-    /// Marks the server as not gone, because it sent something.
     pub(super) fn heard(&mut self) {
         if self.presence == Presence::Gone {
             self.presence = Presence::There;
         }
     }
 
-    /// Marks a connected server as gone, because its connection ended.
     pub(super) fn left(&mut self) {
         if self.presence == Presence::There {
             self.presence = Presence::Gone;
         }
     }
 
-    /// Counts its open questions, including questions of servers that its desk knows of.
+    /// Returns the number of open questions, including those of other servers that the desk knows
+    /// of.
     pub(super) fn open(&self) -> usize {
         let open = self.desk.front();
         open.map_or(0, |front| {

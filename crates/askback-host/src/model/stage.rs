@@ -22,7 +22,6 @@ use crate::{
     words,
 };
 
-/// The current stage of a question.
 #[derive(Debug)]
 pub(super) enum Stage {
     Secret(Draft),
@@ -42,10 +41,8 @@ pub(super) enum Stage {
     Reason(Box<Stage>),
 }
 
-/// The result of a transition: another stage or the reply, and the effects.
 pub(super) struct Turn {
     pub(super) next: Result<Stage, Reply>,
-    /// Whether the stage changed.
     pub(super) moved: bool,
     pub(super) issue: Option<Words>,
     pub(super) effect: Option<Effect>,
@@ -180,7 +177,7 @@ impl Stage {
         (!schema.fields.is_empty()).then_some(Self::Filling(draft))
     }
 
-    /// Starts a form. A form without fields goes straight to the review.
+    /// A form without fields goes straight to the review.
     fn filling(draft: Draft) -> Self {
         match draft.fields() {
             [] => Self::Review(draft),
@@ -287,8 +284,8 @@ impl Stage {
     }
 }
 
-/// Handles whether a browser was started for a link. A call that continues by itself needs only the
-/// user's consent, but waits until the user can act on the link.
+/// If the call continues by itself, the user's consent is the answer. It is sent only once the user
+/// can act on the link.
 pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Turn {
     match (stage, &question.ask) {
         (Stage::Opened(_), Ask::Link { retried: false, .. }) if has_browser => {
@@ -301,7 +298,7 @@ pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Tu
     }
 }
 
-/// While the sign-in is in the browser, the user can enter the final address by hand.
+/// During the sign-in, the user can also enter the final address by hand.
 fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
     match (&question.ask, said) {
         (Ask::SignIn { returns_to, .. }, Action::Fill(address)) => {
@@ -319,7 +316,6 @@ fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
     }
 }
 
-/// Declines a link without asking.
 fn refused(message: &str, url: &str, refusal: Refusal) -> (Notice, Reply) {
     let reply = Reply::Declined {
         by: By::Policy,
@@ -348,7 +344,7 @@ fn filling_said(mut draft: Draft, said: Action) -> Turn {
     }
 }
 
-/// Applies the user's action to a form. Returns whether to go to the review.
+/// Returns whether to go to the review.
 fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
     match said {
         Action::Write { field, text } => draft.write(field, text),

@@ -50,7 +50,6 @@ pub enum Step<'a> {
 }
 
 impl Step<'_> {
-    /// Whether typed characters are text at this step, not commands.
     pub(crate) fn is_typed(&self) -> bool {
         matches!(
             self,
@@ -223,7 +222,7 @@ pub enum Notice {
     Played {
         /// The server's message.
         message: String,
-        /// How they are answered.
+        /// How it is answered.
         stance: Stance,
     },
     /// A question got the same answer as in the previous call.

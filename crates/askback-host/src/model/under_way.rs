@@ -58,7 +58,6 @@ impl UnderWay {
     /// The number of questions kept per call.
     pub const ROUNDS: usize = 32;
 
-    /// Starts a call. `answering` is how long questions have been in front so far.
     pub(super) fn new(
         call: Call,
         line: Option<String>,
@@ -115,7 +114,7 @@ impl UnderWay {
     }
 }
 
-/// Whether the question belongs to a call: it is not a task's question, and not our own.
+/// Excludes a task's questions and our own.
 fn is_of_call(question: &Question) -> bool {
     !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
 }

@@ -1,4 +1,4 @@
-//! The messages of Anthropic.
+//! Anthropic's Messages API.
 
 use askback::{
     internal::json,
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
-/// The messages of Anthropic.
 pub(super) struct Anthropic;
 
 impl Wire for Anthropic {
@@ -46,7 +45,7 @@ impl Wire for Anthropic {
             body["system"] = system.as_str().into();
         }
         if let Some(temperature) = request.temperature {
-            // It ends at 1 here, and at 2 elsewhere.
+            // The maximum is 1 here and 2 elsewhere.
             body["temperature"] = temperature.clamp(0.0, 1.0).into();
         }
         if let Some(stops) = &request.stop_sequences {
@@ -86,7 +85,7 @@ impl Wire for Anthropic {
                 name: String,
                 input: Value,
             },
-            /// Thoughts, and whatever comes next.
+            /// Thinking blocks and future kinds.
             #[serde(other)]
             Other,
         }

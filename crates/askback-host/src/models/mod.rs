@@ -1,6 +1,6 @@
-//! Models that reply where a server asks for a text of one.
+//! Language models that reply to sampling requests.
 //!
-//! The host knows a [`Model`] only; what reaches a provider is behind the feature `models`.
+//! The host only knows the trait [`Model`]. Clients for providers need the feature `models`.
 
 #[cfg(feature = "models")]
 mod anthropic;
@@ -23,12 +23,12 @@ pub use provider::{Key, Kind, ModelName, Provider};
 
 use crate::text::{PeerText, Words};
 
-/// A model, as a host asks it. What it is sent, the person has seen.
+/// A language model. The user has seen every request that it gets.
 pub trait Model: Send {
-    /// The name, as the person gave it.
+    /// The name that the user configured.
     fn name(&self) -> &str;
 
-    /// Has the model reply to a request. Dropping the future gives the request up.
+    /// Sends a request to the model. Dropping the future cancels it.
     fn reply(
         &self,
         request: CreateMessageParams,
@@ -38,9 +38,9 @@ pub trait Model: Send {
 /// Why a model did not reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelError {
-    /// In words of ours: what happened, who is to blame, what to do.
+    /// Our words: what happened, why, and what to do.
     pub words: Words,
-    /// In words of the provider.
+    /// The provider's message.
     pub quoted: Option<PeerText>,
 }
 

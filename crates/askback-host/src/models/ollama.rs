@@ -1,4 +1,4 @@
-//! The chat of Ollama, which runs models on this machine.
+//! Ollama's chat API, for models on this machine.
 
 use askback::{
     internal::json,
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
-/// The chat of Ollama.
 pub(super) struct Ollama;
 
 impl Wire for Ollama {
@@ -22,7 +21,7 @@ impl Wire for Ollama {
         if let Some(system) = &request.system_prompt {
             messages.push(json!({"role": "system", "content": system}));
         }
-        // A result names its tool here, not the use of it.
+        // In this API, a tool result names its tool, not the id of the call.
         let mut names = Vec::new();
         for message in &request.messages {
             let (mut texts, mut images, mut calls) = (Vec::new(), Vec::new(), Vec::new());
@@ -70,7 +69,7 @@ impl Wire for Ollama {
         let mut body =
             json!({"model": model, "messages": messages, "stream": false, "options": options});
         match tools(request) {
-            // There is no way to say that none is to be used, but to offer none.
+            // The API has no way to forbid tools, so none are offered.
             None | Some((_, ToolChoiceMode::None)) => {}
             Some((_, ToolChoiceMode::Required)) => return Err(Unfit("a tool that has to be used")),
             Some((tools, ToolChoiceMode::Auto)) => {
@@ -114,7 +113,7 @@ impl Wire for Ollama {
         let uses_tools = !calls.is_empty();
         let text = Some(body.message.content).filter(|text| !text.is_empty() || !uses_tools);
         let calls = calls.into_iter().enumerate().map(|(at, call)| {
-            // It gives uses no ids; within a message these tell them apart.
+            // The API gives tool calls no ids. These are unique within a message.
             let id = format!("call-{}", at.saturating_add(1));
             used(id, call.function.name, &call.function.arguments.to_string())
         });

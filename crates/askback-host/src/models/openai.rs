@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI has them and many others speak them.
+//! OpenAI's chat completions API, which many other providers support.
 
 use askback::{
     internal::json,
@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 
 use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
 
-/// The most stop sequences that the API takes.
 const STOPS: usize = 4;
 
-/// Chat completions.
 pub(super) struct OpenAi {
-    /// Whether it is OpenAI itself, whose newer models know no `max_tokens`.
+    /// Whether the provider is OpenAI itself, whose newer models do not accept `max_tokens`.
     pub(super) is_its_own: bool,
 }
 
@@ -58,7 +56,7 @@ impl Wire for OpenAi {
                 continue;
             }
             let mut said = json!({"role": role(message)});
-            // A plain text is what all of them take.
+            // All providers accept a plain text.
             said["content"] = match content.as_slice() {
                 [] => Value::Null,
                 [text] if text["type"] == "text" => text["text"].clone(),
@@ -160,7 +158,7 @@ impl Wire for OpenAi {
     }
 }
 
-/// The format of a sound that the API takes.
+/// The API's name for an audio format.
 fn sound(kind: &str) -> Result<&'static str, Unfit> {
     match kind {
         "audio/wav" | "audio/x-wav" | "audio/wave" => Ok("wav"),

@@ -1,4 +1,4 @@
-//! The providers of models: where they are, and how they are asked.
+//! Providers of language models: their addresses and requests to them.
 
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ use crate::{
     words,
 };
 
-/// The kinds of providers.
+/// A kind of provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// OpenAI, and what speaks as it does.
+    /// OpenAI and compatible providers.
     OpenAi,
     /// Anthropic.
     Anthropic,
@@ -33,7 +33,7 @@ pub enum Kind {
     Ollama,
 }
 
-/// The name of a model: that of its provider, a slash, and its own.
+/// The name of a model: the provider, a slash, and the provider's name for the model.
 ///
 /// ```
 /// use askback_host::models::{Kind, ModelName};
@@ -49,11 +49,11 @@ pub struct ModelName {
     pub model: String,
 }
 
-/// A key of a provider. It is shown nowhere, and sent to that provider alone.
+/// An API key. It is never shown, and only sent to its provider.
 #[derive(Clone)]
 pub struct Key(HeaderValue);
 
-/// A model of a provider.
+/// A model at a provider.
 pub struct Provider {
     name: String,
     model: String,
@@ -69,7 +69,7 @@ pub struct Provider {
 impl Kind {
     const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Ollama];
 
-    /// Its name.
+    /// The provider's name in a [`ModelName`].
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -78,7 +78,7 @@ impl Kind {
         }
     }
 
-    /// Its own address.
+    /// The default base URL.
     pub fn address(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// The variable in which its users keep their keys; none where it needs none.
+    /// The environment variable that usually has the API key; `None` if the provider needs no key.
     pub fn variable(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("OPENAI_API_KEY"),
@@ -126,11 +126,11 @@ impl fmt::Display for ModelName {
 }
 
 impl Key {
-    /// A key, without the blanks around it.
+    /// Creates a key. Surrounding blanks are removed.
     ///
     /// # Errors
     ///
-    /// If it holds what cannot stand in a header, or nothing.
+    /// If the key is empty or cannot be sent in a header.
     pub fn new(key: &str) -> Result<Self, Words> {
         let value = HeaderValue::from_str(key.trim());
         match value {
@@ -150,13 +150,12 @@ impl fmt::Debug for Key {
 }
 
 impl Provider {
-    /// A model of a provider at an address, which is its own where none is given, from within the
-    /// runtime.
+    /// Must be called within the runtime. `address` replaces the provider's default base URL.
     ///
     /// # Errors
     ///
-    /// If the address is not `https`, or `http` on this machine, or holds more than a host and a path,
-    /// or HTTP cannot be spoken here.
+    /// If the address is not `https` (or `http` on this machine), if it has more than a host and a
+    /// path, or if no HTTP client can be created.
     pub fn new(
         name: &ModelName,
         address: Option<&str>,
@@ -252,7 +251,7 @@ impl Model for Provider {
     }
 }
 
-/// The address of an API below that of a provider.
+/// Appends an API path to a base URL.
 fn below(address: &str, path: &str) -> Result<Uri, Words> {
     let shown = given(address);
     let url = Url::parse(address).map_err(|error| words!("{}: {}", shown.clone(), given(error)))?;
@@ -285,8 +284,7 @@ fn bearer(key: &HeaderValue) -> Result<HeaderValue, Words> {
     Ok(value)
 }
 
-/// Sends a request, and reads the body of an answer that is none of an error. Nothing is followed
-/// elsewhere.
+/// Sends a request and reads the body of a successful response. Redirects are not followed.
 async fn ask(
     requests: &Requests,
     request: Request<Bytes>,
@@ -336,7 +334,6 @@ async fn ask(
     }
 }
 
-/// Says an error of a provider in words.
 fn refusal(name: LocalText, status: u16) -> Words {
     match status {
         300..400 => words!(
@@ -365,7 +362,7 @@ fn refusal(name: LocalText, status: u16) -> Words {
     }
 }
 
-/// Returns the message of a provider's error, or else its text as it is.
+/// The message in a provider's error, or else the whole body.
 fn said(body: &[u8]) -> Option<PeerText> {
     let text = String::from_utf8_lossy(body);
     let json: Value = json::parse(body).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests and replies, as far as all providers have them alike.
+//! Requests and replies, as far as all providers agree.
 
 use askback::protocol::{
     ContentBlock, CreateMessageParams, CreateMessageResult, RawJson, RawObject, Role,
@@ -10,44 +10,33 @@ use serde_json::Value;
 
 use crate::content;
 
-/// How a provider is spoken to.
 pub(super) trait Wire: Send + Sync {
-    /// The path of its API, below its address.
     fn path(&self) -> &'static str;
 
-    /// Writes a request to one of its models.
     fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit>;
 
-    /// Reads the reply; or says in words of a parser why it is none.
+    /// Parses a response. Fails with the message of the parser.
     fn read(&self, body: &[u8]) -> Result<CreateMessageResult, String>;
 }
 
-/// A part of a request that a provider does not take: words of ours.
+/// A feature of a request that the provider does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unfit(pub(super) &'static str);
 
-/// A part of a message.
 pub(super) enum Part<'a> {
-    /// A text.
     Text(&'a str),
-    /// A picture.
     Image { kind: &'a str, data: &'a str },
-    /// A sound.
     Audio { kind: &'a str, data: &'a str },
-    /// A use of a tool.
     Use(&'a ToolUseContent),
-    /// The result of one.
     Result(&'a ToolResultContent),
 }
 
-/// A tool that a model may use.
 pub(super) struct ModelTool<'a> {
     pub(super) name: &'a str,
     pub(super) description: &'a str,
     pub(super) schema: &'a Schema,
 }
 
-/// Returns the parts of a message.
 pub(super) fn parts(message: &SamplingMessage) -> impl Iterator<Item = Part<'_>> {
     message.content.blocks().iter().map(|block| match block {
         SamplingBlock::Text(text) => Part::Text(&text.text),
@@ -64,7 +53,6 @@ pub(super) fn parts(message: &SamplingMessage) -> impl Iterator<Item = Part<'_>>
     })
 }
 
-/// Returns the speaker of a message.
 pub(super) fn role(message: &SamplingMessage) -> &'static str {
     match message.role {
         Role::User => "user",
@@ -72,7 +60,7 @@ pub(super) fn role(message: &SamplingMessage) -> &'static str {
     }
 }
 
-/// Returns the tools of a request, and whether one has to be used; none where there are none.
+/// The tools of a request and how they may be used; `None` if there are no tools.
 pub(super) fn tools(
     request: &CreateMessageParams,
 ) -> Option<(impl Iterator<Item = ModelTool<'_>>, ToolChoiceMode)> {
@@ -86,7 +74,7 @@ pub(super) fn tools(
     Some((tools, choice.unwrap_or(ToolChoiceMode::Auto)))
 }
 
-/// The result of a tool as text: what is no text in it is named.
+/// The result of a tool as text. Blocks that are not text are described.
 pub(super) fn result_text(result: &ToolResultContent) -> String {
     let is_bare = result.content.is_empty();
     match result.structured_content.as_ref().filter(|_| is_bare) {
@@ -103,11 +91,7 @@ pub(super) fn result_text(result: &ToolResultContent) -> String {
     }
 }
 
-/// A use of a tool in a reply.
-///
-/// # Errors
-///
-/// If the arguments are no object.
+/// A tool call in a reply. Fails if the arguments are not a JSON object.
 pub(super) fn used(id: String, name: String, arguments: &str) -> Result<SamplingBlock, String> {
     let input = RawJson::from_text(arguments.to_owned()).and_then(RawObject::from_json);
     let input = input.map_err(|error| format!("the arguments of a tool: {error}"))?;
@@ -119,7 +103,7 @@ pub(super) fn used(id: String, name: String, arguments: &str) -> Result<Sampling
     }))
 }
 
-/// A reply of these blocks. A single one stands by itself, as revisions before 2025-11-25 have it.
+/// A reply with these blocks. A single block is not put in a list, for revisions before 2025-11-25.
 pub(super) fn reply(
     model: String,
     blocks: Vec<SamplingBlock>,

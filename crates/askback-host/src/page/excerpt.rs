@@ -1,5 +1,4 @@
-//! As much of a question as is shown of it: of however many parts or lines it is, it does not fill
-//! the terminal.
+//! The visible part of a question, with a size limit for all its parts and lines.
 
 use std::mem;
 
@@ -9,23 +8,22 @@ use crate::{
     words,
 };
 
-/// An excerpt of one question's texts, bounded over all its parts.
+/// An excerpt of one question's texts. The limit applies to all parts together.
 ///
-/// A part that does not fit is cut, and those after it are left out, until
-/// [`end`](Excerpt::end) says how much that is.
+/// The first part that exceeds the limit is cut and later parts are left out. [`end`](Excerpt::end)
+/// reports how much is missing.
 #[derive(Debug)]
 pub struct Excerpt<'a> {
     page: &'a mut Page,
     is_whole: bool,
-    /// How many characters may still be put there.
     left: usize,
-    /// How many more may be once this is released.
+    /// How many more are available after [`release`](Excerpt::release).
     reserved: usize,
     left_out: usize,
 }
 
 impl<'a> Excerpt<'a> {
-    /// At most `most` characters of a question, to be put on this page.
+    /// An excerpt of at most `most` characters on this page.
     pub fn new(page: &'a mut Page, most: usize) -> Self {
         Self {
             page,
@@ -36,22 +34,22 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    /// The page, for lines of ours whose number is not the server's to choose.
+    /// The page, for our own lines, if a server cannot influence how many there are.
     pub fn page(&mut self) -> &mut Page {
         self.page
     }
 
-    /// Whether all of the question is to be shown, however long it is.
+    /// Whether there is no limit.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Text of a peer.
+    /// Adds a peer's text.
     pub fn quote(&mut self, text: &str) {
         self.quote_at("", text);
     }
 
-    /// Text of a peer behind a mark of ours.
+    /// Adds a peer's text after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: &str) {
         let (head, more) = text::head(text, self.left);
         if !head.is_empty() {
@@ -64,12 +62,12 @@ impl<'a> Excerpt<'a> {
         };
     }
 
-    /// Text of a peer behind a mark of ours, on one line as long as it fits.
+    /// Adds a peer's text after our mark, in one line if it fits.
     pub fn quote_line(&mut self, mark: impl Into<Words>, text: &str) {
         self.quote_at(mark, &text::line(text));
     }
 
-    /// A line of ours of which there are as many as the server likes.
+    /// Adds our own line. It counts because a server decides how many there are.
     pub(crate) fn say(&mut self, style: Style, line: Words) {
         let characters = line.as_str().chars().count();
         match self.left.checked_sub(characters) {
@@ -84,30 +82,28 @@ impl<'a> Excerpt<'a> {
         }
     }
 
-    /// How many characters may still be put there.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
-    /// Leaves out so many characters of the question, and says in which place.
+    /// Notes at this place that `characters` characters are left out.
     pub(crate) fn leave_out(&mut self, words: impl Into<Words>, characters: usize) {
         self.page.note(Style::Dim, words);
         self.left_out = self.left_out.saturating_add(characters);
     }
 
-    /// Keeps room for so many characters that follow, half of it at most.
+    /// Reserves characters for later parts, at most half of what is left.
     pub(crate) fn reserve(&mut self, characters: usize) {
         self.reserved = characters.min(self.left / 2);
         self.left = self.left.saturating_sub(self.reserved);
     }
 
-    /// Gives back the room that was kept.
     pub(crate) fn release(&mut self) {
         let reserved = mem::take(&mut self.reserved);
         self.left = self.left.saturating_add(reserved);
     }
 
-    /// Says how much was left out, if anything was, and what `becomes` of it.
+    /// Reports how much was left out. `becomes` says how to see it.
     pub fn end(self, becomes: impl Into<Words>) {
         if self.left_out > 0 {
             let words = words!("{} more characters{}", self.left_out, becomes.into());
@@ -116,5 +112,5 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// The words for characters that are left out.
+/// For [`Excerpt::end`], if there is no way to see the rest.
 pub const LEFT_OUT: &str = " are left out";

@@ -1,5 +1,5 @@
-//! Lines on their way to the terminal: our words, a peer's behind the gutter, everything wrapped so
-//! that the terminal itself never breaks a line.
+//! Lines for the terminal: our words, and a peer's text behind the gutter. Lines are wrapped here
+//! so that the terminal never has to.
 
 mod excerpt;
 pub mod out;
@@ -21,89 +21,82 @@ use crate::{
 
 pub use excerpt::{Excerpt, LEFT_OUT};
 
-/// The most columns a page uses.
 const COLUMNS: usize = 100;
 
-/// The fewest columns for our words after a mark.
+/// The minimum width for our words after a mark.
 const ROOM: usize = 16;
 
-/// The fewest columns for text of a peer after a mark, without the gutter.
+/// The minimum width for a peer's text after a mark, without the gutter.
 const QUOTED_ROOM: usize = 10;
 
-/// The indent of text that is put below its mark.
 const BELOW: usize = 2;
 
-/// The style codes there are; nothing else that begins with an escape is written.
+/// All style codes. No other escape sequence is written.
 const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
 
 /// How a terminal shows text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// The columns of the terminal.
+    /// The width of the terminal.
     pub columns: usize,
     /// Whether styles may be used.
     pub styled: bool,
 }
 
-/// Where the [`Look`] of a page comes from.
+/// The source of a page's [`Look`].
 #[derive(Debug, Clone, Copy)]
 pub enum LookSource {
-    /// It stays the same.
+    /// A constant.
     Fixed(Look),
-    /// It is read for each page, so that a terminal may change its size.
+    /// Read for each page, because a terminal may change its size.
     Read(fn() -> Look),
 }
 
-/// The styles there are.
+/// The style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// As it is.
+    /// Normal text.
     Plain,
-    /// The part that is read first: the asker, the host of a link.
+    /// The part to read first: who asks, the host of a link.
     Strong,
-    /// The part that is there to be looked up.
+    /// Secondary details.
     Dim,
-    /// The part that is wrong, or should be read twice.
+    /// Errors and warnings.
     Warning,
 }
 
-/// Lines that are yet to be written. They are wrapped when they are taken, not before.
+/// Lines to be written. They are wrapped when they are taken.
 #[derive(Debug)]
 pub struct Page {
     looks: LookSource,
     lines: Vec<Line>,
-    /// The columns of the last prompt.
     prompted: usize,
-    /// Whether that prompt may stand where the page begins.
+    /// Whether the page may start in the row of that prompt.
     afresh: bool,
 }
 
 #[derive(Debug)]
 enum Line {
     Blank,
-    /// Our words after a mark.
     Ours(Words, Style, Words),
-    /// Our words, broken by the terminal alone: programs may read them, too.
+    /// Our words, not wrapped, because programs may read them.
     Whole(Words),
-    /// Text of a peer after our mark and the gutter.
+    /// A peer's text after our mark and the gutter.
     Quote(Words, PeerText),
-    /// The same, with JSON in some lines.
+    /// The same, but some lines are JSON.
     QuoteJson(Words, PeerText),
-    /// The beginning of a peer's text after our mark and the gutter, in one row.
+    /// The start of a peer's text after our mark and the gutter, in one row.
     QuoteRow(Words, PeerText),
-    /// A link behind the gutter, with its domain.
+    /// A link behind the gutter, and the range of its domain.
     Link(PeerText, Range<usize>),
-    /// A link without the gutter, to be copied.
     Copy(Link),
     Prompt(Words),
-    /// The words that the person has written so far behind it.
     Begun(Words),
 }
 
-/// The rows of a [`Page`], which fit the terminal. Only a page makes them, and no control character
-/// is in them but line ends, the codes of our styles, and the way to the left edge before the
-/// first.
+/// The wrapped rows of a [`Page`]. Only a page creates them. The only control characters are line
+/// breaks, our style codes, and a carriage return before the first row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows(String);
 
@@ -118,7 +111,7 @@ impl Page {
         }
     }
 
-    /// The look of the rows that would be taken now.
+    /// The current look.
     pub fn look(&self) -> Look {
         match self.looks {
             LookSource::Fixed(look) => look,
@@ -126,7 +119,7 @@ impl Page {
         }
     }
 
-    /// Takes the rows that were put on the page since the last time, for the terminal as it is now.
+    /// Takes the lines added since the last call, wrapped for the current terminal size.
     pub fn take(&mut self) -> Rows {
         if self.lines.is_empty() {
             return Rows::default();
@@ -150,35 +143,35 @@ impl Page {
         Rows(rows)
     }
 
-    /// Puts the cursor at the left edge, over a prompt if there is one. After a
-    /// typed line the terminal is in a row of its own, unless the line was typed ahead of its
-    /// prompt: then it is behind the prompt, where the rows would not fit.
+    /// Makes the next rows start at the left edge, over the prompt if there is one. The cursor is
+    /// usually in an empty row after a typed line. But if the line was typed before the prompt
+    /// appeared, the cursor is after the prompt.
     pub fn afresh(&mut self) {
         self.afresh = true;
     }
 
-    /// An empty line.
+    /// Adds an empty line.
     pub fn blank(&mut self) {
         self.lines.push(Line::Blank);
     }
 
-    /// A line of our words.
+    /// Adds a line of our words.
     pub fn say(&mut self, style: Style, words: impl Into<Words>) {
         self.item("", style, words);
     }
 
-    /// A line of our words, indented below another.
+    /// Adds an indented line of our words.
     pub fn note(&mut self, style: Style, words: impl Into<Words>) {
         self.item("  ", style, words);
     }
 
-    /// A line of our words after a mark, or below it if too little room is left in its row.
+    /// Adds a line of our words after a mark, or below it if there is too little room.
     pub fn item(&mut self, mark: impl Into<Words>, style: Style, words: impl Into<Words>) {
         let line = Line::Ours(mark.into(), style, words.into());
         self.lines.push(line);
     }
 
-    /// A term, and the words on it after so many columns, or below it if the term is longer.
+    /// Adds a term and its description after `columns` columns, or below if the term is longer.
     pub fn entry(&mut self, term: impl Into<Words>, columns: usize, words: impl Into<Words>) {
         let term = term.into();
         let mark = match text::columns(term.as_str()) > columns {
@@ -192,87 +185,86 @@ impl Page {
         self.item(mark, Style::Plain, words);
     }
 
-    /// A line of our words that is not wrapped, as a program may read it.
+    /// Adds a line of our words without wrapping, so that a program can read it.
     pub fn line(&mut self, words: impl Into<Words>) {
         self.lines.push(Line::Whole(words.into()));
     }
 
-    /// Text of a peer.
+    /// Adds a peer's text.
     pub fn quote(&mut self, text: impl Into<PeerText>) {
         self.quote_at("", text);
     }
 
-    /// Text of a peer after our mark.
+    /// Adds a peer's text after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::Quote(mark.into(), text.into()));
     }
 
-    /// Text of a peer as [`Page::quote_at`] puts it, in which some lines are JSON: their rows, one after the other, are
-    /// the same JSON.
+    /// Like [`Page::quote_at`], but some lines are JSON, and stay the same JSON when rejoined.
     pub fn quote_json(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::QuoteJson(mark.into(), text.into()));
     }
 
-    /// Text of a peer after our mark, on one line if it fits: its line breaks and
-    /// tabs are made visible. For names, titles and values.
+    /// Adds a peer's text after our mark, in one line if it fits: line breaks and tabs are made
+    /// visible. For names, titles and values.
     pub fn quote_line(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         let text = text.into();
         self.quote_at(mark, text::line(text.raw()));
     }
 
-    /// The first line of a peer's text in one row after our mark, as much of it as fits. For text that is only to be
-    /// recognized.
+    /// Adds as much as fits in one row of the first line of a peer's text, after our mark. For text
+    /// that the user only has to recognize.
     pub fn quote_row(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::QuoteRow(mark.into(), text.into()));
     }
 
-    /// A link: all but its domain is dim.
+    /// Adds a link. All of it except its domain is dim.
     pub fn link(&mut self, link: &Address) {
         let text = text::line(link.text.raw()).into();
         self.lines.push(Line::Link(text, link.domain.clone()));
     }
 
-    /// A link that was judged, whole and on a line of its own, for a person who asked for it to
-    /// copy it. It holds printable ASCII alone, without a blank.
+    /// Adds a whole link on its own line, for a user who wants to copy it. A checked link has only
+    /// printable ASCII and no blanks.
     pub fn link_alone(&mut self, link: &Link) {
         self.lines.push(Line::Copy(link.clone()));
     }
 
-    /// The sign that the person may write, behind a word that says to whom.
+    /// Adds a prompt. `to` says who gets what the user writes.
     pub fn prompt(&mut self, to: impl Into<Words>) {
         self.lines.push(Line::Prompt(to.into()));
     }
 
-    /// The words that the person has written so far behind the prompt.
+    /// Adds what the user has already written after the prompt.
     pub fn begun(&mut self, text: LocalText) {
         self.lines.push(Line::Begun(text.into()));
     }
 }
 
 impl Rows {
-    /// Text of a peer for a program that reads it: without the gutter, and with what acts or hides
-    /// made visible.
+    /// A peer's text for a program, without the gutter. Control and invisible characters are
+    /// visible.
     pub(super) fn for_program(text: &PeerText) -> Self {
         let mut lines = text::lines(text.raw()).join("\n");
         lines.push('\n');
         Self(lines)
     }
 
-    /// JSON for a program that reads it: the same as was received, with escapes for what acts or
-    /// hides, since a program may pass it on to a terminal.
+    /// JSON for a program: control and invisible characters are escaped, because the program may
+    /// pass it on to a terminal. The value stays the same.
     pub(super) fn json(json: &serde_json::value::RawValue) -> Self {
         let mut json = text::json(json.get());
         json.push('\n');
         Self(json)
     }
 
-    /// Removes the empty rows at both ends, for rows that are printed alone.
+    /// Removes empty rows at both ends, for rows that are printed alone.
     #[must_use]
     pub fn alone(self) -> Self {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
     }
 
-    /// The rows behind so many spaces.
+    /// Indents the rows.
     #[must_use]
     pub fn set_in(&self, columns: usize) -> Self {
         let rows = self.0.split_inclusive('\n');
@@ -283,19 +275,18 @@ impl Rows {
         Self(rows.collect())
     }
 
-    /// The first rows, so many of them.
+    /// The first `rows` rows.
     #[must_use]
     pub fn first(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').take(rows).collect())
     }
 
-    /// The rows behind the first, so many of them.
+    /// Skips the first `rows` rows.
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').skip(rows).collect())
     }
 
-    /// Adds rows.
     pub(crate) fn push(&mut self, part: &Self) {
         self.0.push_str(&part.0);
     }
@@ -305,7 +296,7 @@ impl Rows {
         self.0.lines().count()
     }
 
-    /// Removes the empty rows at the end.
+    /// Removes empty rows at the end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {
         let end = self.0.trim_end_matches('\n').len();
@@ -318,7 +309,7 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// Those of the stream.
+    /// If writing fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.0.as_bytes())
     }
@@ -342,7 +333,6 @@ impl From<fn() -> Look> for LookSource {
     }
 }
 
-/// A page on its way into rows.
 struct Layout {
     columns: usize,
     styled: bool,
@@ -389,7 +379,7 @@ impl Layout {
                 self.out.push('\n');
             }
             Line::Prompt(to) => {
-                // A name that does not fit is shown as far as it does.
+                // A prompt that does not fit is cut.
                 let room = self.columns.saturating_sub(2);
                 let rows = match room < 2 {
                     true => Vec::new(),
@@ -405,7 +395,7 @@ impl Layout {
         }
     }
 
-    /// Puts a mark on rows of its own if it leaves too little room, and returns the indent of the rest.
+    /// Puts a mark on its own rows if it leaves too little room. Returns the indent for the rest.
     fn marked(&mut self, mark: &Words, room: usize) -> Indent {
         let columns = text::columns(mark.as_str());
         if columns == 0 || self.columns >= columns.saturating_add(room) {
@@ -446,7 +436,7 @@ impl Layout {
         }
     }
 
-    /// A link is ASCII, so that a byte is a column.
+    /// A link is ASCII, so a byte is a column.
     fn link(&mut self, link: &str, domain: &Range<usize>) {
         let room = self.columns.saturating_sub(GUTTER.len());
         if room == 0 {
@@ -491,19 +481,19 @@ impl Layout {
     }
 }
 
-/// The indent of a line's rows: its mark before the first, blanks before the others.
+/// The indent of a line: the mark in the first row, blanks in the others.
 struct Indent {
     mark: String,
     columns: usize,
 }
 
-/// `out` without any control character that is no line end and no code of our styles. Nothing
-/// should be found here: it is the wall behind the wall.
+/// Escapes all control characters except line breaks and our style codes. There should be none:
+/// this is a second line of defense.
 fn walled(out: &str) -> String {
     let mut walled = String::with_capacity(out.len());
     let mut rest = out;
     loop {
-        // Most of it is plain, and it may be very long.
+        // Fast path: most text is plain, and it may be very long.
         let acts = |byte| !matches!(byte, b' '..=b'~' | b'\n');
         let plain = rest.bytes().position(acts).unwrap_or(rest.len());
         walled.push_str(&rest[..plain]);

@@ -1,4 +1,4 @@
-//! The one place where something is written to the standard output and the standard error.
+//! The only place that writes to stdout and stderr.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything else writes through here, where only rows of a page are taken"
@@ -12,11 +12,11 @@ use terminal_size::{Height, Width};
 use super::{Look, LookSource, Page, Rows};
 use crate::text::{self, PeerText};
 
-/// Why a result could not be written to the standard output.
+/// Writing a result to stdout failed.
 #[derive(Debug)]
 pub struct Unwritten(pub io::Error);
 
-/// The standard error, for those that write to it page by page. In a CI job, it takes whole lines at a time.
+/// Returns stderr. In a CI job, each write must consist of whole lines.
 pub fn stderr() -> Box<dyn Write + Send> {
     match text::is_ci_job() {
         true => Box::new(CiLog(io::stderr())),
@@ -24,7 +24,7 @@ pub fn stderr() -> Box<dyn Write + Send> {
     }
 }
 
-/// The log of a CI job, in which no text becomes a command to the service.
+/// A writer for the log of a CI job. Text in it never acts as a command to the CI service.
 struct CiLog<W>(W);
 
 impl<W: Write> Write for CiLog<W> {
@@ -40,32 +40,32 @@ impl<W: Write> Write for CiLog<W> {
     }
 }
 
-/// A page for the standard error.
+/// A page for stderr.
 pub fn stderr_page() -> Page {
     Page::new(LookSource::Read(Look::of_stderr))
 }
 
-/// A page for the standard output.
+/// A page for stdout.
 pub fn stdout_page() -> Page {
     Page::new(LookSource::Read(Look::of_stdout))
 }
 
-/// Writes a page to the standard error.
+/// Writes a page to stderr.
 pub fn tell(page: &mut Page) {
     tell_rows(&page.take());
 }
 
-/// Writes rows to the standard error.
+/// Writes rows to stderr.
 pub fn tell_rows(rows: &Rows) {
-    // A terminal that cannot be written to has nobody before it.
+    // If writing fails, no user sees the terminal.
     let _ = rows.write_to(&mut stderr());
 }
 
-/// Writes rows to the standard output.
+/// Writes rows to stdout.
 ///
 /// # Errors
 ///
-/// If they cannot be written, but for a reader that has read enough.
+/// If writing fails. A closed pipe is not an error.
 pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     let stdout = io::stdout().lock();
     let mut stdout: Box<dyn Write> = match text::is_ci_job() {
@@ -78,8 +78,7 @@ pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     }
 }
 
-/// Text of a peer for the standard output, which holds nothing else: behind the gutter on a
-/// terminal, and without it for a program.
+/// A peer's text as the only output on stdout: behind the gutter only on a terminal.
 pub fn of_text(text: PeerText) -> Rows {
     if !is_seen() {
         return Rows::for_program(&text);
@@ -89,8 +88,8 @@ pub fn of_text(text: PeerText) -> Rows {
     page.take()
 }
 
-/// JSON for the standard output: behind the gutter on a terminal, and without it for a program.
-/// What acts or hides is escaped for both, which JSON reads as the same.
+/// JSON for stdout: behind the gutter on a terminal, without it for a program. Control and
+/// invisible characters are JSON escapes in both cases.
 pub fn of_json(json: &RawValue) -> Rows {
     if !is_seen() {
         return Rows::json(json);
@@ -100,56 +99,56 @@ pub fn of_json(json: &RawValue) -> Rows {
     page.take()
 }
 
-/// Writes text of a peer to the standard output, as [`of_text`] has it.
+/// Writes a peer's text to stdout, see [`of_text`].
 ///
 /// # Errors
 ///
-/// If it cannot be written.
+/// If writing fails.
 pub fn print_text(text: PeerText) -> Result<(), Unwritten> {
     print(&of_text(text))
 }
 
-/// Writes JSON to the standard output, as [`of_json`] has it.
+/// Writes JSON to stdout, see [`of_json`].
 ///
 /// # Errors
 ///
-/// If it cannot be written.
+/// If writing fails.
 pub fn print_json(json: &RawValue) -> Result<(), Unwritten> {
     print(&of_json(json))
 }
 
-/// Whether a person sees the standard output.
+/// Whether stdout is a terminal.
 pub fn is_seen() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether a person can be asked: the standard input and the standard error are a terminal.
+/// Whether a user can be asked: stdin and stderr are a terminal.
 pub fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Has the standard error be the terminal, for a conversation at it, even if it leads elsewhere.
+/// Redirects stderr to the terminal if stdin is a terminal but stderr is not.
 pub fn speak_at_terminal() {
     #[cfg(unix)]
     if io::stdin().is_terminal() && !io::stderr().is_terminal() {
         let terminal = std::fs::File::options().write(true).open("/dev/tty");
-        // Without one, the conversation goes where the standard error leads.
+        // If there is no terminal, stderr stays as it is.
         let _ = terminal.map(rustix::stdio::dup2_stderr);
     }
 }
 
 impl Look {
-    /// How the standard error shows text.
+    /// The look of stderr.
     pub fn of_stderr() -> Self {
         Self::of(&io::stderr())
     }
 
-    /// How the standard output shows text.
+    /// The look of stdout.
     pub fn of_stdout() -> Self {
         Self::of(&io::stdout())
     }
 
-    /// Whether the terminal says that it can do no more than take lines.
+    /// Whether the terminal can only print lines (`TERM=dumb`).
     pub fn is_dumb() -> bool {
         std::env::var_os("TERM").is_none_or(|term| term == "dumb")
     }
@@ -163,7 +162,7 @@ impl Look {
     }
 }
 
-/// The rows of the terminal; where none is, or it does not say, those that most have.
+/// The number of rows of the terminal, or 24 if unknown.
 pub fn height() -> usize {
     match terminal_size::terminal_size() {
         None | Some((_, Height(0))) => 24,
@@ -171,7 +170,6 @@ pub fn height() -> usize {
     }
 }
 
-/// The columns of the terminal; where none is, or it does not say, those that most have.
 fn columns() -> usize {
     match terminal_size::terminal_size() {
         None | Some((Width(0), _)) => 80,

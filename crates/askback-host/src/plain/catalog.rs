@@ -17,11 +17,10 @@ use crate::{
     view, words,
 };
 
-/// The indent of a name and of its description.
 const NAME: &str = "  ";
 const ABOUT: &str = "      ";
 
-/// Puts a server on the page: who it is, what it speaks, what it can do.
+/// Writes a server to the page: its name, its protocol revision and its capabilities.
 pub fn identity(
     page: &mut Page,
     asker: &Asker,
@@ -39,7 +38,7 @@ pub fn identity(
     }
 }
 
-/// Puts a list of tools on the page.
+/// Writes a list of tools to the page.
 pub fn tools(page: &mut Page, tools: &[Tool]) {
     heading(page, "Tools", tools.len());
     for tool in tools {
@@ -65,7 +64,7 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
     }
 }
 
-/// The hints of a server on what a tool does. They are to be trusted as far as the server is.
+/// Returns the hints on what a tool does. Trust them only as far as the server.
 pub fn hints(tool: &Tool) -> Words {
     let Some(hints) = &tool.annotations else {
         return Words::default();
@@ -80,7 +79,7 @@ pub fn hints(tool: &Tool) -> Words {
     given(said.join(", ")).into()
 }
 
-/// Puts a list of prompts on the page.
+/// Writes a list of prompts to the page.
 pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
     heading(page, "Prompts", prompts.len());
     for prompt in prompts {
@@ -104,7 +103,7 @@ pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
     }
 }
 
-/// Puts lists of resources and of their templates on the page.
+/// Writes lists of resources and resource templates to the page.
 pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceTemplate]) {
     heading(
         page,
@@ -123,7 +122,7 @@ pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceT
     about_templates(page, templates);
 }
 
-/// Puts a list of resource templates on the page.
+/// Writes a list of resource templates to the page.
 pub fn templates(page: &mut Page, templates: &[ResourceTemplate]) {
     heading(page, "Resource templates", templates.len());
     about_templates(page, templates);
@@ -158,7 +157,7 @@ fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option
     }
 }
 
-/// The names of what a schema asks for that is no form: the first `most` of them, and how many more
+/// Writes the property names of a schema that is not a form: the first `most`, and how many more
 /// there are.
 fn properties(page: &mut Page, schema: &Value, most: usize) {
     let Some(properties) = schema["properties"].as_object() else {
@@ -179,7 +178,6 @@ fn properties(page: &mut Page, schema: &Value, most: usize) {
     }
 }
 
-/// Returns the server's capabilities, in words.
 fn abilities(capabilities: &ServerCapabilities) -> Words {
     let flag = |what: &'static str, flags: &[(Option<bool>, &'static str)]| {
         let on = flags.iter().filter(|(on, _)| *on == Some(true));

@@ -1,4 +1,4 @@
-//! A conversation at the terminal, without the terminal: lines in, text and what was said out.
+//! The line dialog without the terminal: lines in; text and actions out.
 
 use super::input::heard;
 use crate::{
@@ -14,44 +14,38 @@ use crate::{
     wire::MessageSelection,
 };
 
-/// The end of a text of several lines.
+/// Ends multi-line text.
 const END: &str = ".";
 
-/// The words about lines that were typed too early.
 pub(super) const EARLY: &str =
     "What you typed came before you can have read this; it was not taken.";
 
-/// How the rest of a message is seen.
 const REST: &str = "; /more shows the whole";
 
-/// The questions on a desk, as a conversation in lines.
+/// A conversation in lines about the questions of a desk.
 #[derive(Debug)]
 pub struct Dialog {
     page: Page,
-    /// The most characters that are put on the page at once of what a server says of a question.
+    /// How many characters of a server's text about a question are shown at first.
     shown: usize,
     reader: Reader,
-    /// The question that the person was shown, its turn, and its field.
+    /// The question that was shown last, its turn, and its field.
     seen: Option<(u64, u64, usize)>,
-    /// The field of a form that is asked.
     at: usize,
-    /// Whether the review comes after that field, for it was opened again from there.
+    /// Whether the field was reopened from the review, so that the review is next.
     reopened: bool,
-    /// Whether the person is through with the form, which is yet to be judged.
+    /// Whether the user submitted the form, and the result is not known yet.
     submitted: bool,
-    /// Whether the prompt is due again, though nothing has changed.
+    /// Whether to print the prompt again, even if nothing has changed.
     again: bool,
-    /// The lines of a text of several, while it is being written.
     lines: Option<Vec<String>>,
-    /// The suggestions that were shown last.
     suggested: Option<Suggestions>,
-    /// The messages that the person wants to see.
     wire: Option<MessageSelection>,
 }
 
 impl Dialog {
-    /// A conversation with nothing said. At most `shown` characters of what a server says of a
-    /// question are shown at once.
+    /// Creates an empty dialog. At first it shows up to `shown` characters of a server's text about
+    /// a question.
     pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
             page: Page::new(look),
@@ -68,21 +62,20 @@ impl Dialog {
         }
     }
 
-    /// Takes note of whether the person is at another machine, from which they reached this one.
+    /// Sets whether the user reached this machine from another one.
     #[must_use]
     pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
         self.reader.is_elsewhere = is_elsewhere;
         self
     }
 
-    /// The page, for what is said outside questions.
+    /// Returns the page.
     pub fn page(&mut self) -> &mut Page {
         &mut self.page
     }
 
-    /// Whether what was typed before cannot be meant for what is about to be shown: another
-    /// question, or a step at which a line sends, opens or allows something. A paste of many lines
-    /// ends there.
+    /// Whether earlier typing cannot be meant for what is shown next: another question, or a step
+    /// at which a line sends, opens or allows something. A multi-line paste ends there.
     pub fn is_new(&self, desk: &Desk) -> bool {
         let Some(front) = desk.front() else {
             return false;
@@ -93,12 +86,12 @@ impl Dialog {
         }
     }
 
-    /// Whether a line sends, opens or allows something at the step that is about to be shown, which is another than before.
+    /// Whether the next step is new, and a line at it sends, opens or allows something.
     pub fn begins_to_send(&self, desk: &Desk) -> bool {
         self.is_new(desk) && desk.front().is_some_and(|front| !is_text(&front.step))
     }
 
-    /// Whether the field that is asked seems to be for a secret.
+    /// Whether the current field seems to ask for a secret.
     pub fn asks_for_secret(&self, desk: &Desk) -> bool {
         let Some(front) = desk.front() else {
             return false;
@@ -110,18 +103,18 @@ impl Dialog {
         field.is_some_and(|field| view::is_secret(&front.question.ask, field))
     }
 
-    /// Asks once more for what is wanted, behind what others wrote on the terminal.
+    /// Prints the prompt again after other programs wrote to the terminal.
     pub fn resume(&mut self) {
         self.page.afresh();
         self.again = true;
     }
 
-    /// Says that what was typed was not taken for an answer to the question in front.
+    /// Says that a line was typed too early to be an answer to the question in front.
     pub fn was_early(&mut self) {
         self.page.note(Style::Warning, EARLY);
     }
 
-    /// Says that a line came cut from the terminal, and was not taken. A question takes longer texts in another way.
+    /// Rejects a line that the terminal cut, and suggests `/lines` if a question is in front.
     pub fn ask_for_less(&mut self, is_asking: bool) {
         let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: nothing of it was taken.";
         self.page.item("× ", Style::Warning, words);
@@ -131,15 +124,15 @@ impl Dialog {
         self.again = true;
     }
 
-    /// Says that a line has a key in it that does nothing where lines are typed, and was not taken.
+    /// Rejects a line with a key that does nothing here.
     pub fn ask_without_keys(&mut self) {
         let words = "Keys such as Esc and the arrows do nothing here: nothing of the line was taken. /help lists what does.";
         self.page.item("× ", Style::Warning, words);
         self.again = true;
     }
 
-    /// Puts the outcome of an event on the page. [`Dialog::show`] puts the question in front there, once all events
-    /// are taken in.
+    /// Writes the outcome of an event to the page. After all events, [`Dialog::show`] writes the
+    /// question in front.
     pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         let EventOutcome {
             before,
@@ -150,7 +143,7 @@ impl Dialog {
         } = happened;
         self.again |= matches!(cause, Cause::Person | Cause::Machine);
         let front = desk.front();
-        // A form that cannot be sent goes on at the first wrong field.
+        // A form that cannot be sent continues at its first invalid field.
         let submitted = std::mem::take(&mut self.submitted);
         if let (true, Some(Step::Filling(draft))) = (submitted, front.map(|front| front.step)) {
             self.at = draft.wrong().unwrap_or(self.at);
@@ -158,26 +151,25 @@ impl Dialog {
         for effect in effects {
             match effect {
                 Effect::Tell(notice) => question::notice(&mut self.page, desk.asker(), notice),
-                // A question that the person was not asked, or was told about, needs no more words.
+                // Print nothing if the user was not asked or already knows.
                 Effect::Answer(id, reply)
                     if !explained(effects)
                         && (*before == Some((*id, false)) || reply.is_refusal()) =>
                 {
                     question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
-                // Its result decides what is shown.
                 Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }
         }
     }
 
-    /// Takes the messages that the person wants to see, if they do.
+    /// Takes the messages that the user asked to see.
     pub fn take_wire(&mut self) -> Option<MessageSelection> {
         self.wire.take()
     }
 
-    /// Takes in a line that the person wrote: what they say with it.
+    /// Parses a line of the user at the current step.
     pub fn hear(&mut self, desk: &Desk, line: &str) -> Vec<Action> {
         let Some(front) = desk.front() else {
             return Vec::new();
@@ -229,14 +221,12 @@ impl Dialog {
         Vec::new()
     }
 
-    /// Says why what was typed changes nothing.
     fn object(&mut self, issue: impl Into<Words>) -> Vec<Action> {
         question::issue(&mut self.page, issue.into());
         self.again = true;
         Vec::new()
     }
 
-    /// Takes in what the person said about a field of the form.
     fn hear_field(&mut self, desk: &Desk, front: &Front<'_>, of: OfField) -> Vec<Action> {
         let field = self.at;
         let (Step::Filling(draft) | Step::Review(draft)) = front.step else {
@@ -247,7 +237,7 @@ impl Dialog {
         match of {
             OfField::Is(text) => match draft.read(field, &text) {
                 Ok(_) => {
-                    // A list has room for one item more then.
+                    // A list grows by one item.
                     count = draft.with(field, text.clone()).fields().len();
                     said.push(Action::Write { field, text });
                 }
@@ -270,7 +260,7 @@ impl Dialog {
             OfField::Clear => said.push(Action::Clear(field)),
             OfField::Fold => {
                 self.at = draft.first_of(field);
-                // The same field is asked in another way.
+                // The same field is asked for in another way.
                 (self.seen, self.again) =
                     (self.seen.map(|(id, turn, _)| (id, turn, usize::MAX)), true);
                 return vec![Action::Fold(field)];
@@ -303,7 +293,7 @@ impl Dialog {
         said
     }
 
-    /// Takes in lines that were pasted where a text of several is written. The dot that ends it is not among them.
+    /// Appends pasted lines to multi-line text, without the final dot.
     fn hear_paste(&mut self, desk: &Desk, front: &Front<'_>, lines: &str) -> Vec<Action> {
         let (lines, is_ended) = match lines.strip_suffix("\n.") {
             Some(lines) => (lines, true),
@@ -330,7 +320,7 @@ impl Dialog {
         }
     }
 
-    /// Puts on the page what is suggested, if that is new; says whether it is.
+    /// Writes new suggestions to the page. Returns whether there are any.
     fn suggest(&mut self, front: &Front<'_>, view: &View) -> bool {
         if front.suggested == self.suggested.as_ref() {
             return false;
@@ -348,7 +338,8 @@ impl Dialog {
         view::view(desk.asker(), front, self.reader)
     }
 
-    /// Puts on the page what is new about the question in front. One that is settling has no prompt yet.
+    /// Writes what is new about the question in front. There is no prompt while the question is too
+    /// new to be answered.
     pub fn show(&mut self, desk: &Desk, is_settling: bool) {
         let again = std::mem::take(&mut self.again);
         let Some(front) = desk.front() else {
@@ -389,7 +380,6 @@ impl Dialog {
     }
 }
 
-/// Whether a text is written at a step.
 fn is_text(step: &Step<'_>) -> bool {
     matches!(
         step,
@@ -397,8 +387,7 @@ fn is_text(step: &Step<'_>) -> bool {
     )
 }
 
-/// Whether something else says already what became of the question: that too many wait, or that no more are wanted, is
-/// said once.
+/// Whether another message already explains the outcome of the question.
 fn explained(effects: &[Effect]) -> bool {
     effects.iter().any(|effect| {
         matches!(

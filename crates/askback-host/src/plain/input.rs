@@ -1,12 +1,10 @@
-//! The meaning of a typed line at the current step.
-
 use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     model::{Action, Permission, Step},
 };
 
-/// Reads a line at a step of a question. What begins with a slash and a word is a command,
-/// everything else is taken for what the step wants.
+/// Parses a line at a step of a question. A slash and a word make a command; the meaning of other
+/// text depends on the step.
 pub(super) fn heard(step: &Step<'_>, line: &str) -> LineMeaning {
     match command::typed(line) {
         InputLine::Command(name, rest) => command::at_question(step, name, rest),

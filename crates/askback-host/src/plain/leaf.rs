@@ -1,4 +1,4 @@
-//! The terminal itself: the dialog joined to the lines of a person.
+//! The terminal front end: the dialog, and the lines that the user types.
 
 use std::{
     collections::VecDeque,
@@ -20,34 +20,31 @@ use crate::{
     text::{LocalText, Words, given, hidden},
 };
 
-/// The most remarks of a server kept while the person answers a question; older ones are dropped.
+/// The maximum number of server remarks kept while the user answers a question. The oldest are
+/// dropped.
 const HELD: usize = 100;
 
-/// A terminal, or a file of lines, with a question after the other.
+/// A terminal or a file of lines. It shows one question after another.
 #[derive(Debug)]
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
     resumed: ResumeSignal,
-    /// The remarks of servers while the person was busy, with the name of each.
+    /// Remarks that arrived while the user was busy, with the name of each server.
     held: VecDeque<(LocalText, Remark)>,
-    /// Whether a line is wanted at the prompt.
     is_prompting: bool,
-    /// Whether the prompt is what was shown last.
+    /// Whether the prompt is the last thing on the screen.
     is_prompted: bool,
-    /// Whether the question that was shown is too new to take lines of a person.
     settling: Settling,
-    /// Whether a line was not taken for that.
+    /// Whether a line was rejected because the question was too new.
     was_early: bool,
-    /// Whether a secret is asked for.
     is_secret: bool,
-    /// Whether what is typed is not shown.
     is_hiding: bool,
 }
 
 impl Plain {
-    /// A terminal, from within the runtime. At most `shown` characters of what a server says of a
-    /// question are shown at once.
+    /// Opens the terminal. Must be called within the runtime. At first it shows up to `shown`
+    /// characters of a server's text about a question.
     pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
         Self {
             dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
@@ -63,7 +60,7 @@ impl Plain {
         }
     }
 
-    /// Whether a line is not meant for what stands there now.
+    /// Whether a line cannot be meant for what is on the screen.
     fn takes_none(&self, desk: &Desk) -> bool {
         match desk.front() {
             Some(_) => self.settling.goes_on() || self.settling.is_unseen(desk),
@@ -71,7 +68,6 @@ impl Plain {
         }
     }
 
-    /// Leaves the prompt behind, where something else is to be shown.
     fn leave_prompt(&mut self) {
         if std::mem::take(&mut self.is_prompted) {
             self.lines.take_up();
@@ -79,8 +75,8 @@ impl Plain {
         }
     }
 
-    /// Puts on the page what a terminal would show of the input by itself; where it has done so, the
-    /// page goes on at the left edge.
+    /// Writes to the page what a terminal echoes by itself. If the terminal has done so, the page
+    /// continues at the left edge.
     fn echo(&mut self, input: &Input) {
         self.is_prompted = false;
         match input {
@@ -102,14 +98,15 @@ impl Leaf for Plain {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
         if self.lines.typed() && self.resumed.poll(context).is_ready() {
-            // The shell has written below the prompt, and the terminal has forgotten a line that was begun.
+            // The shell has written below the prompt, and the terminal has dropped the unfinished
+            // line.
             self.is_prompted = false;
             self.dialog.resume();
             return Poll::Ready(Did::Action(Vec::new()));
         }
         while self.settling.poll_over(context).is_ready() {
             if self.lines.forget() {
-                // Whoever types has not read it yet.
+                // A user who is typing has not read the question yet.
                 self.was_early = true;
                 self.settling.begin();
                 continue;
@@ -129,7 +126,7 @@ impl Leaf for Plain {
         let Poll::Ready(input) = self.lines.poll_next(wanted, context) else {
             return Poll::Pending;
         };
-        // What is stopped was not answered by anything that was typed.
+        // If nothing asked for input, the input did not answer anything.
         if is_asking || self.is_prompting {
             self.echo(&input);
         }
@@ -211,7 +208,7 @@ impl Leaf for Plain {
         if self.lines.typed() {
             self.settling.show(desk, false);
             if begins_to_send {
-                // A paste may come in parts, and the next one would send.
+                // A paste may arrive in parts, and the next part would send.
                 self.settling.begin();
             }
         }
@@ -222,7 +219,7 @@ impl Leaf for Plain {
         }
         self.dialog.show(desk, self.settling.goes_on());
         self.is_secret = self.dialog.asks_for_secret(desk);
-        // What is typed while a secret goes away is a part of it.
+        // Text typed while the secret's field closes may be part of the secret.
         self.is_hiding = self.is_secret || self.is_hiding && self.settling.goes_on();
         self.lines.hide(self.is_hiding);
         let is_prompted = self.is_prompted || self.settling.goes_on();
@@ -232,7 +229,7 @@ impl Leaf for Plain {
                 let words = "Ctrl-C drops what you have begun to type.";
                 self.dialog.page().note(Style::Dim, words);
             }
-            // Asked alone, so that what stands above is wrapped before it.
+            // Printed separately, so that the text above is wrapped first.
             out::tell(self.dialog.page());
             self.dialog.page().prompt(prompt.clone());
             self.dialog.page().begun(given(begun));

@@ -1,5 +1,3 @@
-//! The lines that the person types.
-
 use std::{
     collections::VecDeque,
     io::{self, BufRead, IsTerminal},
@@ -24,53 +22,48 @@ use crate::{
     signals::{self, Interrupts},
 };
 
-/// The most lines read before they are wanted.
+/// How many lines are read ahead.
 const AHEAD: usize = 1024;
 
-/// The most lines of one paste.
+/// The maximum number of lines in one paste.
 const PASTE: usize = 10_000;
 
-/// The longest pause between two lines of one paste. Nobody types a line in that time, and a key that is held comes
-/// again later.
+/// The longest pause between two lines of one paste. Typing a line takes longer, and so does a held
+/// key before it repeats.
 #[cfg(unix)]
 const PASTED: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// The lines of the standard input, and Ctrl-C.
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: mpsc::Receiver<ReadOutcome>,
-    /// Lines of a paste that are to be taken one by one.
+    /// Lines of a paste that are returned one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
     _held: Interrupts,
-    /// The beginning of the next line, which the terminal does not hold any more.
+    /// The start of the next line, already taken from the terminal.
     begun: String,
-    /// Whether the last key was Ctrl-D.
     was_ended: bool,
-    /// Held while a line is read.
     reading: Arc<Mutex<()>>,
-    /// Whether a person types, not a file.
+    /// Whether the input is a terminal, not a file.
     typed: bool,
 }
 
-/// The outcome of one reading.
 #[derive(Debug, PartialEq, Eq)]
 enum ReadOutcome {
-    /// An input.
     Whole(Input),
-    /// The beginning of a line, behind which a person pressed Ctrl-D.
+    /// The start of a line, ended with Ctrl-D.
     Part(String),
 }
 
-/// The most bytes of a line that a terminal of Linux passes on.
+/// The maximum line length of a Linux terminal, in bytes.
 const PASSED: usize = 4095;
 
 impl Lines {
-    /// The standard input, read by a thread of its own: it waits for the next line while a
-    /// question is withdrawn and another shown. Called within the runtime, once.
+    /// Reads standard input on a separate thread, so that a question can be withdrawn and another
+    /// one shown while the thread waits. Must be called within the runtime, once.
     pub(super) fn stdin() -> Self {
         let typed = io::stdin().is_terminal();
         let (sender, lines) = mpsc::channel(AHEAD);
@@ -80,7 +73,7 @@ impl Lines {
         let (pressed, interrupts) = mpsc::channel(1);
         tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
-                // Nobody took the last one: whatever goes on does not listen.
+                // The previous Ctrl-C was not read, so the program is not listening.
                 if pressed.try_send(()).is_err() {
                     signals::end(130);
                 }
@@ -98,8 +91,8 @@ impl Lines {
         }
     }
 
-    /// Returns the next input: Ctrl-C, or a line if those are wanted now. Lines that were pasted together are one,
-    /// with line breaks.
+    /// Returns the next input: Ctrl-C, or a line if `lines` is set. Pasted lines are returned
+    /// together, with line breaks.
     pub(super) fn poll_next(&mut self, lines: bool, context: &mut Context<'_>) -> Poll<Input> {
         if let Poll::Ready(Some(())) = self.interrupts.poll_recv(context) {
             self.begun.clear();
@@ -116,7 +109,8 @@ impl Lines {
             let read = ready!(self.lines.poll_recv(context));
             match read.unwrap_or(ReadOutcome::Whole(Input::End)) {
                 ReadOutcome::Part(part) => self.begun += &part,
-                // As in a shell, Ctrl-D does not leave a line that was begun; here a second one does.
+                // As in a shell, Ctrl-D does not discard an unfinished line. Here a second one ends
+                // the input.
                 ReadOutcome::Whole(Input::End) if !self.begun.is_empty() && !self.was_ended => {
                     self.was_ended = true;
                 }
@@ -132,8 +126,8 @@ impl Lines {
         }
     }
 
-    /// Takes up what a person has begun to type, where something is to be shown below it. What they have entered comes
-    /// before that.
+    /// Takes the unfinished line from the terminal before other text is printed below it. Complete
+    /// lines in it are returned first.
     pub(super) fn take_up(&mut self) {
         let reading = self.reading.try_lock();
         if !self.typed || reading.is_err() || !self.lines.is_empty() {
@@ -146,12 +140,12 @@ impl Lines {
         }
     }
 
-    /// The beginning of the next line, as far as it was taken up.
+    /// Returns the part of the next line that was taken from the terminal.
     pub(super) fn begun(&self) -> &str {
         &self.begun
     }
 
-    /// Has the lines of a paste taken one by one: gives the first, and the others are the next inputs.
+    /// Returns the first line of a paste. The other lines are the next inputs.
     pub(super) fn one_by_one(&mut self, paste: &str) -> String {
         let mut lines = paste.split('\n').map(str::to_owned);
         let first = lines.next().unwrap_or_default();
@@ -159,9 +153,9 @@ impl Lines {
         first
     }
 
-    /// Forgets what a person typed before being asked, and returns whether there was any of that: it cannot have been
-    /// the answer, and neither can a line that was begun, which the terminal still holds. The lines of a file were
-    /// written in knowledge of the questions, and stay.
+    /// Discards what the user typed before the question appeared, including an unfinished line, and
+    /// returns whether there was anything: it cannot be an answer. Lines of a file are kept,
+    /// because they were written for the questions.
     pub(super) fn forget(&mut self) -> bool {
         if !self.typed {
             return false;
@@ -169,7 +163,7 @@ impl Lines {
         let reading = self.reading.try_lock();
         let mut was_any = match &reading {
             Ok(_) => !take_begun().is_empty(),
-            // A line is on its way.
+            // The thread is reading a line.
             Err(_) => true,
         };
         flush();
@@ -181,19 +175,17 @@ impl Lines {
         was_any
     }
 
-    /// Whether the terminal may have cut a line: it passes on so much of one, and drops the rest. Whether a paste is
-    /// longer than what is taken of one, too.
+    /// Whether the terminal may have cut this line, or the paste has too many lines.
     pub(super) fn was_cut(&self, line: &str) -> bool {
         let is_cut = |line: &str| line.len() >= PASSED;
         self.typed && (line.split('\n').any(is_cut) || line.split('\n').count() > PASTE)
     }
 
-    /// Whether a line has a key in it that a terminal which edits lines does not know: Esc, or an arrow.
+    /// Whether the line has an escape character, as the Esc and arrow keys send.
     pub(super) fn has_key(&self, line: &str) -> bool {
         self.typed && line.contains('\u{1b}')
     }
 
-    /// Has what a person types be seen, or not.
     pub(super) fn hide(&mut self, hides: bool) {
         match self.typed && hides {
             true => unseen::hide(),
@@ -201,7 +193,6 @@ impl Lines {
         }
     }
 
-    /// Whether a person types, so that what is typed is on the screen already.
     pub(super) fn typed(&self) -> bool {
         self.typed
     }
@@ -213,8 +204,8 @@ impl Drop for Lines {
     }
 }
 
-/// Forgets what was typed before a question that no front end asks, and says so on its page, as a front end would: a yes
-/// that was typed before is no answer.
+/// Discards what was typed before a question that no front end shows, and says so on the question's
+/// page. An early yes is not an answer.
 pub fn forget_early(page: &mut Page) {
     if io::stdin().is_terminal() && !take_begun().is_empty() {
         page.note(Style::Warning, EARLY);
@@ -222,14 +213,14 @@ pub fn forget_early(page: &mut Page) {
     flush();
 }
 
-/// Has the terminal forget what was typed and not read yet. One that cannot be told to has nothing that was begun.
+/// Discards unread terminal input. If that fails, the input is not a terminal.
 fn flush() {
     #[cfg(unix)]
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-/// Takes from the terminal what was typed. It gives a line that was begun only while it does not edit lines, in which
-/// nobody else may read.
+/// Takes unread input from the terminal. An unfinished line is only available outside canonical
+/// mode, and no other thread may read meanwhile.
 fn take_begun() -> Vec<u8> {
     let mut begun = Vec::new();
     #[cfg(unix)]
@@ -250,16 +241,15 @@ fn take_begun() -> Vec<u8> {
     begun
 }
 
-/// How long a line of a terminal is waited for.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
-    /// As long as the next line of a paste takes.
     Paste,
     Endless,
 }
 
-/// Whether the terminal has a line to be read. One that cannot be asked says so as it is read.
+/// Whether the terminal has input. Returns true if this cannot be checked; reading then reports the
+/// error.
 fn is_line_there(patience: Patience) -> bool {
     #[cfg(unix)]
     {
@@ -275,7 +265,8 @@ fn is_line_there(patience: Patience) -> bool {
     !matches!(patience, Patience::Paste)
 }
 
-/// Reads lines. Those of a terminal are read once they are there, so that `reading` is held for no longer than that.
+/// Reads lines. At a terminal, it waits until a line is there, so that `reading` is locked only
+/// briefly.
 fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
     let mut stdin = io::stdin().lock();
     loop {
@@ -284,7 +275,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
                 is_line_there(Patience::Endless);
                 let reading = reading.lock();
                 let reading = reading.unwrap_or_else(PoisonError::into_inner);
-                // It may have been forgotten.
+                // It may have been discarded meanwhile.
                 if !is_line_there(Patience::None) {
                     continue;
                 }
@@ -298,7 +289,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
             let mut lines = 1_usize;
             while is_line_there(Patience::Paste) {
                 match line(&mut stdin, typed) {
-                    // Of one that is not taken no more is kept than what tells that it is too long.
+                    // A paste that is too long is rejected. Only enough of it is kept to tell.
                     ReadOutcome::Whole(Input::Line(_)) if lines > PASTE => {}
                     ReadOutcome::Whole(Input::Line(next)) => pasted.extend(["\n", &next]),
                     end => {
@@ -310,7 +301,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
             }
         }
         for read in [Some(read), after].into_iter().flatten() {
-            // A file that has ended has ended for good; at a terminal Ctrl-D ends one answer.
+            // A file ends once. At a terminal, Ctrl-D ends one answer.
             let last = read == ReadOutcome::Whole(Input::End) && !typed;
             if sender.blocking_send(read).is_err() || last {
                 return;
@@ -319,8 +310,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
     }
 }
 
-/// The next line of the input, or its end. A terminal gives each line at once, and a part of one where that has ended by
-/// Ctrl-D.
+/// Reads the next line, or the end. At a terminal, Ctrl-D may end a part of a line.
 fn line(stdin: &mut impl BufRead, typed: bool) -> ReadOutcome {
     let mut line = Vec::new();
     let read = match typed {

@@ -1,4 +1,4 @@
-//! The moments in which a shell has the program go on that was stopped.
+//! Detects when a shell resumes the stopped program.
 
 use std::task::{Context, Poll};
 
@@ -7,7 +7,6 @@ use rustix::process::Signal;
 #[cfg(unix)]
 use tokio::signal::unix::{self, SignalKind, signal};
 
-/// Tells when the program goes on.
 #[derive(Debug)]
 pub(super) struct ResumeSignal {
     #[cfg(unix)]
@@ -15,7 +14,7 @@ pub(super) struct ResumeSignal {
 }
 
 impl ResumeSignal {
-    /// From now on, from within the runtime.
+    /// Must be called within the runtime.
     pub(super) fn new() -> Self {
         Self {
             #[cfg(unix)]
@@ -23,7 +22,6 @@ impl ResumeSignal {
         }
     }
 
-    /// Waits until the program goes on; for ever where it is not stopped.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         #[cfg(unix)]
         if let Some(signal) = &mut self.signal {

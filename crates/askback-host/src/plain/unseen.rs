@@ -1,4 +1,4 @@
-//! Secrets that are typed in lines: the terminal does not show them.
+//! Turns the terminal's echo off while a secret is typed.
 
 #[cfg(unix)]
 use std::{
@@ -12,12 +12,11 @@ use rustix::{
     termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
 };
 
-/// The terminal as it was before it was told to show nothing.
 #[cfg(unix)]
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Has the terminal not show what is typed, from within the runtime; the end of a line is shown. It is as it was
-/// after [`show`], a panic and a signal that ends the program, and while a signal has it stopped.
+/// Turns echo off; line ends still show. Must be called within the runtime. Echo is on again after
+/// [`show`], after a panic or a signal that ends the program, and while the program is stopped.
 #[cfg(unix)]
 pub(super) fn hide() {
     if held().is_some() {
@@ -35,14 +34,13 @@ pub(super) fn hide() {
     }
 }
 
-/// Has the terminal show what is typed, as before [`hide`].
 #[cfg(unix)]
 pub(super) fn show() {
     restore(OptionalActions::Now);
 }
 
-/// The same where the program leaves the terminal to another, which would read what was typed of the secret: that is
-/// dropped.
+/// Like `show`, for when another program takes over the terminal. Drops what was typed of the
+/// secret, which that program would read otherwise.
 #[cfg(unix)]
 pub(crate) fn leave() {
     restore(OptionalActions::Flush);
@@ -52,7 +50,7 @@ pub(crate) fn leave() {
 fn restore(actions: OptionalActions) {
     let before = held().take();
     if let Some(before) = before {
-        // One that cannot be told to has nobody before it.
+        // If this fails, the terminal is gone.
         let _ = tcsetattr(io::stdin(), actions, &before);
     }
 }
@@ -71,7 +69,7 @@ fn held() -> MutexGuard<'static, Option<Termios>> {
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the terminal show what is typed when this program ends by a panic, and while it is stopped.
+/// Turns echo on when this program panics, and while it is stopped.
 #[cfg(unix)]
 fn shown_at_the_end() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -88,7 +86,7 @@ fn shown_at_the_end() {
                 while stopped.recv().await.is_some() {
                     let is_hiding = held().is_some();
                     leave();
-                    // It goes on here once the shell has it go on.
+                    // Continues here when the shell resumes the program.
                     let _ = kill_process(getpid(), Signal::STOP);
                     if is_hiding {
                         hide();

@@ -1,4 +1,4 @@
-//! The fields of a form in lines on a page.
+//! The fields of a form, in lines on a page.
 
 use askback::forms::FormSchema;
 
@@ -9,13 +9,10 @@ use crate::{
     words,
 };
 
-/// As much as is shown of what a server says about one field.
 const FIELD_SHOWN: usize = 2048;
 
-/// The most options of a field that are listed at once.
 const LISTED: usize = 30;
 
-/// Puts a field on the page, to be filled in.
 pub(super) fn field(page: &mut Page, field: &FieldView) {
     page.blank();
     page.say(Style::Dim, field.place.clone());
@@ -38,14 +35,14 @@ pub(super) fn field(page: &mut Page, field: &FieldView) {
     }
 }
 
-/// Puts these options on the page, if there are so many that not all were shown.
+/// Puts options on the page, if the list of all options was cut.
 pub(crate) fn options_with(page: &mut Page, field: &FieldView, found: Vec<usize>) {
     if field.choices.len() > LISTED {
         listed(page, field, found.into_iter());
     }
 }
 
-/// Puts these options on the page, the first of them if they are many. A yes or no needs no list.
+/// Puts the first of these options on the page. A yes or no field has no list.
 fn listed(page: &mut Page, field: &FieldView, which: impl ExactSizeIterator<Item = usize>) {
     let more = which.len().saturating_sub(LISTED);
     for choice in which.take(LISTED).filter_map(|at| field.choices.get(at)) {
@@ -59,7 +56,6 @@ fn listed(page: &mut Page, field: &FieldView, which: impl ExactSizeIterator<Item
     }
 }
 
-/// Puts every value that will be sent on the page.
 pub(super) fn review(page: &mut Page, form: &FormView) {
     page.blank();
     page.say(Style::Strong, form.ready.clone());
@@ -74,7 +70,7 @@ pub(super) fn review(page: &mut Page, form: &FormView) {
     }
 }
 
-/// Puts on the page that a form seems to ask for secrets, and for which.
+/// Puts a warning on the page that a form seems to ask for secrets.
 pub fn secret(page: &mut Page, secret: &SecretView) {
     page.blank();
     page.say(Style::Warning, secret.words.clone());
@@ -83,7 +79,6 @@ pub fn secret(page: &mut Page, secret: &SecretView) {
     }
 }
 
-/// Puts the fields of a form on the page, in a line each behind our mark.
 pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     for line in field_lines(schema) {
         page.quote_at(mark, line);

@@ -9,7 +9,6 @@ use crate::{
     words,
 };
 
-/// The link that a step is about.
 pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     match *step {
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
@@ -19,7 +18,6 @@ pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     }
 }
 
-/// Puts on the page what is wanted of a link now.
 pub(super) fn step(page: &mut Page, link: &LinkView) {
     if link.step == LinkStep::Consent {
         destination(page, &link.destination);
@@ -34,7 +32,8 @@ pub(super) fn step(page: &mut Page, link: &LinkView) {
     }
 }
 
-/// Puts on the page where a link goes: its site, before a host that may begin as another, and what to be careful of.
+/// Puts the destination of a link on the page: the site, the host and all warnings. The site comes
+/// first because a host may start like another one.
 pub fn destination(page: &mut Page, link: &Destination) {
     for part in [&link.site].into_iter().chain(&link.host) {
         page.quote_line(words!("{} ", part.label), part.text.clone());
@@ -48,12 +47,11 @@ pub fn destination(page: &mut Page, link: &Destination) {
     }
 }
 
-/// The mark before a site that a link may lead on to.
 pub(crate) fn leads_on(site: &Address) -> Words {
     words!("! {} ", site.label)
 }
 
-/// Puts on the page why a link takes a second yes.
+/// Puts the warnings on the page that make a second yes necessary.
 pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
     for warning in warnings {
         page.item("! ", Style::Warning, warning.words.clone());
@@ -63,7 +61,6 @@ pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
     }
 }
 
-/// Puts the link of a question on the page, alone and whole.
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     if let Some(link) = link(&front.step) {
         page.say(Style::Plain, "The link, up to the next empty line:");
@@ -72,7 +69,6 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
     }
 }
 
-/// Puts the link of a question on the page as a code for the camera of a telephone.
 pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
     if let Some(link) = link(&front.step) {
         code::put(page, &link.url);

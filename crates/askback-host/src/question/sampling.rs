@@ -1,4 +1,4 @@
-//! Requests to a model and its replies, in lines on a page.
+//! Sampling requests and replies, in lines on a page.
 
 use super::tools;
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     words,
 };
 
-/// Puts what is wanted at a checkpoint of a request to a model on the page.
 pub(super) fn step(page: &mut Page, sampling: &SamplingView) {
     match sampling {
         SamplingView::Request { changed, words } => {
@@ -66,8 +65,8 @@ fn reply_block(page: &mut Page, block: &ReplyBlockView) {
     }
 }
 
-/// Puts a request to a model on the page. Its last message has room kept for it, for it is what is new; the messages
-/// that are left out are the first.
+/// Puts a sampling request on the page. If it does not fit, the first messages are left out,
+/// because the last one is new.
 pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     let sizes: Vec<_> = request.messages.iter().map(size).collect();
     let all = sizes.iter().copied().fold(0, usize::saturating_add);
@@ -119,7 +118,6 @@ fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
     excerpt.quote_line(words!("{} ", line.label), line.text.raw());
 }
 
-/// The texts of a message.
 fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
     message.blocks.iter().map(|block| match block {
         BlockView::Text(text) | BlockView::Result(_, text) => text.raw(),
@@ -127,13 +125,12 @@ fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How much room a message takes, with the line on whose it is.
 fn size(message: &MessageView) -> usize {
     let texts = texts(message).map(text::extent);
     texts.fold(ROLE, usize::saturating_add)
 }
 
-/// The most characters of the line on whose a message is.
+/// The number of characters for the line with the role.
 const ROLE: usize = 16;
 
 fn characters(message: &MessageView) -> usize {

@@ -1,4 +1,4 @@
-//! The tools that a request to a model offers, in lines on a page.
+//! The tools of a sampling request, in lines on a page.
 
 use crate::{
     page::{Excerpt, Style},
@@ -7,13 +7,13 @@ use crate::{
     words,
 };
 
-/// The most tools that are described where a request is not shown whole; of others the names are shown.
+/// How many tools a shortened request describes. The others are only named.
 const DESCRIBED: usize = 5;
 
-/// The most characters of a description there.
+/// The maximum number of characters of a description if the request is shortened.
 const DESCRIPTION: usize = 160;
 
-/// Puts the tools on the page that a request offers, and whether they may be called.
+/// Puts the tools of a request on the page, and whether they may be called.
 pub(super) fn offered(excerpt: &mut Excerpt<'_>, tools: &ToolsView) {
     excerpt.say(Style::Dim, tools.words.clone());
     let (count, most) = match excerpt.is_whole() {
@@ -44,7 +44,6 @@ fn describe(excerpt: &mut Excerpt<'_>, tool: &ToolView, most: usize) {
     }
 }
 
-/// The first characters of a text.
 fn cut(text: &str, most: usize) -> String {
     match text::head(text, most) {
         (_, 0) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Texts of an answers file that stand for others: `${NAME}` for a variable, `@file` for a file.
+//! Placeholders in an answers file: `${NAME}` for a variable, `@file` for a file.
 
 use std::{env, path::Path};
 
@@ -7,16 +7,16 @@ use crate::{
     text_file, words,
 };
 
-/// The place of an answers file, and the environment of those who use it.
+/// The folder of an answers file, and its environment variables.
 pub struct Surroundings<'a> {
-    /// The folder from which paths start.
+    /// The folder that paths are relative to.
     pub folder: &'a Path,
-    /// The value of a variable, if it is set.
+    /// Looks up a variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl<'a> Surroundings<'a> {
-    /// Those of a file in this folder, with the environment of this process.
+    /// This folder, with the environment of this process.
     pub fn of_process(folder: &'a Path) -> Self {
         Self {
             folder,
@@ -24,9 +24,8 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// Puts in place of a text what it stands for.
     pub(super) fn expand(&self, text: &mut String) -> Result<(), Words> {
-        // What a variable holds names no file: only the answers file does.
+        // Only the answers file can name a file. The value of a variable cannot.
         *text = match text.strip_prefix('@') {
             None | Some("") => self.variables(text)?,
             Some(rest) if rest.starts_with('@') => self.variables(rest)?,
@@ -35,11 +34,11 @@ impl<'a> Surroundings<'a> {
         Ok(())
     }
 
-    /// A text with the values of the variables that it names as `${NAME}`; `$${` is a plain `${`.
+    /// Replaces `${NAME}` with the value of the variable. `$${` is a literal `${`.
     ///
     /// # Errors
     ///
-    /// Names the variable that is not set.
+    /// If a variable is not set, its name is not valid, or a `}` is missing.
     pub fn variables(&self, text: &str) -> Result<String, Words> {
         let mut expanded = String::with_capacity(text.len());
         let mut rest = text;
@@ -69,7 +68,7 @@ impl<'a> Surroundings<'a> {
         Ok(expanded)
     }
 
-    /// The text of a file, without the end of its last line.
+    /// Reads a file, without the line break at its end.
     fn file(&self, path: &str) -> Result<String, Words> {
         let path = self.folder.join(path);
         let text = text_file::read_at(&path);
@@ -87,7 +86,7 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Writes a text so that it stands for itself in an answers file.
+/// Escapes text so that an answers file takes it literally.
 pub fn literal(text: &str) -> String {
     let text = text.replace("${", "$${");
     match text.starts_with('@') {

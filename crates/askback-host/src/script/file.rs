@@ -1,4 +1,4 @@
-//! The answers file: YAML, and so JSON too.
+//! The answers file, in YAML or JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -18,43 +18,42 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// The rules for forms and links; the first that fits answers.
+    /// The rules for forms and links. The first match answers.
     #[serde(default)]
     pub answers: Vec<Rule<Act>>,
-    /// The rules for what a model is asked.
+    /// The rules for sampling requests.
     #[serde(default)]
     pub sampling: Vec<Rule<Reply>>,
-    /// The folders to show; where absent, a question for them is not answered.
+    /// The folders to show. If absent, requests for roots are not answered.
     #[serde(default)]
     pub roots: Option<Vec<PathBuf>>,
-    /// The rules that answer nothing.
+    /// What to do with rules that answered nothing.
     #[serde(default)]
     pub unused: UnusedRules,
-    /// The seed of values that are made up: another seed, other values.
+    /// The seed of generated values.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// The treatment of rules that answer no question of a run.
+/// What to do with rules that answered no question of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnusedRules {
-    /// They are told.
+    /// Report them.
     #[default]
     Warn,
-    /// They are told, and fail the run.
+    /// Report them, and fail the run.
     Error,
-    /// They are passed over.
+    /// Ignore them.
     Allow,
 }
 
 impl Script {
-    /// Reads an answers file, and puts in place what it leaves to its surroundings.
+    /// Reads an answers file and expands its placeholders.
     ///
     /// # Errors
     ///
-    /// Says why it cannot be read, shows the place where the file is not one of answers, or names what
-    /// is not there of its surroundings.
+    /// If the file cannot be read or is not valid, or if something that it names does not exist.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let text = text_file::read_at(file)
@@ -64,12 +63,12 @@ impl Script {
         script.map_err(|why| words!("{}: {}", shown, why))
     }
 
-    /// Puts in place what the file leaves to its surroundings: the variables and files that its
-    /// answers name, and where the paths of its roots start.
+    /// Expands the variables and files that the answers name, and makes the roots' paths relative
+    /// to the file's folder.
     ///
     /// # Errors
     ///
-    /// Says which rule names something that is not there.
+    /// Names the rule with something that does not exist.
     pub fn settled(mut self, at: &Surroundings<'_>) -> Result<Self, Words> {
         for root in self.roots.iter_mut().flatten() {
             *root = at.folder.join(&*root);
@@ -79,7 +78,8 @@ impl Script {
         Ok(self)
     }
 
-    /// The script of a case, with what its suite has for all cases: the rules of the case come first.
+    /// Combines the script of a test case with the script of its suite. The rules of the case are
+    /// first.
     #[must_use]
     pub fn with_shared(mut self, shared: &Self) -> Self {
         self.answers.extend(shared.answers.iter().cloned());
@@ -98,8 +98,8 @@ impl Script {
         }
     }
 
-    /// Whether a rule calls tools in place of a model, or is for requests that offer them: then the client declares that
-    /// it can.
+    /// Whether a rule calls tools in place of a model, or is for requests that offer tools. If so,
+    /// the client declares support for tools in sampling.
     pub fn calls_tools(&self) -> bool {
         if self.sampling.iter().any(|rule| rule.when.tools.is_some()) {
             return true;
@@ -111,11 +111,11 @@ impl Script {
             .any(|step| matches!(&step.act, Reply::Says(parts) if parts.iter().any(calls)))
     }
 
-    /// Reads the text of an answers file.
+    /// Parses an answers file.
     ///
     /// # Errors
     ///
-    /// Shows the place where the text is not one of answers.
+    /// If the text is not a valid answers file. The message shows the position.
     pub fn parse(text: &str) -> Result<Self, Words> {
         yaml::parse(text)
     }

@@ -1,4 +1,4 @@
-//! Values that are made up: they fit their fields, and are the same for the same seed.
+//! Generates valid field values. The same seed gives the same values.
 
 use std::time::SystemTime;
 
@@ -11,23 +11,19 @@ use serde_json::{Number, Value};
 
 use super::moment::utc;
 
-/// How many values are tried for a field.
 const TRIES: u32 = 64;
 
-/// The words of a text that is free.
 const TEXT: &str = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do ";
 
-/// The seed of a run, and what else values are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Source {
-    /// The seed.
     pub(super) seed: u64,
-    /// The time of the run, after which dates lie.
+    /// The time of the run. Generated dates are after it.
     pub(super) now: SystemTime,
 }
 
 impl Source {
-    /// A value that the field takes; none if none was found.
+    /// Returns a valid value, or `None` if none was found.
     pub(super) fn value(self, field: &Field, limits: &FormLimits) -> Option<Value> {
         let mut dice = Dice::new(self.seed, &field.name);
         (0..TRIES).find_map(|_| {
@@ -41,7 +37,7 @@ impl Source {
             FieldKind::Text(text) => self.text(text, dice, limits).map(Value::from),
             FieldKind::Number(number) if number.integer => integer(number, dice).map(Value::Number),
             FieldKind::Number(number) => decimal(number, dice).map(Value::Number),
-            // Servers ask for a yes before they do something.
+            // Servers ask for a yes before they act.
             FieldKind::Boolean(_) => Some(true.into()),
             FieldKind::Choice(choice) => option(&choice.options, dice.next()),
             FieldKind::Choices(choices) => Some(options(choices, dice)),
@@ -50,14 +46,14 @@ impl Source {
     }
 
     fn text(self, field: &TextField, dice: &mut Dice, limits: &FormLimits) -> Option<String> {
-        // What fits a pattern is for the author to say.
+        // Values for a pattern must come from the author.
         if field.pattern.is_some() {
             return None;
         }
         let number = dice.below(1000);
         let day = Span::new().try_days(i64::try_from(dice.below(28)).ok()?.saturating_add(1));
         let moment = utc(self.now).saturating_add(day.ok()?);
-        // As much as is missing is put into it.
+        // A value that is too short is padded.
         let least = usize::try_from(field.min_length.unwrap_or_default()).ok()?;
         if least > limits.answer_bytes {
             return None;
@@ -81,7 +77,7 @@ impl Source {
                 let wanted = usize::try_from(dice.below(20)).ok()?.saturating_add(6);
                 let length = wanted.max(least).min(most.unwrap_or(usize::MAX));
                 let text: String = TEXT.chars().cycle().take(length).collect();
-                // A blank at the end is easily lost.
+                // A trailing space is easily lost.
                 text.strip_suffix(' ')
                     .map_or(text.clone(), |text| format!("{text}s"))
             }
@@ -96,7 +92,7 @@ fn integer(field: &NumberField, dice: &mut Dice) -> Option<Number> {
     };
     let bound = |bound: &Option<Number>, round: fn(f64) -> f64| {
         bound.as_ref().and_then(|number| {
-            // The largest numbers are as good as none.
+            // Numbers this large hardly limit anything.
             whole(number).or_else(|| Some(round(number.as_f64()?) as i128))
         })
     };
@@ -130,7 +126,7 @@ fn option(options: &[Opt], dice: u64) -> Option<Value> {
     options.get(at).map(|option| option.value.as_str().into())
 }
 
-/// As few options as may be chosen, but one at least.
+/// As few options as allowed, but at least one.
 fn options(field: &ChoicesField, dice: &mut Dice) -> Value {
     let count = field.min_items.unwrap_or_default().max(1);
     let count = field.max_items.map_or(count, |most| count.min(most));
@@ -140,7 +136,7 @@ fn options(field: &ChoicesField, dice: &mut Dice) -> Value {
     options.collect()
 }
 
-/// Numbers that look random, and are the same for the same seed and name (SplitMix64).
+/// Pseudorandom numbers (SplitMix64), determined by the seed and the field name.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! The front end without a person: an answers file.
+//! The front end without a user: an answers file.
 
 mod expand;
 mod file;

@@ -1,5 +1,3 @@
-//! Dates and times that count from the day of the run.
-
 use std::{
     str::FromStr,
     time::{SystemTime, UNIX_EPOCH},
@@ -8,7 +6,7 @@ use std::{
 use askback::forms::TextFormat;
 use jiff::{Span, SpanFieldwise, Timestamp, civil::DateTime, tz::Offset};
 
-/// A date or time that counts from the day of the run: `today+14d`, `now-2h`.
+/// A date or time relative to the run: `today+14d`, `now-2h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
     from: From,
@@ -21,7 +19,6 @@ enum From {
     Now,
 }
 
-/// The fault of a text that is no [`Moment`].
 const UNREADABLE: &str =
     "a date counts from `today` or `now`, such as `today+14d`, `today-1mo` or `now+2h30m`";
 
@@ -53,8 +50,8 @@ impl FromStr for Moment {
 }
 
 impl Moment {
-    /// The moment as a field of that format takes it, where it is `now`; all in UTC. None if the
-    /// calendar ends before it.
+    /// Formats the moment for a field of this format, in UTC. Returns `None` if it is outside the
+    /// calendar.
     pub(super) fn text(self, format: Option<TextFormat>, now: SystemTime) -> Option<String> {
         let now = utc(now);
         let from = match self.from {
@@ -74,7 +71,6 @@ impl Moment {
     }
 }
 
-/// The date and time in UTC.
 pub(super) fn utc(now: SystemTime) -> DateTime {
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);

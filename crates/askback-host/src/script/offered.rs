@@ -1,4 +1,4 @@
-//! The rule that is offered where none fits.
+//! Suggests a rule for a question that no rule answers.
 
 use std::fmt::Write as _;
 
@@ -16,9 +16,11 @@ use crate::{
     text,
 };
 
-/// A rule that would answer a question of this server, to be filled in and put into an answers
-/// file. One for a link names the server and the call: it consents to nothing else; a link that is not opened has none.
-/// It is safe to show as it is: what is shown of it and pasted is read as that rule.
+/// Returns a rule for this question, to be completed and put into an answers file. A rule for a
+/// link names the server and the call, so it consents to nothing else. A link that is never opened
+/// has no rule.
+///
+/// The text is safe to print, and pasting what is shown gives the same rule.
 pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
     let call = question.call.as_ref();
     let tool = call.and_then(Call::tool);
@@ -52,8 +54,7 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
     }
 }
 
-/// The reply of a rule in place of a model: a call of the first tool that is offered, where there has to
-/// be a call.
+/// Writes a reply in place of a model. If a tool must be called, it calls the first tool offered.
 fn reply_to(request: &CreateMessageParams) -> String {
     let must_call = model::mode(request) == ToolChoiceMode::Required;
     let first = request.tools.iter().flatten().next();
@@ -68,7 +69,7 @@ fn reply_to(request: &CreateMessageParams) -> String {
     }
 }
 
-/// Everything that tells a link from those of other servers, calls and questions.
+/// Writes the conditions that tell this link from other servers, calls and questions.
 fn this_link(asker: &Asker, question: &Question, link: &Link) -> String {
     let call = question.call.as_ref();
     let named = [
@@ -88,7 +89,6 @@ fn this_link(asker: &Asker, question: &Question, link: &Link) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-/// The fields that a rule must give.
 fn fields_for(schema: &FormSchema) -> String {
     let limits = Limits::default().forms;
     let has_default = |field: &&Field| {
@@ -103,11 +103,10 @@ fn fields_for(schema: &FormSchema) -> String {
     fields.join(", ")
 }
 
-/// Words that YAML, in one of its versions, reads as something else than a text: a tool called `null`
-/// would be none, and the rule one for every tool.
+/// Words that some YAML version does not read as text. For example, `tool: null` would match every
+/// tool.
 const NO_TEXT: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// A word of a YAML file, quoted unless it is plain.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -119,8 +118,8 @@ fn word(text: &str) -> String {
     }
 }
 
-/// A text between double quotes, as YAML reads it. JSON would write a character beyond the first 65,536
-/// as two, which YAML does not put together.
+/// Quotes text for YAML. JSON escapes a character above U+FFFF as two surrogates, which YAML does
+/// not combine.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

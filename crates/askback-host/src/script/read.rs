@@ -1,4 +1,4 @@
-//! Rules, as an answers file writes them.
+//! Parses the rules of an answers file.
 
 use std::num::NonZeroU64;
 
@@ -15,35 +15,32 @@ use super::{
 };
 use crate::yaml::{Shape, Time};
 
-/// The time to wait before an answer.
+/// The time to wait before an answer: at most 10 minutes.
 type Delay = Time<{ 10 * 60 }>;
 
-/// The members that both kinds of rules have.
 struct Frame<A> {
     when: Option<When>,
     asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     after: Delay,
     then: Option<Vec<Step<A>>>,
-    /// The action, unless there is none.
     act: Option<A>,
 }
 
-/// The action of a kind of rule, as it is written.
+/// The action of a rule, as it is written in the file.
 trait WrittenAction: Action + Sized {
-    /// The members of such a rule.
     type Text: DeserializeOwned;
 
-    /// The fault of a rule without an action, or with two.
+    /// The error if there is no action, or more than one.
     const NEEDED: &str;
 
-    /// The reply to a question that must not be asked, where the rule names none.
+    /// The reply to a question that must not be asked, if the rule has no action.
     fn refusal() -> Self;
 
-    /// Reads the action. An error if its members do not go together.
+    /// Parses the action. Fails if its members cannot be combined.
     fn frame(text: Self::Text) -> Result<Frame<Self>, &'static str>;
 
-    /// Checks whether the questions that are named can be answered so.
+    /// Checks that this action can answer the questions that the rule matches.
     fn check(&self, when: &When) -> Result<(), &'static str>;
 }
 
@@ -58,7 +55,7 @@ impl<A: WrittenAction> Frame<A> {
             None if is_never => A::refusal(),
             act => act.ok_or(A::NEEDED)?,
         };
-        // A single answer is given again and again, one of several once.
+        // A single answer repeats; each answer of a list is given once.
         let once = self.then.as_ref().map(|_| 1);
         let first = Step {
             act,
@@ -273,7 +270,6 @@ impl TryFrom<Shape<Values, IgnoredAny>> for Accept {
     }
 }
 
-/// The members of `asked`, if it is a range.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RangeText {
@@ -305,7 +301,6 @@ impl TryFrom<Shape<RangeText, IgnoredAny>> for AskCount {
     }
 }
 
-/// The members of a call of a tool.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallText {
@@ -326,7 +321,7 @@ impl TryFrom<Shape<CallText, IgnoredAny>> for SampledPart {
     }
 }
 
-/// The parts of a `reply`: one by itself, or a list.
+/// The `reply` member: a single part or a list.
 #[derive(Deserialize)]
 #[serde(try_from = "Shape<CallText, SampledPart>")]
 struct Parts(Vec<SampledPart>);

@@ -1,14 +1,11 @@
-//! The report on a run of a script.
-
 use super::rule::AskCount;
 use crate::{model::WorstEnd, text::Words, words};
 
-/// The report on a run of a script: whether its rules answered as often as they should.
+/// The result of a run: which rules did not answer as often as they should.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The findings, in the order of the file.
+    /// The findings, in file order.
     pub findings: Vec<Finding>,
-    /// Whether the file says that a rule without a question fails the run.
     pub(super) unused_fails: bool,
 }
 
@@ -17,21 +14,20 @@ pub struct Report {
 pub enum Finding {
     /// The rule answered no question.
     Unused(Place),
-    /// The rule answered more or fewer questions than it says.
+    /// The rule answered more or fewer questions than its `asked` says.
     Miscounted {
         /// The rule.
         rule: Place,
         /// How many questions it answered.
         times: u64,
-        /// How many it should have.
+        /// How many it should have answered.
         asked: AskCount,
     },
 }
 
-/// The beginning of the name of a rule of a case.
 const OF_CASE: &str = "case ";
 
-/// The place of a rule in an answers file, by its number from 1.
+/// The position of a rule in an answers file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the list of `answers`.
@@ -40,17 +36,17 @@ pub enum Place {
     Sampling(usize),
 }
 
-/// The file that the rules of a script are from.
+/// The origin of a script's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RulesOf {
     /// An answers file.
     #[default]
     Answers,
-    /// A suite: the rules of a case, so many, and then those of the suite.
+    /// A suite: the rules of a case, then the rules of the suite.
     Suite {
-        /// The number of `answers` of the case.
+        /// The number of the case's `answers` rules.
         answers: usize,
-        /// The number of its rules of `sampling`.
+        /// The number of the case's `sampling` rules.
         sampling: usize,
     },
 }
@@ -64,7 +60,7 @@ impl Report {
         }
     }
 
-    /// Returns how the questions ended, as far as the rules have a say in it.
+    /// Returns the worst outcome according to the rules.
     pub fn ended(&self) -> WorstEnd {
         match self.findings.iter().any(|finding| self.fails(finding)) {
             true => WorstEnd::Unexpected,
@@ -74,7 +70,7 @@ impl Report {
 }
 
 impl Finding {
-    /// The finding about a rule of this file, in a sentence.
+    /// Returns the finding as a sentence.
     pub fn words(&self, of: RulesOf) -> Words {
         match *self {
             Self::Unused(rule) => words!("{} answered no question", rule.words(of)),
@@ -87,7 +83,7 @@ impl Finding {
 }
 
 impl Place {
-    /// The rule by its number in this file.
+    /// Returns the rule's name for messages.
     pub fn words(self, of: RulesOf) -> Words {
         let (whose, number) = of.numbered(self);
         match self {
@@ -98,12 +94,12 @@ impl Place {
 }
 
 impl RulesOf {
-    /// Whether a rule is one of a case, and none of its suite.
+    /// Whether a rule belongs to the case, not to the suite.
     pub fn is_of_case(self, place: Place) -> bool {
         self.numbered(place).0 == OF_CASE
     }
 
-    /// Whose a rule is, as the beginning of its name, and its number among theirs.
+    /// Returns the prefix of the rule's name and its number in the case or suite.
     fn numbered(self, place: Place) -> (&'static str, usize) {
         let (number, own) = match (self, place) {
             (Self::Answers, Place::Answers(number) | Place::Sampling(number)) => {
@@ -118,7 +114,7 @@ impl RulesOf {
         }
     }
 
-    /// The rule that answered a question, as [`Place::words`] names it but for `sampling`.
+    /// Returns the name of a rule that answered a question, without `sampling`.
     pub(crate) fn rule(self, place: Place) -> Words {
         let (whose, number) = self.numbered(place);
         words!("{}rule {}", whose, number)

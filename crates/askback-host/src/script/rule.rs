@@ -1,5 +1,3 @@
-//! The rules of an answers file.
-
 use std::time::Duration;
 
 use serde::{Deserialize, de::IgnoredAny};
@@ -12,25 +10,25 @@ use super::{
 };
 use crate::yaml::Shape;
 
-/// A rule.
+/// A rule for questions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule<A> {
-    /// Which questions it answers; for what a model is asked, `message` is a part of any text in it.
+    /// Which questions the rule matches. For sampling, `message` matches any text in the request.
     pub when: When,
-    /// Its answers, one after the other; after the last it answers no more.
+    /// The answers, in order. After the last one, the rule answers nothing.
     pub steps: Vec<Step<A>>,
-    /// How many questions it should answer, where that is not left open.
+    /// How many questions it should answer, if limited.
     pub asked: Option<AskCount>,
 }
 
-/// One of the answers of a rule.
+/// One answer of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step<A> {
     /// The answer.
     pub act: A,
-    /// How many questions it answers; all that follow, where absent.
+    /// How many questions it answers. If absent, all that follow.
     pub times: Option<u64>,
-    /// How long it is waited before.
+    /// How long to wait before answering.
     pub after: Duration,
 }
 
@@ -38,9 +36,9 @@ pub struct Step<A> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Shape<RangeText, IgnoredAny>")]
 pub struct AskCount {
-    /// At least so many.
+    /// The minimum.
     pub least: u64,
-    /// At most so many.
+    /// The maximum, if any.
     pub most: Option<u64>,
 }
 
@@ -49,53 +47,52 @@ pub struct AskCount {
 pub enum Act {
     /// Accepts.
     Accept(Accept),
-    /// Declines, and says why.
+    /// Declines, with an optional reason.
     Decline {
-        /// Why, for the server.
+        /// The reason, for the server.
         reason: Option<String>,
-        /// Whether the run is to end in this.
+        /// Whether the run is expected to end this way.
         expected: bool,
     },
     /// Cancels.
     Cancel {
-        /// Whether the run is to end in this.
+        /// Whether the run is expected to end this way.
         expected: bool,
     },
 }
 
-/// The accepted content.
+/// The content to accept with.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Shape<Values, IgnoredAny>")]
 pub enum Accept {
-    /// A form with these values, and the defaults of its other fields.
+    /// A form with these values, and the defaults of all other fields.
     Values(Values),
-    /// A link; or a form with nothing but its defaults.
+    /// A link, or a form with only its defaults.
     Yes,
 }
 
-/// The action of a rule for what a model is asked.
+/// The action of a rule for sampling requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Says this in place of a model.
+    /// Replies in place of a model.
     Says(Vec<SampledPart>),
     /// Declines.
     Decline {
-        /// Whether the run is to end in this.
+        /// Whether the run is expected to end this way.
         expected: bool,
     },
 }
 
-/// The action of a rule.
 pub(super) trait Action {
-    /// Whether it says no, and nobody expects the run to end in that.
+    /// Whether it refuses, and the run is not expected to end this way.
     fn is_plain_no(&self) -> bool;
 
-    /// The texts in it that may stand for others.
+    /// The texts that may contain placeholders.
     fn texts(&mut self) -> Vec<&mut String>;
 }
 
 impl<A> Rule<A> {
-    /// The answer to the question after so many that the rule has answered.
+    /// Returns the next answer, after `answered` questions.
     pub fn step(&self, answered: u64) -> Option<&Step<A>> {
         let mut before = answered;
         self.steps.iter().find(|step| {
@@ -111,7 +108,7 @@ impl<A> Rule<A> {
     }
 }
 
-/// Whether a rule only refuses what is better not asked: it may stay unused.
+/// Whether the rule only refuses. If so, it may stay unused.
 pub(super) fn is_guard<A: Action>(rule: &Rule<A>) -> bool {
     rule.steps.iter().all(|step| step.act.is_plain_no())
 }
@@ -122,7 +119,7 @@ impl AskCount {
         self.most == Some(0)
     }
 
-    /// Whether so many questions are as many as there should be.
+    /// Whether the number of questions is in range.
     pub fn holds(self, times: u64) -> bool {
         self.least <= times && self.most.is_none_or(|most| times <= most)
     }
@@ -145,7 +142,7 @@ impl Action for Act {
     }
 }
 
-/// A part of what is said in place of a model.
+/// A part of a reply in place of a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Shape<CallText, IgnoredAny>")]
 pub enum SampledPart {

@@ -1,5 +1,3 @@
-//! A script in use.
-
 use std::time::{Duration, SystemTime};
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
@@ -17,60 +15,56 @@ use crate::{
     model::{Ask, By, Question, Reply, Why, link},
 };
 
-/// A script in use: it answers, and counts how often each of its rules did.
+/// A running script. It answers questions and counts how often each rule did.
 ///
-/// It is told the name that the person gave the server, and has no way to learn the server's own.
+/// Rules match the name that the user gave a server. The server's own name is not used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRun {
     script: Script,
-    /// The time of the run.
     now: SystemTime,
-    /// The counts of the rules for forms and links.
     answers: Vec<Count>,
-    /// The counts of the rules for what a model is asked.
     sampling: Vec<Count>,
-    /// The number of the last call in a reply of a model.
+    /// The number of the last tool call in a reply.
     called: u64,
 }
 
-/// The questions of one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Count {
-    /// How many were of those it names, whichever of them.
+    /// How many questions it matched, including those answered by earlier rules.
     met: u64,
-    /// How many it answered.
     answered: u64,
 }
 
-/// The answer of a file to a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// This, by the rule of that number, from 1; none for the list of roots.
+    /// Answered by the rule with this number, counted from 1. `None` is the list of roots or a link
+    /// that is never opened.
     Given(Reply, Option<usize>),
-    /// This, by a rule that wants it to be waited for.
+    /// Answered by a rule with a delay.
     Later {
         /// The time to wait.
         after: Duration,
         /// The reply.
         reply: Reply,
-        /// The number of the rule, from 1.
+        /// The number of the rule, counted from 1.
         rule: usize,
     },
-    /// This, although the rule of that number says that the question must not be asked.
+    /// Answered by the rule with this number, which says that the question must not be asked.
     Unwanted(Reply, usize),
-    /// Nothing: no rule fits the question.
+    /// Not answered: no rule matches.
     Unmatched,
-    /// Nothing that can be sent: the answer of the rule does not fit the question.
+    /// Not answered: the rule's answer does not fit the question.
     Unfit {
-        /// The number of the rule, from 1; none for the list of roots.
+        /// The number of the rule, counted from 1. `None` is the list of roots.
         rule: Option<usize>,
-        /// The fault.
+        /// The error.
         why: String,
     },
 }
 
 impl ScriptRun {
-    /// A run at this time, in which no rule has answered yet.
+    /// Starts a run at this time.
     pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
             now,
@@ -81,8 +75,7 @@ impl ScriptRun {
         }
     }
 
-    /// Answers a question of the server that the person calls by that name, by the first rule that
-    /// fits it.
+    /// Answers a question with the first matching rule. `server` is the user's name for the server.
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
             Ask::Form { schema, .. } => {
@@ -120,7 +113,7 @@ impl ScriptRun {
         }
     }
 
-    /// The report on what the rules did so far.
+    /// Reports what the rules did so far.
     pub fn report(&self) -> Report {
         let answers = findings(&self.script.answers, &self.answers, Place::Answers);
         let sampling = findings(&self.script.sampling, &self.sampling, Place::Sampling);
@@ -142,7 +135,7 @@ impl ScriptRun {
         accept: impl FnOnce(&Accept) -> Result<Reply, String>,
     ) -> Answer {
         let fits = |rule: &Rule<Act>, act: &Act| {
-            // Nothing consents to a link but a rule that names where it leads.
+            // Only a rule that names the host can consent to a link.
             let consents = !matches!(question.ask, Ask::Link { .. })
                 || !matches!(act, Act::Accept(_))
                 || rule.when.host.is_some();
@@ -212,9 +205,8 @@ impl ScriptRun {
     }
 }
 
-/// The answer that was picked for a question.
 struct PickedAnswer<'a, A> {
-    /// The number of its rule, from 1.
+    /// The number of the rule, counted from 1.
     rule: usize,
     step: &'a Step<A>,
     asked: Option<AskCount>,
@@ -235,8 +227,8 @@ impl<A> PickedAnswer<'_, A> {
     }
 }
 
-/// The answer of the first rule that fits and has one left. The question is counted for each rule
-/// that names it.
+/// Returns the answer of the first matching rule that has answers left. Later matching rules count
+/// the question too.
 fn pick<'a, A>(
     rules: &'a [Rule<A>],
     counts: &mut [Count],
@@ -269,7 +261,6 @@ fn declined(reason: Option<String>, expected: bool) -> Reply {
     }
 }
 
-/// The findings about the rules of a list.
 fn findings<A: Action>(
     rules: &[Rule<A>],
     counts: &[Count],

@@ -1,5 +1,3 @@
-//! The reply of a rule in place of a model.
-
 use std::collections::BTreeSet;
 
 use askback::protocol::{
@@ -10,12 +8,13 @@ use askback::protocol::{
 use super::rule::SampledPart;
 use crate::model::{PERSON, Reply, calls, mode};
 
-/// The reply of these parts. Its calls are numbered after the `last` one of the run, so that none has the id of
-/// another; that is counted on.
+/// Builds a reply from parts. Tool calls get ids that are unique in the run: `last` is the number
+/// of the last call, and is updated.
 ///
 /// # Errors
 ///
-/// Says which tool is called that the request does not offer, or why one has to be called or none.
+/// If a part calls a tool that the request does not offer, or if the request requires or forbids
+/// tool calls and the parts do not comply.
 pub(super) fn reply(
     parts: &[SampledPart],
     request: &CreateMessageParams,

@@ -1,5 +1,3 @@
-//! The values that a rule fills into a form.
-
 use std::collections::BTreeMap;
 
 use askback::{
@@ -16,19 +14,16 @@ use super::{generate::Source, moment::Moment};
 #[serde(from = "BTreeMap<String, FieldValue>")]
 pub struct Values {
     given: BTreeMap<String, FieldValue>,
-    /// Whether values of other fields that must be given are made up.
     makes_rest: bool,
 }
 
-/// A value for a field.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) enum FieldValue {
-    /// This; a text is read as a person would write it.
+    /// A given value. Text is parsed like typed text.
     Given(Value),
-    /// A date or time that counts from the day of the run.
+    /// A date or time relative to the run.
     Date(Moment),
-    /// One that is made up and fits.
     Generated,
 }
 
@@ -42,18 +37,16 @@ impl From<BTreeMap<String, FieldValue>> for Values {
 }
 
 impl Values {
-    /// Makes up values for the other fields that must be given.
+    /// Also generates values for all other required fields.
     pub(super) fn generating(mut self) -> Self {
         self.makes_rest = true;
         self
     }
 
-    /// Whether values of other fields are made up.
     pub(super) fn generates(&self) -> bool {
         self.makes_rest
     }
 
-    /// The texts among the values.
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = Vec::new();
         for value in self.given.values_mut() {
@@ -65,11 +58,11 @@ impl Values {
         texts
     }
 
-    /// The content of a form with these values, and the defaults of its other fields that fit them.
+    /// Returns the content of a form: these values, and the valid defaults of the other fields.
     ///
     /// # Errors
     ///
-    /// Says what does not fit. Names of the server's fields are in it.
+    /// Says what is not valid. May contain the server's field names.
     pub(super) fn content(
         &self,
         schema: &FormSchema,
@@ -80,13 +73,13 @@ impl Values {
         for (name, value) in &self.given {
             let value = match schema.field(name) {
                 Some(field) => value.of(field, source, limits)?,
-                // The check says that there is no such field.
+                // The check reports that the field does not exist.
                 None => Value::Null,
             };
             content.insert(name.clone(), value);
         }
         let mut content = schema.with_defaults(content);
-        // A default that does not fit is none.
+        // An invalid default is ignored.
         content.retain(|name, value| {
             let fits = |field: &Field| field.check(value, &limits.forms).is_ok();
             self.given.contains_key(name) || schema.field(name).is_none_or(fits)
@@ -108,7 +101,7 @@ impl Values {
 }
 
 impl FieldValue {
-    /// The value as the field takes it, or as it is where it does not.
+    /// Converts the value for this field. A value that cannot be converted is returned unchanged.
     fn of(&self, field: &Field, source: Source, limits: &Limits) -> Result<Value, String> {
         Ok(match self {
             Self::Given(value) => written(field, value),
@@ -128,7 +121,6 @@ impl FieldValue {
     }
 }
 
-/// Adds the texts of a value.
 pub(super) fn texts_in<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut String>) {
     match value {
         Value::String(text) => texts.push(text),
@@ -140,10 +132,9 @@ pub(super) fn texts_in<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut String>
     }
 }
 
-/// The fault of a field for which no value is found.
 const UNKNOWN: &str = "no value could be made up that fits; the rule has to give one";
 
-/// A value as the field takes it: `yes` for a yes, the title of an option for the option.
+/// Parses text like typed text: `yes` as true, an option's title as the option.
 fn written(field: &Field, value: &Value) -> Value {
     match (&field.kind, value) {
         (FieldKind::Text(_) | FieldKind::Json(_), _) => value.clone(),
@@ -163,7 +154,7 @@ impl TryFrom<Value> for FieldValue {
     type Error = &'static str;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
-        // A value that is made when it is sent is the one member of an object.
+        // A generated value is written as an object with a single member.
         let made = value.as_object().filter(|members| members.len() == 1);
         let made = made.and_then(|members| members.iter().next());
         match made.map(|(member, value)| (member.as_str(), value)) {

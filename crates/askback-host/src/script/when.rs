@@ -1,5 +1,3 @@
-//! Which questions a rule answers.
-
 use std::num::NonZeroU64;
 
 use askback::protocol::{CreateMessageParams, SamplingBlock};
@@ -12,41 +10,42 @@ use crate::{
     yaml::Shape,
 };
 
-/// Which questions a rule answers: those that fit everything given here.
+/// The conditions of a rule. A question matches if it meets all of them.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The name that the person gave the server.
+    /// The name that the user gave the server.
     pub server: Option<String>,
-    /// The name of the tool that is being called.
+    /// The name of the called tool.
     pub tool: Option<String>,
-    /// The name of the prompt that is being got.
+    /// The name of the requested prompt.
     pub prompt: Option<String>,
     /// The key of the question.
     pub key: Option<String>,
     /// Form or link.
     pub mode: Option<Mode>,
-    /// A part of the message, or a pattern of it.
+    /// Text or a pattern in the message.
     pub message: Option<TextMatch>,
-    /// Fields that the form has, by name.
+    /// Names of fields that the form has.
     pub fields: Option<Vec<String>>,
-    /// Whether the form has no fields but those.
+    /// Whether the form has no other fields.
     pub only: Option<bool>,
-    /// Tools that a model is offered, by name.
+    /// Names of tools that the request offers.
     pub tools: Option<Vec<String>>,
-    /// The host of the link, as [`Link::named`](link::Link::named) has it. A rule that accepts links has to name it.
+    /// The link's host, as in [`Link::named`](link::Link::named). A rule that accepts links must
+    /// name it.
     pub host: Option<String>,
-    /// Which one, counted from 1 among the questions of a run that fit the rest.
+    /// The position among the questions of a run that meet the other conditions, counted from 1.
     pub nth: Option<NonZeroU64>,
 }
 
-/// A text that is looked for in others.
+/// Text to search for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Shape<RegexText, IgnoredAny>")]
 pub enum TextMatch {
-    /// A part of the text, letter by letter.
+    /// A literal part of the text, case-sensitive.
     Part(String),
-    /// A regular expression that matches somewhere in it.
+    /// A regular expression that matches anywhere in the text.
     Regex(Regex),
 }
 
@@ -134,21 +133,21 @@ impl When {
             tool: wanted_tool,
             prompt: wanted_prompt,
             key,
-            // The callers look at these, as far as they apply to what is asked.
+            // Checked by the callers if they apply to the question.
             mode: _,
             message: _,
             fields: _,
             only: _,
             tools: _,
             host: _,
-            // The order of the questions is counted by the rules of a run.
+            // Counted by the rules of a run.
             nth: _,
         } = self;
         let call = question.call.as_ref();
         let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
         let is =
             |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
-        // Never what the server calls itself: any server can call itself anything.
+        // The server's own name is not used: any server can claim any name.
         is(wanted_server, Some(server))
             && is(wanted_tool, tool)
             && is(wanted_prompt, prompt)
@@ -157,7 +156,7 @@ impl When {
 }
 
 impl TextMatch {
-    /// Whether a text has it.
+    /// Whether the text contains a match.
     pub fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Part(part) => text.contains(part),
@@ -176,7 +175,6 @@ impl PartialEq for TextMatch {
     }
 }
 
-/// The members of a pattern.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RegexText {
@@ -191,7 +189,7 @@ impl TryFrom<Shape<RegexText, IgnoredAny>> for TextMatch {
             Shape::Scalar(Value::String(part)) => Ok(Self::Part(part)),
             Shape::Map(RegexText { regex }) => {
                 let regex = Regex::new(&regex).map_err(|error| {
-                    // The lines before it show the pattern, which the file shows, too.
+                    // The lines before it show the pattern, which is in the file already.
                     let message = error.to_string();
                     let last = message.lines().last().unwrap_or_default();
                     let why = last.strip_prefix("error: ").unwrap_or(last);

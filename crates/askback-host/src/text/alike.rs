@@ -1,21 +1,21 @@
-//! Names that a person cannot tell apart.
+//! Names that a user cannot tell apart.
 
 use unicode_security::confusable_detection::skeleton;
 
 use super::push_number;
 
-/// Writes names so that a person can tell them apart: of those that look alike, the signs that differ are
-/// written by their numbers. Names in ASCII stay as they are.
+/// Makes similar-looking names distinguishable: the characters that differ are written as
+/// `<U+XXXX>`. ASCII characters are kept.
 pub fn told_apart(names: &[String]) -> Vec<String> {
     let differing: Vec<_> = of_those_alike(names)
         .map(|(name, alike)| written(name, |c| alike.iter().any(|other| !other.contains(c))))
         .collect();
-    // Where two have the same signs in another order, all are written so.
+    // If two names have the same characters in a different order, write all of them as `<U+XXXX>`.
     let all = of_those_alike(&differing).map(|(name, alike)| written(name, |_| !alike.is_empty()));
     all.collect()
 }
 
-/// Each name, with the others that look like it.
+/// Returns each name with the other names that look like it.
 fn of_those_alike(names: &[String]) -> impl Iterator<Item = (&String, Vec<&String>)> {
     let looks: Vec<String> = names.iter().map(|name| skeleton(name).collect()).collect();
     names.iter().zip(looks.clone()).map(move |(name, look)| {
@@ -25,7 +25,7 @@ fn of_those_alike(names: &[String]) -> impl Iterator<Item = (&String, Vec<&Strin
     })
 }
 
-/// A name with some of its signs beyond ASCII by their numbers.
+/// Writes the selected characters outside ASCII as `<U+XXXX>`.
 fn written(name: &str, is_numbered: impl Fn(char) -> bool) -> String {
     let mut written = String::with_capacity(name.len());
     for c in name.chars() {
@@ -51,7 +51,7 @@ mod tests {
         check(&[], &[]);
         check(&["travel", "expense"], &["travel", "expense"]);
         check(&["größe", "日本"], &["größe", "日本"]);
-        // The second has a letter of Cyrillic.
+        // The second has a Cyrillic letter.
         check(&["travel", "tr\u{430}vel"], &["travel", "tr<U+0430>vel"]);
         check(
             &["tr\u{430}vel", "x", "travel"],
@@ -59,17 +59,14 @@ mod tests {
         );
         check(&["a b", "a\u{a0}b"], &["a b", "a<U+00A0>b"]);
         check(&["m", "\u{ff4d}"], &["m", "<U+FF4D>"]);
-        // What they have in common stays.
         check(&["größa", "größ\u{430}"], &["größa", "größ<U+0430>"]);
-        // The same letters in another order.
         check(&["a\u{430}", "\u{430}a"], &["a<U+0430>", "<U+0430>a"]);
         check(&["é", "e\u{301}"], &["<U+00E9>", "e<U+0301>"]);
-        // Three that are alike.
         check(
             &["co", "c\u{43e}", "\u{441}\u{43e}"],
             &["co", "c<U+043E>", "<U+0441><U+043E>"],
         );
-        // In ASCII they are told apart by any font of a terminal.
+        // Terminal fonts distinguish ASCII characters.
         check(&["l1", "ll"], &["l1", "ll"]);
         check(&["same", "same"], &["same", "same"]);
     }

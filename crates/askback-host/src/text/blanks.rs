@@ -1,12 +1,11 @@
-//! Blanks that a person cannot see.
-
 use super::Words;
 use crate::words;
 
-/// Says which blanks of a text are not seen: those of one that has nothing else, those at its ends and at the ends of its
-/// lines, those that follow another within a line, and those that look like a space and are none.
+/// Describes the whitespace in a text that the user cannot see: all of a blank text, leading and
+/// trailing whitespace, whitespace before line breaks, repeated whitespace within a line, and
+/// characters that look like a space.
 pub fn unseen_blanks(text: &str) -> Option<Words> {
-    // A line break is shown.
+    // A line break is visible.
     let is_blank = |c: char| c.is_whitespace() && c != '\n';
     let count = |text: &str| text.chars().count();
     let counted = |count: usize| match count {
@@ -26,7 +25,7 @@ pub fn unseen_blanks(text: &str) -> Option<Words> {
         let plain = text.chars().any(|c| c == ' ').then(|| counted(all));
         return joined([plain, others]);
     }
-    // Those before the first word are at the beginning, those after the last at the end.
+    // Whitespace before the first word is at the beginning, after the last word at the end.
     let begun = text.trim_start_matches(is_blank);
     let broken = begun.rsplit_once('\n').map_or("", |(lines, _)| lines);
     let at_breaks: usize = broken.split('\n').map(after).sum();
@@ -43,7 +42,6 @@ pub fn unseen_blanks(text: &str) -> Option<Words> {
     ])
 }
 
-/// The parts that there are, with commas between them.
 fn joined<const N: usize>(parts: [Option<Words>; N]) -> Option<Words> {
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| Words::join(parts, ", "))

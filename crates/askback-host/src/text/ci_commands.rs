@@ -1,16 +1,17 @@
-//! Commands to a CI service in the log of a job.
+//! Commands to CI services in a job's output.
 //!
-//! A CI service reads the output of a job and obeys some lines: GitHub Actions `::name::` at the beginning of a line and
-//! `##[name]` anywhere, Azure Pipelines `##vso[…]`, TeamCity `##teamcity[…]`. A peer's text must not become one of them.
+//! CI services execute some lines that a job prints: GitHub Actions runs `::name::` at the start of
+//! a line and `##[name]` anywhere, Azure Pipelines `##vso[…]`, TeamCity `##teamcity[…]`. A peer's
+//! text must not become a command.
 
 use std::borrow::Cow;
 
 use super::push_number;
 
-/// The variables that CI services set.
+/// Environment variables that CI services set.
 const VARIABLES: [&str; 4] = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
-/// Whether this process runs in a CI job, by its environment.
+/// Whether this process runs in a CI job, according to its environment.
 pub fn is_ci_job() -> bool {
     VARIABLES.iter().any(|name| {
         std::env::var_os(name)
@@ -18,13 +19,13 @@ pub fn is_ci_job() -> bool {
     })
 }
 
-/// The text with the first character of each CI command written as its number.
+/// Writes the first character of each CI command as `<U+XXXX>`.
 pub fn without_ci_commands(text: &str) -> Cow<'_, str> {
     if !text.contains("::") && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut inert = String::with_capacity(text.len());
-    // Services take either character as the end of a line.
+    // CI services accept either character as a line end.
     for line in text.split_inclusive(['\n', '\r']) {
         let start = line.find(|c: char| !c.is_whitespace()).unwrap_or(0);
         for (at, c) in line.char_indices() {
@@ -39,7 +40,7 @@ pub fn without_ci_commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(inert)
 }
 
-/// Whether a text begins with `##name[`, whatever the name, or none.
+/// Whether the text starts with `##name[`. The name may be empty.
 pub(super) fn starts_hash_command(text: &str) -> bool {
     text.strip_prefix("##").is_some_and(|name| {
         name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-.".contains(c))
@@ -47,7 +48,6 @@ pub(super) fn starts_hash_command(text: &str) -> bool {
     })
 }
 
-/// Whether a line begins with `::name::`.
 fn is_colon_command(line: &str) -> bool {
     line.strip_prefix("::")
         .is_some_and(|name| name.contains("::"))
@@ -90,7 +90,7 @@ mod tests {
         );
         check("| ##VSO[task]", "| <U+0023>#VSO[task]");
         check("x##teamcity[a]", "x<U+0023>#teamcity[a]");
-        // These are none.
+        // Not commands.
         for text in [
             "",
             "std::fs::read",

@@ -1,4 +1,4 @@
-//! Dates and times as a person writes them: `tomorrow 9:00`, `2026-06-15 14:30`.
+//! Parses dates and times as people write them: `tomorrow 9:00`, `2026-06-15 14:30`.
 
 use std::{fmt, time::SystemTime};
 
@@ -11,37 +11,37 @@ use jiff::{
 
 use super::Words;
 
-/// The date and time of whoever fills in forms, in their time zone.
+/// The current date and time, in the user's time zone.
 #[derive(Clone, Copy)]
 pub struct Clock(fn() -> Zoned);
 
 impl Clock {
-    /// A clock that says this.
+    /// Creates a clock from a function that returns the current time.
     pub fn new(now: fn() -> Zoned) -> Self {
         Self(now)
     }
 
-    /// The clock of this machine, in its time zone.
+    /// This machine's clock, in its time zone.
     pub fn of_this_machine() -> Self {
         Self(Zoned::now)
     }
 
-    /// Returns the day.
+    /// Returns the current date.
     pub fn today(self) -> Date {
         (self.0)().date()
     }
 
-    /// Returns the day that these words of a person mean, as in `+1mo`, if they mean one.
+    /// Parses a relative day such as `tomorrow` or `+1mo`.
     pub fn day(self, written: &str) -> Option<Date> {
         day(written, self.today())
     }
 
-    /// Returns what a person wrote as a text of that format. None where it is not written as a person does, and may be one
-    /// as it is.
+    /// Converts what the user wrote to this format. Returns `None` if it is not a human-readable
+    /// date or time; it may be in the right format already.
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong with a time that is not one time.
+    /// If the time occurs twice or never because of a clock change.
     pub(crate) fn read(self, format: TextFormat, written: &str) -> Option<Result<String, Words>> {
         let now = (self.0)();
         let written = written.trim();
@@ -61,18 +61,17 @@ impl Clock {
     }
 }
 
-/// The fault of a time at which clocks are changed.
 const AMBIGUOUS: &str = "that time comes twice or never, as clocks are changed: write it with its offset, as in \
                          2026-06-15T14:30:00+02:00";
 
-/// A clock that is as good as any other: it says nothing of what is filled in.
+/// All clocks are equal, so that they do not affect the comparison of forms.
 impl PartialEq for Clock {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// The clock of this machine, in UTC.
+/// This machine's clock, in UTC.
 impl Default for Clock {
     fn default() -> Self {
         Self(|| Timestamp::now().to_zoned(TimeZone::UTC))
@@ -85,7 +84,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// A day by its name, or by how far it is away: `today`, `tomorrow`, `+3d`, `+2w`, `+1mo`.
+/// Parses a relative day: `today`, `tomorrow`, `+3d`, `+2w`, `+1mo`.
 fn day(written: &str, today: Date) -> Option<Date> {
     let written = written.trim().to_ascii_lowercase();
     let away = match written.as_str() {
@@ -93,7 +92,7 @@ fn day(written: &str, today: Date) -> Option<Date> {
         "tomorrow" => 1.days(),
         away => {
             let away = away.strip_prefix('+')?;
-            // Not a sign or a blank of its own.
+            // No second sign, and no space.
             let is_plain = away.starts_with(|c: char| c.is_ascii_digit());
             away.parse::<Span>().ok().filter(|_| is_plain)?
         }
@@ -101,8 +100,8 @@ fn day(written: &str, today: Date) -> Option<Date> {
     today.checked_add(away).ok()
 }
 
-/// A time with the offset that its zone has then. RFC 3339 has none with seconds, as zones had long ago: then it is that
-/// of UTC.
+/// Formats a time with its UTC offset. RFC 3339 offsets have no seconds, but some historical
+/// offsets do. Those times are given in UTC.
 fn shown(time: &Zoned) -> String {
     let is_whole = time.offset().seconds() % 60 == 0;
     let written = match is_whole {
@@ -112,7 +111,7 @@ fn shown(time: &Zoned) -> String {
     written.to_string()
 }
 
-/// Returns an instant in the zone of this machine.
+/// Formats a time in this machine's time zone.
 pub fn instant(time: SystemTime) -> String {
     match Timestamp::try_from(time) {
         Ok(time) => shown(&time.to_zoned(TimeZone::system())),
@@ -120,7 +119,7 @@ pub fn instant(time: SystemTime) -> String {
     }
 }
 
-/// A date and time without an offset: a time of today, or a day and a time.
+/// Parses a date and time without an offset. The date is today if it is absent.
 fn civil(written: &str, now: &Zoned) -> Option<DateTime> {
     let parts = written.rsplit_once(char::is_whitespace).or_else(|| {
         written
@@ -140,7 +139,6 @@ fn civil(written: &str, now: &Zoned) -> Option<DateTime> {
     Some(date.to_datetime(time(clock.trim())?))
 }
 
-/// A date such as 2026-06-15.
 fn plain_date(written: &str) -> Option<Date> {
     written
         .parse()
@@ -148,7 +146,7 @@ fn plain_date(written: &str) -> Option<Date> {
         .filter(|_| TextFormat::Date.matches(written))
 }
 
-/// A time such as 9:00, 14:30 or 14:30:15.
+/// Parses a time such as 9:00, 14:30 or 14:30:15.
 fn time(written: &str) -> Option<Time> {
     let (hour, rest) = written.split_once(':')?;
     let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
@@ -156,7 +154,6 @@ fn time(written: &str) -> Option<Time> {
     Time::new(number(hour)?, two(minute)?, two(second)?, 0).ok()
 }
 
-/// The number of one or two digits.
 fn number(written: &str) -> Option<i8> {
     let is_plain = written.len() <= 2 && written.bytes().all(|byte| byte.is_ascii_digit());
     written.parse().ok().filter(|_| is_plain)
@@ -166,7 +163,7 @@ fn number(written: &str) -> Option<i8> {
 mod tests {
     use super::*;
 
-    /// Half past eight in the evening in Berlin, before the night in which its clocks go back.
+    /// 20:30 in Berlin, on the evening before its clocks go back.
     fn berlin() -> Zoned {
         let zone = "CET-1CEST,M3.5.0,M10.5.0/3";
         let zone = TimeZone::posix(zone).expect("a time zone");
@@ -193,7 +190,7 @@ mod tests {
             ("+2w", Some("2026-11-07")),
             ("+4mo", Some("2027-02-24")),
             ("+1Y", Some("2027-10-24")),
-            // As it is.
+            // Already in the format.
             ("2026-06-15", None),
             ("tomorrow 9:00", None),
             ("", None),
@@ -221,10 +218,10 @@ mod tests {
             ("2026-06-15 14:30", Some("2026-06-15T14:30:00+02:00")),
             ("2026-06-15T14:30", Some("2026-06-15T14:30:00+02:00")),
             ("2026-12-15 14:30:05", Some("2026-12-15T14:30:05+01:00")),
-            // As it is.
+            // Already in the format.
             ("2026-06-15T14:30:00Z", None),
             ("2026-06-15T14:30:00+02:00", None),
-            // A day is no time, and these are none.
+            // A date is not a time, and these are not valid.
             ("2026-06-15", None),
             ("tomorrow", None),
             ("14", None),
@@ -241,7 +238,7 @@ mod tests {
             ("20260615 14:30", None),
             ("someday 14:30", None),
             ("", None),
-            // Clocks go back at three, and went forward at two.
+            // The clocks go back at 3:00, and went forward at 2:00.
             ("tomorrow 2:30", Some(AMBIGUOUS)),
             ("2026-03-29 2:30", Some(AMBIGUOUS)),
         ] {
@@ -249,8 +246,8 @@ mod tests {
         }
     }
 
-    /// Berlin, half past two in the night in which its clocks go back, the first time and the second; and just
-    /// before its clocks go forward.
+    /// In Berlin: 2:30 in the night in which the clocks go back, the first and the second time;
+    /// then just before the clocks go forward.
     #[test]
     fn now_is_this_very_time() {
         #[track_caller]
@@ -266,7 +263,7 @@ mod tests {
         check(|| at("2026-10-25T01:30:15.9Z"), "2026-10-25T02:30:15+01:00");
         check(|| at("2026-03-29T00:59:59.9Z"), "2026-03-29T01:59:59+01:00");
         check(|| at("2026-03-29T01:00:00Z"), "2026-03-29T03:00:00+02:00");
-        // No whole number of minutes.
+        // The offset is not a whole number of minutes.
         fn monrovia() -> Zoned {
             let zone = TimeZone::posix("<-004430>0:44:30").expect("a time zone");
             let instant: Timestamp = "1971-06-15T12:00:00Z".parse().expect("an instant");

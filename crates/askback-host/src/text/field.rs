@@ -1,8 +1,8 @@
-//! Our words for a field of a server's form.
+//! Our own messages for a field of a server's form.
 //!
-//! The core's sentences about a field hold its pattern and its options, which are the server's
-//! words. They are taken out here before the core is asked, so that what is left are words of the
-//! core and numbers.
+//! The core's messages may contain the field's pattern and options, which are text from the server.
+//! This module removes the pattern and the options first, so that the core's message is safe to
+//! show as our own.
 
 use askback::{
     forms::{Field, FieldKind, TextFormat},
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Clock, Words};
 
-/// Returns the hint of the field, without the pattern.
+/// Describes the expected value, without the pattern.
 pub fn hint(field: &Field) -> Words {
     match field.kind {
         FieldKind::Text(_)
@@ -21,12 +21,12 @@ pub fn hint(field: &Field) -> Words {
         | FieldKind::Choice(_)
         | FieldKind::Choices(_)
         | FieldKind::Json(_) => of_core(&bare(field).hint()),
-        // What the core says of kinds that are not known here may hold anything.
+        // For an unknown kind, the core's hint may contain text from the server.
         _ => "a value".into(),
     }
 }
 
-/// Returns the hint of a field that has a format or a range, which its kind alone does not tell.
+/// Returns the hint if the field has a format or a range, which its kind does not tell.
 pub fn bounds(field: &Field) -> Option<Words> {
     let is_bounded = match &field.kind {
         FieldKind::Text(text) => {
@@ -39,11 +39,12 @@ pub fn bounds(field: &Field) -> Option<Words> {
     is_bounded.then(|| hint(field))
 }
 
-/// Reads what a person wrote as a value of the field's type; dates and times as they are written by the clock.
+/// Parses what the user wrote as a value of the field's type. The clock resolves relative dates and
+/// times.
 ///
 /// # Errors
 ///
-/// Fails with the wanted kind of value. Options are not named.
+/// Returns the expected kind of value, without naming the options.
 pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     if let FieldKind::Text(text) = &field.kind
         && let Some(read) = text.format.and_then(|format| clock.read(format, written))
@@ -60,12 +61,12 @@ pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> 
     })
 }
 
-/// Checks a value, and says what is wrong.
+/// Checks a value.
 ///
 /// # Errors
 ///
-/// Fails with the issue. Options and patterns are not named: the person sees them in place, behind
-/// the gutter.
+/// Returns what is wrong, without naming options or the pattern. The user sees those behind the
+/// gutter.
 pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words> {
     let Err(issue) = field.check(value, &limits.forms) else {
         return Ok(());
@@ -93,8 +94,7 @@ pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words>
     })
 }
 
-/// A value in words of ours, where it can be said without any of the server's: yes and no,
-/// numbers and dates.
+/// Formats a value if it cannot contain text from the server: yes and no, numbers, dates.
 pub fn plain(field: &Field, value: &Value) -> Option<Words> {
     let is_plain = match (&field.kind, value) {
         (_, Value::Bool(_) | Value::Number(_)) => true,
@@ -110,16 +110,15 @@ pub fn plain(field: &Field, value: &Value) -> Option<Words> {
     is_plain.then(|| Words::of_core(&field.show(value)))
 }
 
-/// The longest date that is shown within a line of ours, in characters.
+/// The maximum length of a date in one of our lines, in characters.
 const DATE: usize = 32;
 
-/// Words of the core, for a person: they need not write dates as programs do.
+/// Shows the date format that users type, not the one that programs send.
 fn of_core(words: &str) -> Words {
     const WRITTEN: &str = "a date and time such as 2026-06-15 14:30";
     Words::of_core(&words.replace(TextFormat::DateTime.words(), WRITTEN))
 }
 
-/// The field without its pattern.
 fn bare(field: &Field) -> Field {
     let mut bare = field.clone();
     if let FieldKind::Text(text) = &mut bare.kind {

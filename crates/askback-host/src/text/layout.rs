@@ -1,9 +1,9 @@
-//! Text in lines: how wide it is, and where it is broken.
+//! Measures and wraps text.
 //!
-//! A line that is wider than the terminal is broken by the terminal itself, and what stands behind
-//! the break begins a row of its own, without a gutter. So text is counted at least as wide as any
-//! terminal shows it: a cluster counts as one glyph or as its characters side by side, whichever
-//! is wider, and characters of ambiguous width (UAX #11) as wide ones.
+//! A terminal breaks a line that is too wide, and the rest of the line starts a row without a
+//! gutter. Therefore text counts as wide as any terminal may show it: a cluster counts as one glyph
+//! or as separate characters, whichever is wider, and characters of ambiguous width (UAX #11) count
+//! as wide.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,11 +11,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{GUTTER, is_plain, json, shown};
 
-/// The variation selector that asks for the emoji form of a character.
+/// Selects the emoji form of a character.
 const EMOJI_FORM: char = '\u{fe0f}';
 
-/// The lines of `text`, wrapped to `width` columns, each behind the [`GUTTER`]. Where there is no
-/// room for a character behind it, only the gutter is left.
+/// Wraps text to `width` columns and puts the [`GUTTER`] before each row. If there is no room for a
+/// character, returns a single gutter.
 pub fn quoted(text: &str, width: usize) -> Vec<String> {
     let gutter = GUTTER.trim_end();
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
@@ -33,8 +33,7 @@ pub fn quoted(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// The lines of `text` as those of [`quoted`], but for lines of JSON: the rows of such a line, one after the other, are the
-/// same JSON.
+/// Like [`quoted`], except that the rows of a line of JSON can be joined to the same JSON.
 pub fn quoted_json(text: &str, width: usize) -> Vec<String> {
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
     let room = width.saturating_sub(GUTTER.len());
@@ -49,8 +48,8 @@ pub fn quoted_json(text: &str, width: usize) -> Vec<String> {
     lines.flat_map(rows).collect()
 }
 
-/// `text`, safe already, in rows of at most `width` columns, broken at any character. A blank at the end of a row would
-/// be lost, so it begins the next.
+/// Breaks safe text into rows of at most `width` columns, at any character. A space at the end of a
+/// row would be lost, so it moves to the next row.
 fn filled(text: &str, width: usize) -> Vec<String> {
     let mut rows = Vec::new();
     let mut row = String::new();
@@ -81,8 +80,8 @@ fn filled(text: &str, width: usize) -> Vec<String> {
     rows
 }
 
-/// `text`, safe already, in lines of at most `width` columns, which are two at the least: broken at
-/// spaces where there are any, inside a word that is too long.
+/// Wraps safe text to `width` columns (at least two). Lines break at spaces, or inside a word that
+/// is too long.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut rows = Rows {
         width: width.max(2),
@@ -107,7 +106,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     rows.done
 }
 
-/// Rows that are being filled.
 struct Rows {
     width: usize,
     done: Vec<String>,
@@ -120,7 +118,8 @@ impl Rows {
         self.used.saturating_add(columns) <= self.width
     }
 
-    /// Ends a row before a word that does not fit. One with blanks alone is begun again, so that it is not left empty.
+    /// Ends the row before a word that does not fit. A row with only spaces is cleared, so that no
+    /// row is empty.
     fn leave(&mut self) {
         if self.row.trim_start_matches(' ').is_empty() {
             self.row.clear();
@@ -136,7 +135,7 @@ impl Rows {
         self.used = 0;
     }
 
-    /// Puts a word of which each byte takes a column, with the blank behind it.
+    /// Appends an ASCII word and the spaces after it.
     fn put_plain(&mut self, word: &str) {
         let mut rest = word;
         loop {
@@ -144,7 +143,7 @@ impl Rows {
             let (begin, behind) = rest.split_at(left.min(rest.len()));
             self.row.push_str(begin);
             self.used = self.used.saturating_add(begin.len());
-            // A blank at the end of a row is not seen.
+            // A space at the end of a row is not visible.
             if behind.trim_start_matches(' ').is_empty() {
                 return;
             }
@@ -159,12 +158,12 @@ impl Rows {
             self.row.push_str(cluster);
             self.used = self.used.saturating_add(wide);
         } else if cluster == " " {
-            // A blank at the end of a row is not seen.
+            // A space at the end of a row is not visible.
         } else if wide <= self.width {
             self.end();
             self.put(cluster);
         } else {
-            // One that fits no row at all is shown in its parts.
+            // If a cluster is wider than a row, show its characters separately.
             for c in cluster.chars() {
                 if !self.has_room(char_columns(c)) {
                     self.end();
@@ -176,8 +175,7 @@ impl Rows {
     }
 }
 
-/// As much of `text`, safe already, as takes at most `most` columns on any terminal; a mark says
-/// where it was cut.
+/// Truncates safe text to `most` columns, with a mark at the cut.
 pub fn fitted(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -198,7 +196,7 @@ pub fn fitted(text: &str, most: usize) -> String {
     fitted
 }
 
-/// The end of `text`, safe already, that takes at most `most` columns on any terminal.
+/// Returns the end of safe text, at most `most` columns wide.
 pub fn fitted_end(text: &str, most: usize) -> &str {
     let mut used = 0_usize;
     let mut begins = text.len();
@@ -212,8 +210,7 @@ pub fn fitted_end(text: &str, most: usize) -> &str {
     &text[begins..]
 }
 
-/// As much of the beginning and of the end of `text`, safe already, as takes at most `most` columns on any terminal; a
-/// mark says where it was cut.
+/// Cuts the middle out of safe text so that it fits into `most` columns, with a mark at the cut.
 pub fn fitted_around(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
@@ -222,10 +219,9 @@ pub fn fitted_around(text: &str, most: usize) -> String {
     fitted(text, most.saturating_sub(columns(end))) + end
 }
 
-/// The mark where a text was cut.
 const CUT: &str = "…";
 
-/// The most columns `text` takes on any terminal.
+/// Returns the greatest number of columns that a terminal may use for this text.
 pub fn columns(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
@@ -239,7 +235,7 @@ fn cluster_columns(cluster: &str) -> usize {
     if cluster.len() == 1 {
         return cluster.width();
     }
-    // No terminal of today draws these wide, whatever it does with other ambiguous characters.
+    // Terminals draw these narrow, whatever they do with other ambiguous characters.
     if cluster.chars().all(is_box_drawing) {
         return cluster.chars().count();
     }
@@ -248,7 +244,7 @@ fn cluster_columns(cluster: &str) -> usize {
         .map(char_columns)
         .fold(0, usize::saturating_add);
     let emoji = match cluster.contains(EMOJI_FORM) {
-        // Each character with a selector behind it may be shown as an emoji of its own.
+        // Each character before a selector may be shown as a separate emoji.
         true => cluster
             .chars()
             .map(char_columns)
@@ -263,17 +259,17 @@ fn cluster_columns(cluster: &str) -> usize {
         .max(cluster.width_cjk())
 }
 
-/// Whether a character is of the blocks Box Drawing and Block Elements.
+/// Whether the character is in the Unicode blocks Box Drawing or Block Elements.
 fn is_box_drawing(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{259f}')
 }
 
 fn char_columns(c: char) -> usize {
     match c {
-        // Symbols with an emoji form, which some terminals show unasked; regional indicators, and
-        // whatever else is or may become an emoji.
+        // Symbols that some terminals show as emoji, regional indicators, and everything that is or
+        // may become an emoji.
         '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' => 2,
-        // Spacing marks among ideographs: a tone mark of Hangul, a reading mark of Vietnamese.
+        // Spacing marks between ideographs: Hangul tone marks and Vietnamese reading marks.
         '\u{16ff0}'..='\u{16ff1}' | '\u{302e}'..='\u{302f}' => 2,
         _ => {
             let wide = c.width().unwrap_or(0).max(c.width_cjk().unwrap_or(0));
@@ -282,8 +278,8 @@ fn char_columns(c: char) -> usize {
     }
 }
 
-/// Whether a character takes no room of its own on any terminal. Spacing marks, and letters that
-/// join those behind them, take none on some and a column on others.
+/// Whether a character takes no column on any terminal. Spacing marks and joining letters take a
+/// column on some terminals.
 fn lies_on_another(c: char) -> bool {
     matches!(
         get_general_category(c),
@@ -301,7 +297,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Letters beyond ASCII are laid out one by one.
+        /// Text outside ASCII is laid out by clusters.
         #[test]
         fn plain_text_is_broken_where_any_other_is(text in "[a \n]{0,80}", width in 1_usize..30) {
             let other = quoted(&text.replace('a', "\u{e4}"), width);
@@ -327,21 +323,20 @@ mod tests {
         check("╭──╮│▀▀█", 8);
         check("日本", 4);
         check("e\u{301}", 1);
-        // The emoji form, also of characters that are narrow without it.
+        // The emoji form, even for characters that are narrow without it.
         check("\u{2708}\u{fe0f}", 2);
         check("\u{2708}", 2);
         check("1\u{fe0f}\u{20e3}", 2);
         check("\u{2708}\u{fe0f}".repeat(10).as_str(), 20);
-        // One glyph, or one beside the other.
+        // One glyph or two, depending on the terminal.
         check("\u{1f469}\u{200d}\u{1f680}", 4);
         check("\u{1f44d}\u{1f3fd}", 4);
         check("\u{1f1e9}\u{1f1ea}", 4);
         check("\u{1f1e9}", 2);
-        // Ambiguous characters.
         check("…·×", 6);
     }
 
-    /// The widths of glibc, which is not the source of our own.
+    /// Compares our widths with the widths in glibc, which are not their source.
     #[test]
     fn no_character_is_counted_narrower_than_glibc_shows_it() {
         let alone = columns("a");
@@ -356,7 +351,7 @@ mod tests {
                 panic!("{range} is no range");
             };
             for c in (first..=last).filter_map(char::from_u32) {
-                // Behind a letter, as a mark stands.
+                // After a letter, as for a combining mark.
                 let counted = columns(&shown(&format!("a{c}"))).saturating_sub(alone);
                 if counted < wide as usize {
                     narrow.push(format!("{c:?}: {counted} of {wide}"));
@@ -368,7 +363,7 @@ mod tests {
 
     #[test]
     fn marks_that_take_room_do_not_break_a_row() {
-        // Four marks on each letter, one column each.
+        // Four marks on each letter, each one column wide.
         let text = "\u{995}\u{9be}\u{9be}\u{9be}\u{9be}".repeat(20);
         let rows = quoted(&text, 22);
         assert_eq!(rows.len(), 5, "{rows:?}");
@@ -389,7 +384,7 @@ mod tests {
         check("ae\u{301}x", 2, &["ae\u{301}", "x"]);
         check("日本", 3, &["日", "本"]);
         check("a  b", 2, &["a", "b"]);
-        // But for one that fits none.
+        // Unless the cluster is wider than a row.
         check(
             "\u{1f469}\u{200d}\u{1f680}",
             3,
@@ -437,7 +432,7 @@ mod tests {
         fn check(text: &str, width: usize, lines: &[&str]) {
             assert_eq!(quoted_json(text, width), lines);
         }
-        // A blank stands where it can be seen.
+        // A space moves to where it is visible.
         check(
             r#"{"a":"o two three"}"#,
             10,

@@ -1,10 +1,9 @@
-//! Text on its way to the terminal: ours is [`Words`], a peer's is [`PeerText`].
+//! Text for the terminal. Ours is [`Words`]; a peer's is [`PeerText`].
 //!
-//! Whatever a server says may try to move the cursor, hide a part of itself, or draw a question
-//! that we did not ask. So its text has a type of its own, which the page shows behind a gutter
-//! that the server cannot remove, with every character that acts instead of being seen written as
-//! `<U+XXXX>`; and a line of ours is made of nothing but what stands in the source, numbers, and
-//! what the person or this machine gave.
+//! A server's text may try to move the cursor, hide part of itself, or imitate one of our
+//! questions. Therefore it has its own type. The page shows it behind a gutter that the server
+//! cannot remove, and writes control and invisible characters as `<U+XXXX>`. Our own lines only
+//! contain literals from the source, numbers, and text from the user or this machine.
 
 mod alike;
 mod blanks;
@@ -30,19 +29,16 @@ pub use peer::PeerText;
 pub use words::holes;
 pub use words::{LocalText, Part, Words, given};
 
-/// The mark before every line of a server's text.
+/// Precedes every line of a server's text.
 pub const GUTTER: &str = "| ";
 
-/// The most combining marks on one letter; more of them would climb over the lines around.
+/// How many combining marks a letter may have. More would cover the lines around it.
 const MARKS: usize = 4;
 
-/// The blank that is as wide as an ideograph.
 const IDEOGRAPHIC: char = '\u{3000}';
 
-/// Characters that show nothing, or change how others are shown: first and last of each range.
-///
-/// Controls are found by `char::is_control`; these are the format characters, fillers, selectors
-/// and tags besides.
+/// Characters that are invisible or change other characters, as inclusive ranges: format
+/// characters, fillers, selectors and tags. Control characters are handled by `char::is_control`.
 const INVISIBLE: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -74,13 +70,13 @@ const INVISIBLE: &[(char, char)] = &[
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Whether a text is of printable ASCII alone: each byte is a character that takes a column on every
-/// terminal. Most texts are, and they may be very long.
+/// Whether the text is printable ASCII only, so that each byte takes one column. A fast path: most
+/// text is, and it may be very long.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character acts on a terminal, or is not seen on one.
+/// Whether a character controls the terminal or is invisible.
 pub fn acts_or_hides(c: char) -> bool {
     c.is_control()
         || INVISIBLE
@@ -88,22 +84,23 @@ pub fn acts_or_hides(c: char) -> bool {
             .any(|&(first, last)| (first..=last).contains(&c))
 }
 
-/// Whether a character turns the direction in which a line is read.
+/// Whether a character changes the text direction.
 pub fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` on one line: line breaks and tabs too are made visible. For names, titles and values.
+/// Makes text safe for one line. Line breaks and tabs become visible too. For names, titles and
+/// values.
 pub fn line(text: &str) -> String {
     shown(text)
 }
 
-/// A secret as it is seen: a sign for each of its characters.
+/// Masks a secret, with one mark per character.
 pub fn hidden(secret: &str) -> String {
     "•".repeat(secret.chars().count())
 }
 
-/// The lines of `text`, as long as they are. For results that other programs may read.
+/// Splits text into safe lines without wrapping. For results that other programs may read.
 pub fn lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     text.split('\n')
@@ -114,8 +111,8 @@ pub fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// JSON with every character escaped that acts or hides, and every `#` that begins a command to a CI service. It stays the
-/// same JSON: outside its strings there are no such characters but blanks, which stay.
+/// Escapes control and invisible characters in JSON, and every `#` that starts a CI command. The
+/// value stays the same, because valid JSON has such characters only in strings.
 pub fn json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {
@@ -132,11 +129,11 @@ pub fn json(json: &str) -> String {
     shown
 }
 
-/// For how many characters a line break counts where the length of a text is bounded: an empty line
-/// takes as much of a screen as one that is full.
+/// How many characters a line break counts as when the length of a text is limited. An empty line
+/// takes as much of the screen as a full one.
 const LINE_BREAK: usize = 64;
 
-/// How long a text is where that is bounded, in characters.
+/// Returns the length of a text, in characters, for length limits.
 pub fn extent(text: &str) -> usize {
     text.chars().map(extent_of).fold(0, usize::saturating_add)
 }
@@ -148,7 +145,8 @@ fn extent_of(c: char) -> usize {
     }
 }
 
-/// The beginning of `text` that is no [longer](extent) than `most`, and how many characters follow.
+/// Splits off the start of a text, up to this [length](extent), and returns how many characters
+/// follow.
 pub fn head(text: &str, most: usize) -> (&str, usize) {
     let mut left = most;
     for (end, c) in text.char_indices() {
@@ -160,9 +158,8 @@ pub fn head(text: &str, most: usize) -> (&str, usize) {
     (text, 0)
 }
 
-/// `text` as a terminal shows it: safe, with every blank an ordinary one, at which a line can be
-/// broken, and with characters of private use by their numbers, for what is seen of them, and how
-/// wide, is the affair of the font.
+/// Makes text safe, replaces whitespace with spaces, at which lines can break, and writes
+/// private-use characters as `<U+XXXX>`, because their look and width depend on the font.
 fn shown(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -171,7 +168,7 @@ fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // As wide as before.
+            // Keeps the width.
             IDEOGRAPHIC => shown.push_str("  "),
             '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => {
                 push_number(&mut shown, c);
@@ -183,13 +180,12 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// A character by its number.
 fn push_number(shown: &mut String, c: char) {
     // Writing to a string cannot fail.
     let _ = write!(shown, "<U+{:04X}>", u32::from(c));
 }
 
-/// `text` with what acts or hides made visible. Joiners and selectors stay where a script or an
+/// Makes control and invisible characters visible. Joiners and selectors are kept if a script or an
 /// emoji needs them.
 fn safe(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -216,13 +212,13 @@ fn safe(text: &str) -> String {
     shown
 }
 
-/// Whether an invisible character does its proper work between its neighbours.
+/// Whether an invisible character has its usual function between its neighbours.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match c {
         // The emoji form of a symbol.
         '\u{fe0f}' => is_emoji(before),
-        // One emoji out of several; letters joined or kept apart.
+        // Joins several emoji into one, or joins or separates letters.
         '\u{200d}' => after.is_some_and(|after| {
             ((is_emoji(before) || before == '\u{fe0f}') && is_emoji(after))
                 || (joins(before) && joins(after))
@@ -236,8 +232,8 @@ fn is_emoji(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}') && c != '\u{2800}'
 }
 
-/// Whether a letter belongs to the scripts that need joiners: Arabic and its kin, and the scripts
-/// of India.
+/// Whether the letter is in a script that needs joiners: Arabic and related scripts, and the
+/// scripts of India.
 fn joins(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6d3}' | '\u{6fa}'..='\u{dff}')
 }

@@ -1,19 +1,16 @@
-//! Text of a peer.
-
 use askback::protocol::RawJson;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::head;
 
-/// Text that a server, an authorization server or anything else on the other side of a connection
-/// wrote, or that holds a part of such a text.
+/// Text that contains anything from a server, an authorization server or another peer.
 ///
-/// It is shown behind the [`GUTTER`](super::GUTTER) and nowhere else: it has no `Display`, and the
-/// page takes it by [`quote`](crate::page::Page::quote) alone. Any text may become one; none
-/// becomes anything else again but by [`PeerText::raw`], which is for programs.
+/// It is only shown behind the [`GUTTER`](super::GUTTER): it has no `Display`, and only the page's
+/// [`quote`](crate::page::Page::quote) accepts it. Any text can become a `PeerText`. The only way
+/// back is [`PeerText::raw`], which is for programs.
 ///
-/// Serialised, it is `{"peer": …}`, which does not read as our words.
+/// Serialized, it is `{"peer": …}`, which cannot be read as our own words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "PeerJson", from = "PeerJson")]
 pub struct PeerText(String);
@@ -25,18 +22,18 @@ struct PeerJson {
 }
 
 impl PeerText {
-    /// JSON, as it came. On a terminal it is shown with escapes for what acts or hides, which JSON
-    /// reads as the same.
+    /// Creates text from JSON. Control and invisible characters are escaped, so the value stays the
+    /// same.
     pub fn json(json: &RawValue) -> Self {
         Self(super::json(json.get()))
     }
 
-    /// The text as it came, to be sent on or compared, never shown.
+    /// Returns the unchanged text, to be sent or compared. Never show it.
     pub fn raw(&self) -> &str {
         &self.0
     }
 
-    /// The first `most` characters, and how many more there are.
+    /// Returns the first `most` characters, and how many more there are.
     pub fn cut(&self, most: usize) -> (Self, usize) {
         let (head, more) = head(&self.0, most);
         (Self(head.to_owned()), more)

@@ -1,5 +1,3 @@
-//! Our own words, and text of the person or of this machine within them.
-
 use std::{fmt, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
@@ -7,20 +5,20 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line;
 
-/// The most characters of a name within one of our lines.
+/// The maximum length of a name in one of our lines, in characters.
 const SHORT: usize = 40;
 
-/// How many of them are the end of a longer name.
+/// How much of that is the end of a longer name.
 const SHORT_END: usize = 15;
 
-/// The longest number that is written out, in characters; others are written with an exponent.
+/// The maximum length of a number, in characters. Longer ones are written with an exponent.
 const DIGITS: usize = 12;
 
-/// Our words, for one line: sentences in the source of this program, and the parts
-/// that are put into them by [`words!`](crate::words).
+/// One line of our own text: sentences from this program's source, with parts inserted by
+/// [`words!`](crate::words).
 ///
-/// There is no way to make words of a text that came from somewhere at run time, other than
-/// through [`given`] and from JSON that this program wrote. A peer's text is [`PeerText`](super::PeerText), and has no place here:
+/// Text that is not in the source can only become words through [`given`], or from JSON that this
+/// program wrote. A peer's text is [`PeerText`](super::PeerText) and cannot become words:
 ///
 /// ```
 /// use askback_host::{text::{given, Words}, words};
@@ -51,8 +49,9 @@ const DIGITS: usize = 12;
 /// let ours = Words::from(String::from("travel asks"));
 /// ```
 ///
-/// Serialised words are `{"ours": …}`. Reading them back makes visible what acts or hides. The process that writes the JSON
-/// chooses the words, so they are read only from a process of the same user.
+/// Serialized words are `{"ours": …}`. Reading them makes control and invisible characters visible.
+/// The process that writes the JSON chooses the words, so only read JSON from a process of the same
+/// user.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "WordsJson", from = "WordsJson")]
 pub struct Words(String);
@@ -63,16 +62,16 @@ struct WordsJson {
     ours: String,
 }
 
-/// Text of the person, the operator or this machine: a name that was typed, a path, what the
-/// operating system says of an error. What acts or hides in it is made visible.
+/// Text from the user, the operator or this machine: a typed name, a path, an error message of the
+/// operating system. Control and invisible characters in it are made visible.
 ///
-/// Text of a peer is never given: it is [`PeerText`](super::PeerText).
+/// For text from a peer, use [`PeerText`](super::PeerText).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalText(String);
 
-/// Something that may be a part of our words.
+/// A value that can be inserted into our words.
 pub trait Part: private::Sealed {
-    /// Writes it, on one line and safe to show.
+    /// Writes the value, on one line and safe to show.
     fn write(&self, out: &mut String);
 }
 
@@ -80,9 +79,9 @@ mod private {
     pub trait Sealed {}
 }
 
-/// Our words: a sentence that is written in the source, with a part for each `{}` in it.
+/// Creates words from a string literal. Each `{}` is replaced by a part.
 ///
-/// Parts are words, numbers, literals, and text that was [`given`](crate::text::given).
+/// Parts are words, numbers, literals, and [`given`](crate::text::given) text.
 #[macro_export]
 macro_rules! words {
     ($template:expr $(, $part:expr)* $(,)?) => {{
@@ -95,12 +94,13 @@ macro_rules! words {
     }};
 }
 
-/// Text of the person, the operator or this machine. Never text of a peer.
+/// Marks text as coming from the user, the operator or this machine. Never use it for text from a
+/// peer.
 pub fn given(text: impl fmt::Display) -> LocalText {
     LocalText(line(&text.to_string()))
 }
 
-/// How often a template has `{}`.
+/// Counts the `{}` in a template.
 #[doc(hidden)]
 pub const fn holes(template: &str) -> usize {
     let bytes = template.as_bytes();
@@ -115,7 +115,7 @@ pub const fn holes(template: &str) -> usize {
 }
 
 impl Words {
-    /// Builds the words of [`words!`](crate::words).
+    /// Builds the words for [`words!`](crate::words).
     #[doc(hidden)]
     pub fn build(template: &'static str, parts: &[&dyn Part]) -> Self {
         let mut out = String::new();
@@ -131,36 +131,36 @@ impl Words {
         Self(out)
     }
 
-    /// A sentence of the core's about a form, which holds no text of a peer. Only `field` knows
-    /// that.
+    /// Only for messages of the core about forms that contain no text from a peer. Only `field` can
+    /// ensure that.
     pub(super) fn of_core(sentence: &str) -> Self {
         Self(line(sentence))
     }
 
-    /// Whether there are no words.
+    /// Whether the words are empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The words, safe to show.
+    /// Returns the words, safe to show.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Fills the words up to so many columns, with blanks behind.
+    /// Pads the words on the right to this many columns.
     #[must_use]
     pub fn padded(mut self, to: usize) -> Self {
         self.0.push_str(&blanks(to, &self.0));
         self
     }
 
-    /// Fills the words up to so many columns, with blanks before.
+    /// Pads the words on the left to this many columns.
     #[must_use]
     pub fn right(self, to: usize) -> Self {
         Self(blanks(to, &self.0) + &self.0)
     }
 
-    /// Several words, with others between them.
+    /// Joins words with a separator.
     pub fn join(all: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
         let all: Vec<_> = all.into_iter().map(|words| words.0).collect();
         Self(all.join(between))
@@ -172,7 +172,7 @@ fn blanks(to: usize, words: &str) -> String {
 }
 
 impl LocalText {
-    /// Cuts the text in its middle if it is long for a name: names that differ may begin alike.
+    /// Shortens a long name in the middle, because different names may start alike.
     #[must_use]
     pub fn short(self) -> Self {
         let count = self.0.chars().count();
@@ -193,7 +193,7 @@ impl From<Words> for WordsJson {
 
 impl From<WordsJson> for Words {
     fn from(words: WordsJson) -> Self {
-        // A blank at which no line is broken stays one.
+        // A non-breaking space is kept.
         let parts = words.ours.split('\u{a0}').map(line);
         Self(parts.collect::<Vec<_>>().join("\u{a0}"))
     }
@@ -241,11 +241,10 @@ parts! {
     usize: |this, out| { let _ = write!(out, "{this}"); };
     i64: |this, out| { let _ = write!(out, "{this}"); };
     f64: |this, out| out.push_str(&number(*this));
-    // A character by its number, for one that must not be shown.
+    // Written as `<U+XXXX>`, because the character may be unsafe to show.
     char: |this, out| { let _ = write!(out, "<U+{:04X}>", u32::from(*this)); };
 }
 
-/// A number in a few characters, however large it is.
 fn number(number: f64) -> String {
     let plain = number.to_string();
     match plain.len() <= DIGITS {

@@ -1,4 +1,4 @@
-//! The actions at a question: as keys or buttons, and as a sentence before a prompt.
+//! The actions at a question, as keys or buttons, and as the sentence before a prompt.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,12 @@ use crate::{
     words,
 };
 
-/// An action that is possible now.
+/// An action that is available now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionView {
     /// Its effect.
     pub act: Act,
-    /// The words on it.
+    /// Its label.
     pub words: Words,
     /// Its key.
     pub key: Words,
@@ -26,35 +26,35 @@ pub struct ActionView {
 pub enum Act {
     /// Says yes.
     Yes,
-    /// Goes to the next field.
+    /// Moves to the next field.
     Next,
-    /// Looks over what is written.
+    /// Reviews the form.
     Submit,
-    /// Sends what was looked over.
+    /// Sends what was reviewed.
     Send,
-    /// Goes back to what came before.
+    /// Goes back to the previous step.
     Back,
-    /// Says that the page behind a link is done.
+    /// Says that the page behind a link is completed.
     Done,
     /// Opens a link again.
     OpenAgain,
     /// Copies a link.
     Copy,
-    /// Shows the code of a link, or hides it.
+    /// Shows or hides a link's QR code.
     Code,
-    /// Shows secrets, or hides them.
+    /// Shows or hides secrets.
     Reveal,
-    /// Takes the text that is written.
+    /// Submits the written text.
     Fill,
-    /// Takes the folder that is written.
+    /// Chooses the typed folder.
     Folder,
-    /// Has a model reply, this once.
+    /// Lets a model reply once.
     Run,
-    /// Has a model reply, in this session without asking.
+    /// Lets a model reply without asking, for this session.
     RunInSession,
-    /// Has a model reply, always without asking.
+    /// Lets a model reply without asking, always.
     RunAlways,
-    /// Declines this request to a model and all others of the server.
+    /// Declines this sampling request and all others of the server.
     Never,
     /// Rewrites the last message or the reply.
     Rewrite,
@@ -64,19 +64,19 @@ pub enum Act {
     WriteMyself,
     /// Declines.
     Decline,
-    /// Says neither yes nor no.
+    /// Neither accepts nor declines.
     Cancel,
-    /// Lists what can be done.
+    /// Lists all keys or commands.
     Help,
 }
 
 impl Act {
-    /// Whether it leaves the question, or lists how.
+    /// Whether it declines, cancels, or opens the help.
     pub fn is_way_out(self) -> bool {
         matches!(self, Self::Decline | Self::Cancel | Self::Help)
     }
 
-    /// Whether it says how far a server may have a model reply from now on.
+    /// Whether it also decides about later sampling requests of the server.
     pub fn is_permission(self) -> bool {
         matches!(self, Self::RunInSession | Self::RunAlways | Self::Never)
     }
@@ -90,7 +90,7 @@ fn action(act: Act, key: &'static str, words: impl Into<Words>) -> ActionView {
     }
 }
 
-/// The actions that are possible now, the ways out at their end.
+/// Returns the actions available now, with decline, cancel and help at the end.
 pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
     let mut actions = of_step(front);
     if hides_any(front) {
@@ -181,14 +181,14 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
     }
 }
 
-/// The actions of a link while its code is shown, without the ways out.
+/// Returns the actions of a link while its QR code is shown, without decline, cancel and help.
 pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
     let actions = match front.step {
         Step::Opened(_) => {
             let done = of_step(front).into_iter();
             done.filter(|it| it.act == Act::Done).collect()
         }
-        // Letters are a text there.
+        // At this step, letters are typed text.
         Step::Returning(_) => return of_step(front),
         _ => of_step(front),
     };
@@ -197,7 +197,6 @@ pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
     actions.chain([hide]).collect()
 }
 
-/// Whether a value that is filled in, or looked over, is not to be seen.
 pub(crate) fn hides_any(front: &Front<'_>) -> bool {
     match front.step {
         Step::Filling(draft) | Step::Review(draft) => has_secret(&front.question.ask, draft),
@@ -205,7 +204,6 @@ pub(crate) fn hides_any(front: &Front<'_>) -> bool {
     }
 }
 
-/// The word for making a call.
 fn verb(call: Option<&Call>) -> &'static str {
     match call {
         Some(Call::Prompt(_)) => "Get",
@@ -214,7 +212,8 @@ fn verb(call: Option<&Call>) -> &'static str {
     }
 }
 
-/// The sentence on the lines that can be typed at a step. Each field of a form has its own.
+/// Returns the sentence about the lines that can be typed at a step. Form fields have their own
+/// prompts.
 pub(super) fn prompt(front: &Front<'_>) -> Words {
     let ask = &front.question.ask;
     let ours = ask.is_ours() && !front.question.edits_request();
@@ -245,7 +244,7 @@ pub(super) fn prompt(front: &Front<'_>) -> Words {
     with_ways_out(front, words.into())
 }
 
-/// A prompt with the ways out behind it. The blanks between them are not broken, so that they stay on one line.
+/// Appends decline and cancel to a prompt. Non-breaking spaces keep them on one line.
 pub(super) fn with_ways_out(front: &Front<'_>, prompt: Words) -> Words {
     let ways_out = match front.step {
         Step::Reason => "/back\u{a0}·\u{a0}/cancel",

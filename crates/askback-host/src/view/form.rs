@@ -28,12 +28,12 @@ pub struct FormView {
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldView {
-    /// What kind of value it takes.
+    /// The kind of value it takes.
     pub input: Input,
     /// Its label.
     pub label: PeerText,
-    /// Whether it is a member of an object or an item of a list, so that the end of its label
-    /// matters most.
+    /// Whether it is a member of an object or an item of a list. Then the end of its label matters
+    /// most.
     pub is_inner: bool,
     /// The server's description.
     pub description: Option<PeerText>,
@@ -41,7 +41,7 @@ pub struct FieldView {
     pub required: bool,
     /// Whether it seems to ask for a secret.
     pub is_secret: bool,
-    /// Whether it has a value.
+    /// Whether it has a value, and whether the value is valid.
     pub state: FieldState,
     /// The text of its value. A secret is masked unless the reader reveals it.
     pub text: PeerText,
@@ -51,7 +51,7 @@ pub struct FieldView {
     pub choices: Vec<ChoiceView>,
     /// The expected kind of value.
     pub hint: Words,
-    /// The same, if its kind alone does not tell.
+    /// The same, if the field has a format or a range.
     pub bounds: Option<Words>,
     /// The pattern that the value must match.
     pub pattern: Option<Labelled>,
@@ -59,7 +59,7 @@ pub struct FieldView {
     pub issue: Option<Words>,
     /// The server's default, if it is not valid.
     pub dropped: Option<DroppedView>,
-    /// Its place among the fields, in lines.
+    /// Its position among the fields.
     pub place: Words,
     /// The sentence about the lines that can be typed for it.
     pub prompt: Words,
@@ -72,15 +72,15 @@ pub struct FieldView {
 /// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuggestedView {
-    /// Which of the fields.
+    /// The index of the field.
     pub field: usize,
     /// The values.
     pub values: Vec<PeerText>,
-    /// Says that there are more values, or none.
+    /// Says that there are more values, or no values.
     pub note: Option<Words>,
-    /// How to find more of them, on a screen.
+    /// How to find more values on a full screen.
     pub more: Words,
-    /// Whether there are more of them.
+    /// Whether there are more values.
     pub has_more: bool,
 }
 
@@ -151,7 +151,7 @@ pub struct DroppedView {
 pub struct ReviewView {
     /// The value, in quotes if it has blanks that are not visible.
     pub text: PeerText,
-    /// Those blanks.
+    /// Describes those blanks.
     pub blanks: Option<Words>,
     /// Whether the whole value is shown, because it is not only the user's own text.
     pub is_whole: bool,
@@ -166,16 +166,13 @@ pub struct SecretView {
     pub fields: Vec<PeerText>,
 }
 
-/// The most options that are seen at once on a screen; among more, one is found by typing.
+/// The maximum number of options that a screen lists. With more, the user types to search.
 pub(crate) const MAX_OPEN_CHOICES: usize = 7;
 
-/// The most members of an object that are named.
 const MAX_NAMED_MEMBERS: usize = 12;
 
-/// How deep members are named.
 const MAX_NAMED_DEPTH: usize = 2;
 
-/// The most columns of the name of a member.
 const MEMBER_NAME_MAX_COLUMNS: usize = 40;
 
 pub(super) fn form(asker: &Asker, front: &Front<'_>, draft: &Draft, reader: Reader) -> FormView {
@@ -195,7 +192,6 @@ pub(super) fn form(asker: &Asker, front: &Front<'_>, draft: &Draft, reader: Read
     }
 }
 
-/// A field of the form in front.
 fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Option<FieldView> {
     let field = draft.fields().get(index)?;
     let (value, written) = (draft.value(index), draft.written(index));
@@ -347,8 +343,8 @@ fn choices(draft: &Draft, index: usize, field: &Field, marks: Option<&[Words]>) 
     choices.collect()
 }
 
-/// A value in brackets within our words, if it holds no text of the server: yes and no, numbers and dates, and
-/// options by their marks.
+/// Formats a value in brackets if it contains no text from the server: yes and no, numbers, dates,
+/// and options by their marks.
 fn bracketed(field: &Field, value: &Value, marks: Option<&[Words]>) -> Option<Words> {
     let options = options(field);
     let chosen: Vec<_> = match value {
@@ -368,7 +364,6 @@ fn bracketed(field: &Field, value: &Value, marks: Option<&[Words]>) -> Option<Wo
     Some(words!("[{}]", Words::join(chosen, ", ")))
 }
 
-/// The warning before a form that seems to ask for secrets.
 pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
     let Ask::Form { message, schema } = ask else {
         return None;
@@ -382,7 +377,7 @@ pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
     })
 }
 
-/// Whether a field, or a value nested in it, seems to ask for a secret.
+/// Whether a field, or a value inside it, seems to ask for a secret.
 pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
         Ask::Form { message, schema } => {
@@ -400,7 +395,8 @@ pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     }
 }
 
-/// Whether a field is a typed value within an object or list whose own words say that it is a secret.
+/// Whether a field is a typed value in an object or list whose own title or description says that
+/// it is a secret.
 fn is_within_secret(field: &Field, outer: &Field) -> bool {
     let Some(place) = field.name.strip_prefix(&outer.name) else {
         return false;
@@ -410,9 +406,9 @@ fn is_within_secret(field: &Field, outer: &Field) -> bool {
         FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Json(_)
     );
     match is_typed && place.starts_with(['.', '[']) {
-        // An item of a list has no words of its own.
+        // An item of a list has no title or description of its own.
         true if is_index(place) => outer.looks_secret(),
-        // The names of other members say nothing about this one.
+        // The names of other members do not describe this one.
         true => {
             let kind = FieldKind::Text(TextField::default());
             let words = Field {
@@ -425,7 +421,6 @@ fn is_within_secret(field: &Field, outer: &Field) -> bool {
     }
 }
 
-/// Whether this is the index of an item behind the name of a list.
 fn is_index(text: &str) -> bool {
     let digits = text
         .strip_prefix('[')
@@ -433,7 +428,6 @@ fn is_index(text: &str) -> bool {
     digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a field that is filled in seems to be for a secret.
 pub(super) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
     draft.fields().iter().any(|field| is_secret(ask, field))
 }
@@ -498,7 +492,6 @@ mod tests {
 
     #[test]
     fn members_of_a_secret_are_secret() {
-        /// Whether a field within a form is hidden.
         #[track_caller]
         fn check(outer: &str, schema: &str, name: &str, is_hidden: bool) {
             let limits = Limits::default();
@@ -529,7 +522,7 @@ mod tests {
         let people = format!(r#"{{"type": "array", "items": {person}, "minItems": 1}}"#);
         check("credentials", &people, "credentials[1].user", true);
         check("travellers", &people, "travellers[1].user", false);
-        // The other members do not make a secret of this one.
+        // Other members do not make this one a secret.
         let account = r#"{"type": "object", "properties":
             {"user": {"type": "string"}, "password": {"type": "string"}}}"#;
         check("account", account, "account.user", false);
@@ -538,7 +531,6 @@ mod tests {
 
     #[test]
     fn members_of_objects_are_named() {
-        /// An argument with this schema is listed so.
         #[track_caller]
         fn check(argument: &str, line: &str) {
             let schema = format!(r#"{{"type": "object", "properties": {{"it": {argument}}}}}"#);

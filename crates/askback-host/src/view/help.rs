@@ -1,4 +1,4 @@
-//! The list of keys and of commands at a question.
+//! The list of keys and commands at a question.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::{
     text::Words,
 };
 
-/// Everything that can be done at a question.
+/// Everything that the user can do at a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Help {
-    /// By keys.
+    /// The keys.
     pub keys: Vec<HelpEntry>,
-    /// By commands in lines.
+    /// The typed commands.
     pub commands: Vec<HelpEntry>,
 }
 
@@ -26,7 +26,6 @@ pub struct HelpEntry {
     pub does: Words,
 }
 
-/// A key or a command, and what it does.
 type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
@@ -63,7 +62,6 @@ pub(super) fn help(front: &Front<'_>) -> Help {
     }
 }
 
-/// The commands of the step alone.
 fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
     let link = [
         ("/link", "show the link alone, to be copied"),
@@ -135,7 +133,6 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
     }
 }
 
-/// The commands of every step.
 fn commands_everywhere(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
     let mut commands = Vec::new();
@@ -160,13 +157,11 @@ fn commands_everywhere(front: &Front<'_>) -> Vec<Does> {
     commands
 }
 
-/// The key that shows secrets, where some are asked for.
 fn reveal(front: &Front<'_>) -> Option<Does> {
     let does = ("Ctrl-R", "show what you typed as a secret, or hide it");
     hides_any(front).then_some(does)
 }
 
-/// The keys of the step alone.
 fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
     match front.step {
@@ -279,7 +274,6 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
     }
 }
 
-/// The keys that work at every step.
 fn keys_everywhere(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
     let mut keys = Vec::new();

@@ -13,7 +13,7 @@ use crate::{
     words,
 };
 
-/// A link that the person is asked to open.
+/// A link that the user is asked to open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkView {
     /// The user's current step.
@@ -26,13 +26,13 @@ pub struct LinkView {
     pub opens: Labelled,
     /// Says that the server asks again because the page is not finished.
     pub unfinished: Option<Words>,
-    /// The sentence on the screen while the user is at the page.
+    /// The sentence shown while the user is at the page.
     pub waits: Option<(Style, Words)>,
-    /// The same in lines, with the next thing to do.
+    /// The same for the line front end, with what to do next.
     pub next: Option<Words>,
     /// The question before the actions.
     pub sure: Option<Words>,
-    /// The actions while its code is shown, without the ways out.
+    /// The actions while its QR code is shown, without decline, cancel and help.
     pub beside_code: Vec<ActionView>,
 }
 
@@ -40,13 +40,13 @@ pub struct LinkView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkStep {
-    /// To agree to it.
+    /// Agree to it.
     Consent,
-    /// To agree again, because the link may mislead.
+    /// Agree again, because the link may mislead.
     Sure,
-    /// To finish the page behind it.
+    /// Finish the page behind it.
     Opened,
-    /// To come back from a sign-in.
+    /// Return from a sign-in.
     Returning,
 }
 
@@ -57,17 +57,17 @@ pub struct Destination {
     pub site: Address,
     /// The host, if it is not the registrable domain itself.
     pub host: Option<Address>,
-    /// The reasons to be careful.
+    /// Reasons to be careful.
     pub warnings: Vec<WarningView>,
     /// Other sites that it may redirect to.
     pub leads_on: Vec<Address>,
-    /// How many further sites are not named.
+    /// Says how many more sites there are.
     pub leads_on_more: Option<Words>,
     /// The whole link.
     pub address: Address,
 }
 
-/// A link or a part of it. Reading one checks its text and the place of the domain.
+/// A link or a part of it. Deserializing checks the text and the domain's position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "AddressJson")]
 pub struct Address {
@@ -75,7 +75,7 @@ pub struct Address {
     pub label: Words,
     /// The text, in printable ASCII.
     pub text: PeerText,
-    /// The registrable domain within it.
+    /// The position of the registrable domain in the text.
     pub domain: Range<usize>,
 }
 
@@ -121,7 +121,7 @@ pub struct WarningView {
     pub of: Option<PeerText>,
 }
 
-/// The number of redirect targets that are named. More would hide other information.
+/// How many redirect targets are named. More would push other information away.
 const MAX_NAMED_SITES: usize = 8;
 
 pub(super) fn link(
@@ -170,8 +170,8 @@ pub(super) fn link(
     }
 }
 
-/// Describes where a link leads: its site, then its host (which may begin like another site), then
-/// the warnings.
+/// Describes where a link leads: its site, then its host, because a host can start like another
+/// site, then the warnings.
 pub fn destination(link: &Link) -> Destination {
     let address = |label: &'static str, text: &str, domain| Address {
         label: label.into(),

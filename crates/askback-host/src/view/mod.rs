@@ -1,8 +1,9 @@
-//! Everything a person is shown about the question in front, as plain data.
+//! Everything that the user is shown about the question in front, as plain data.
 //!
-//! [`view`] is the only place that collects these sentences. Renderers lay a [`View`] out. It can be
-//! serialised: our sentences are `{"ours": …}`, the text of a peer is `{"peer": …}`, and neither reads as the other. The
-//! process that writes the JSON chooses our sentences, so a view is read only from a process of the same user.
+//! [`view`] is the only place that collects these sentences; renderers lay out a [`View`].
+//! Serialized, our sentences are `{"ours": …}` and a peer's text is `{"peer": …}`, so one cannot be
+//! read as the other. The process that writes the JSON chooses our sentences, so only read a view
+//! from a process of the same user.
 
 mod actions;
 mod form;
@@ -34,28 +35,28 @@ use crate::{
     words,
 };
 
-/// Everything a person is shown about a question.
+/// Everything that the user is shown about a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// The kind of question.
     pub kind: Kind,
-    /// Who wants what.
+    /// Who asks for what.
     pub title: Title,
-    /// Its place among several questions.
+    /// Its position, if several questions wait.
     pub queue: Option<Queue>,
     /// The server that asks.
     pub asker: AskerView,
     /// The call it belongs to.
     pub call: Option<CallView>,
-    /// Why it is asked.
+    /// The reason for asking.
     pub message: Vec<Part>,
-    /// The step of the person.
+    /// The user's current step.
     pub body: Body,
-    /// The reason why the last input was not taken.
+    /// Why the last input was not accepted.
     pub issue: Option<Words>,
-    /// The possible actions, the ways out at the end.
+    /// The available actions, with decline, cancel and help at the end.
     pub actions: Vec<ActionView>,
-    /// The same in a sentence before the prompt, in lines. Each field of a form has its own.
+    /// The same as a sentence before the prompt of the line front end. Form fields have their own.
     pub prompt: Words,
     /// The list of keys and commands.
     pub help: Help,
@@ -65,19 +66,19 @@ pub struct View {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A form of a server.
+    /// A server's form.
     Form,
-    /// A link of a server.
+    /// A server's link.
     Link,
-    /// A text that a model would write.
+    /// A sampling request.
     Sampling,
     /// The folders that a server may work in.
     Roots,
-    /// The arguments of a call, or a request that is edited.
+    /// The arguments of a call, or a request that the user edits.
     Arguments,
-    /// A call that may be made again after its connection was lost.
+    /// Whether to repeat a call after its connection was lost.
     Retry,
-    /// A call that may be made again in an older revision.
+    /// Whether to repeat a call in an older revision.
     Older,
     /// A step of signing in.
     SignIn,
@@ -90,40 +91,40 @@ pub struct Title {
     pub words: Words,
     /// Before the name of the call.
     pub inline: Words,
-    /// If there is little room.
+    /// For narrow screens.
     pub short: Words,
 }
 
-/// The place of a question among several.
+/// The position of a question, if several wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Which of the questions it is, from 1.
+    /// The position, from 1.
     pub position: usize,
-    /// How many there are, with those of other servers.
+    /// The number of questions, including those of other servers.
     pub total: usize,
     /// The same in words.
     pub words: Words,
-    /// If there is little room.
+    /// For narrow screens.
     pub short: Words,
 }
 
-/// A server as the person knows it, and as it describes itself.
+/// A server under the user's name for it, and its description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskerView {
-    /// The name that the person gave it.
+    /// The name that the user gave it.
     pub name: Words,
     /// Its command or address.
     pub origin: Text,
-    /// The name and version that it gives itself.
+    /// Its own name and version.
     pub claims: Option<Labelled>,
 }
 
 /// A call of a tool, prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallView {
-    /// Before the name, on a line of its own: `for the tool`.
+    /// Precedes the name on a separate line: `for the tool`.
     pub label: Words,
-    /// Before the name, behind a title: `call`. Empty if the title says it.
+    /// Follows a title and precedes the name: `call`. Empty if the title says it.
     pub short: Words,
     /// The name of the tool or prompt, or the URI of the resource.
     pub name: PeerText,
@@ -139,7 +140,7 @@ pub enum Text {
     Peer(PeerText),
 }
 
-/// Text of a peer behind our label.
+/// A peer's text with our label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The label.
@@ -157,79 +158,80 @@ impl Labelled {
     }
 }
 
-/// A part of the message of a question.
+/// A part of a question's message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Our own sentence.
     Say(Style, Words),
-    /// An error, and the other side's words on it.
+    /// An error, with our description and the peer's.
     Wrong(Words, Option<PeerText>),
-    /// A text of a peer, of any number of lines.
+    /// A peer's text, of any number of lines.
     Text(PeerText),
-    /// A fact in a line.
+    /// A fact on one line.
     Line(Labelled),
-    /// A fact in a line below another. It may have no label.
+    /// A fact that belongs to the line above. The label may be empty.
     Detail(Labelled),
-    /// A request to a model.
+    /// A sampling request.
     Request(Box<RequestView>),
 }
 
-/// The step of the person.
+/// The user's current step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
-    /// To agree to the message.
+    /// Agree to the message.
     Nothing,
-    /// To say yes before a form that seems to ask for secrets.
+    /// Agree to a form that seems to ask for secrets.
     Secret(SecretView),
-    /// To fill in a form.
+    /// Fill in a form.
     Form(FormView),
-    /// To look over a form and send it.
+    /// Review a form and send it.
     Review(FormView),
-    /// To open a link.
+    /// Open a link.
     Link(Box<LinkView>),
-    /// To look over a request to a model, its reply, or a text in its place.
+    /// Review a sampling request, a model's reply, or the user's own reply.
     Sampling(SamplingView),
-    /// To allow a folder.
+    /// Choose a folder.
     Folders {
-        /// The folder that is offered.
+        /// The offered folder.
         offered: Option<Words>,
-        /// Before the path of another one.
+        /// The label for the path of another folder.
         label: Words,
     },
-    /// To say why not, behind these words.
+    /// Give a reason. This is the label.
     Reason(Words),
-    /// The fields or the link, in lines and without actions.
+    /// The fields or the link, without actions.
     Outline(Box<Outline>),
 }
 
-/// The fields or the link of a question, in lines and without actions: if it cannot be answered here, or is shown whole.
+/// The fields or the link of a question, without actions. Used if the question cannot be answered
+/// here, or is printed in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
     /// The key of the question.
     pub key: Option<PeerText>,
     /// Each field or link.
     pub lines: Vec<PeerText>,
-    /// The secrets that it seems to ask for.
+    /// The warning if it seems to ask for secrets.
     pub secret: Option<SecretView>,
-    /// Where its link goes, if that may be opened.
+    /// Where its link goes, if the link may be opened.
     pub destination: Option<Destination>,
 }
 
-/// What matters of the person who reads.
+/// Facts about the user that a view depends on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reader {
-    /// Whether they reached this machine from another one.
+    /// Whether the user reached this machine from another one.
     pub is_elsewhere: bool,
-    /// Whether they want secrets shown as they were typed.
+    /// Whether the user wants to see secrets.
     pub reveals: bool,
 }
 
-/// The most characters of a name or version that a server gives itself.
+/// The maximum length of a server's own name or version, in characters.
 const CLAIM_MAX_CHARS: usize = 40;
 
-/// Returns everything a person is shown about the question in front.
+/// Describes the question in front.
 pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     let (position, total) = (front.position, front.total);
     let queue = (total > 1).then(|| Queue {
@@ -267,7 +269,8 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
     }
 }
 
-/// Returns a question in lines, without actions: if no person can answer it here, or it is shown whole.
+/// Describes a question without actions. Used if no user can answer it here, or if it is printed in
+/// full.
 pub fn outline(asker: &Asker, question: &Question) -> View {
     let lines = match &question.ask {
         Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),
@@ -312,7 +315,6 @@ fn with(asker: &Asker, question: &Question, body: Body) -> View {
     }
 }
 
-/// The name that the person gave the server.
 pub(crate) fn name(asker: &Asker) -> LocalText {
     given(&asker.name).short()
 }
@@ -361,7 +363,7 @@ fn title(question: &Question, name: LocalText) -> Title {
     }
 }
 
-/// A server as it is shown.
+/// Describes a server.
 pub fn asker(asker: &Asker) -> AskerView {
     let cut = |claim: &str| match text::head(claim, CLAIM_MAX_CHARS) {
         (_, 0) => claim.to_owned(),
@@ -381,7 +383,6 @@ pub fn asker(asker: &Asker) -> AskerView {
     }
 }
 
-/// A call as it is shown.
 pub(crate) fn call(call: &Call) -> CallView {
     let (label, short, name): (Words, Words, _) = match call {
         Call::Tool(name) => ("for the tool".into(), "call".into(), name),

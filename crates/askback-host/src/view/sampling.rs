@@ -19,14 +19,14 @@ use crate::{
     words,
 };
 
-/// A request to a model.
+/// A sampling request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestView {
     /// The system prompt.
     pub system: Option<Labelled>,
     /// The requested tokens, temperature and priorities.
     pub wishes: Words,
-    /// The model hints and the stop sequences.
+    /// The model hints and stop sequences.
     pub hints: Vec<Labelled>,
     /// The tools that may be called.
     pub tools: Option<ToolsView>,
@@ -46,13 +46,13 @@ pub struct ToolsView {
 /// A tool that a request offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolView {
-    /// Its name, and its title if that says more.
+    /// Its name, and its title if that is different.
     pub name: PeerText,
     /// Its description.
     pub description: Option<PeerText>,
-    /// Its arguments, one a line.
+    /// Its arguments, one per line.
     pub arguments: Vec<PeerText>,
-    /// Its schema, if the schema cannot be shown as arguments.
+    /// Its schema, if the arguments cannot be listed.
     pub schema: Option<PeerText>,
 }
 
@@ -73,33 +73,33 @@ pub enum BlockView {
     Text(PeerText),
     /// A call of a tool with its arguments.
     Call(Labelled),
-    /// The tool whose result it is, and the result.
+    /// A result: the tool, and what it returned.
     Result(Labelled, PeerText),
 }
 
-/// The current step of a request to a model.
+/// The current step of a sampling request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SamplingView {
-    /// To review the request and let a model reply.
+    /// Review the request and let a model reply.
     Request {
-        /// The title and the request, if the user changed it.
+        /// The changed request with its title, if the user changed it.
         changed: Option<(Words, Box<RequestView>)>,
-        /// The model that it is for.
+        /// Names the model.
         words: Words,
     },
-    /// To wait for the reply.
+    /// Wait for the reply.
     Running(Words),
-    /// To review the reply and send it.
+    /// Review the reply and send it.
     Reply {
         /// The title.
         title: Words,
-        /// Its texts and calls.
+        /// Its texts and tool calls.
         blocks: Vec<ReplyBlockView>,
         /// The model, and why it stopped.
         facts: Vec<Labelled>,
     },
-    /// To rewrite a part.
+    /// Rewrite a part.
     Rewrite {
         /// The title above the current text.
         title: Words,
@@ -108,14 +108,14 @@ pub enum SamplingView {
         /// The current text.
         text: PeerText,
     },
-    /// To write a reply in place of a model.
+    /// Write a reply in place of a model.
     Write {
-        /// Why.
+        /// Why the user writes it.
         note: Option<(Style, Words)>,
         /// The tools that a model could call.
         tools: Option<Labelled>,
     },
-    /// To review that reply and send it.
+    /// Review that reply and send it.
     Reread {
         /// The title.
         title: Words,
@@ -136,7 +136,7 @@ pub enum ReplyBlockView {
         number: usize,
         /// The tool.
         tool: Labelled,
-        /// Its arguments, one a line.
+        /// Its arguments, one per line.
         arguments: Vec<PeerText>,
     },
 }
@@ -190,7 +190,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
     })
 }
 
-/// Returns why the user writes in place of a model.
+/// Says why the user writes in place of a model.
 fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
     let needs_call =
         "The server wants a tool called, which only a model or an answers file can do. Decline it.";
@@ -299,7 +299,7 @@ fn wishes(request: &CreateMessageParams) -> Words {
     Words::join(wishes, " · ")
 }
 
-/// Converts a message. `names` maps the ids of earlier tool calls to tool names.
+/// `names` maps the ids of earlier tool calls to tool names.
 fn message<'a>(said: &'a SamplingMessage, names: &mut HashMap<&'a str, &'a str>) -> MessageView {
     let blocks = said.content.blocks();
     let is_result = |block: &SamplingBlock| matches!(block, SamplingBlock::ToolResult(_));
@@ -373,7 +373,6 @@ fn tool(tool: &Tool) -> ToolView {
     }
 }
 
-/// Whether a tool's schema has no fields and says nothing about its arguments.
 fn says_nothing(tool: &Tool) -> bool {
     let schema: Result<Content, _> = tool.input_schema.decode();
     let known = ["type", "properties", "$schema", "additionalProperties"];

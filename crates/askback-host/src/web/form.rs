@@ -1,4 +1,4 @@
-//! Forms as a browser sends them, and the actions in them.
+//! Parses a submitted form into actions.
 
 use serde_json::Value;
 use url::form_urlencoded;
@@ -9,7 +9,6 @@ use crate::{
     view::{Act, ActionView, Body, FieldView, Input, LinkStep, SamplingView, View},
 };
 
-/// The fields of a form that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form(Vec<(String, String)>);
 
@@ -18,7 +17,7 @@ impl Form {
         Self(form_urlencoded::parse(body).into_owned().collect())
     }
 
-    /// A field; none if it is there twice.
+    /// Returns the only value of a field, or `None` if the field occurs twice.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         let mut named = self.all(name);
         let value = named.next()?;
@@ -30,7 +29,7 @@ impl Form {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the script sent the form to keep its text, without a button.
+    /// Whether the page's script sent the form to save unfinished text.
     pub(super) fn is_draft(&self) -> bool {
         self.field("act") == Some("draft")
     }
@@ -39,13 +38,12 @@ impl Form {
         is_same(token, self.field("token").unwrap_or_default())
     }
 
-    /// A text with `\n` as line end, as at a terminal.
+    /// Returns a text with `\n` as the line end, as at a terminal.
     fn text(&self, name: &str) -> Option<String> {
         self.field(name).map(|text| text.replace("\r\n", "\n"))
     }
 }
 
-/// The name of an action in forms.
 pub(super) fn name(act: Act) -> String {
     match serde_json::to_value(act) {
         Ok(Value::String(name)) => name,
@@ -53,8 +51,8 @@ pub(super) fn name(act: Act) -> String {
     }
 }
 
-/// The actions that have a button on the page. Enter in a text field presses the first one, so the action that takes
-/// the text is first.
+/// Returns the actions that have a button on the page. Enter in a text field presses the first
+/// button, so the action that submits text is first.
 pub(super) fn buttons(view: &View) -> Vec<&ActionView> {
     let has_button = |action: &&ActionView| {
         !matches!(
@@ -72,7 +70,8 @@ pub(super) fn buttons(view: &View) -> Vec<&ActionView> {
     buttons
 }
 
-/// The actions in a form: new text first, then the button. `view` reveals secrets, so that unchanged ones are recognized.
+/// Returns the actions in a form: new text first, then the button. `view` must reveal secrets, so
+/// that unchanged ones are recognized.
 pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
     let mut actions = match &view.body {
         Body::Form(it) => written(&it.fields, form),
@@ -128,7 +127,8 @@ fn action(view: &View, act: Act) -> Option<Action> {
     })
 }
 
-/// The changed fields, last field first: a list that grows moves the fields behind it.
+/// Returns the changed fields, last field first, because a list that grows moves the fields after
+/// it.
 fn written(fields: &[FieldView], form: &Form) -> Vec<Action> {
     let fields = fields.iter().enumerate().rev();
     let written = fields.flat_map(|(index, field)| of_field(index, field, form));
@@ -167,7 +167,7 @@ fn of_field(index: usize, field: &FieldView, form: &Form) -> Vec<Action> {
                 .collect()
         }
         _ => match form.text(&name) {
-            // The text of a secret is not in the page: nothing leaves it as it is.
+            // Secrets are not sent to the page, so an empty field means unchanged.
             Some(text) if field.is_secret && text.is_empty() => Vec::new(),
             Some(text) if text != field.text.raw() => {
                 vec![Action::Write { field: index, text }]

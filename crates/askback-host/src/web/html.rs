@@ -1,4 +1,5 @@
-//! HTML. Only templates make it, and the two functions that escape our words and text of a peer.
+//! HTML. It comes only from templates and from two functions that escape our words and a peer's
+//! text.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use crate::{
     view,
 };
 
-/// HTML that can be put into a page as it is.
+/// HTML that is safe to insert into a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Html(String);
 
@@ -37,7 +38,6 @@ struct Address<'a> {
 }
 
 impl Html {
-    /// Renders a template.
     pub(super) fn of(template: &impl Template) -> Self {
         // Writing to a string cannot fail.
         Self(template.render().unwrap_or_default())
@@ -49,7 +49,8 @@ impl Html {
         })
     }
 
-    /// Escapes text of a peer. Control, bidi and zero-width characters become visible, and `<bdi>` isolates its direction.
+    /// Escapes a peer's text. Control, bidirectional and zero-width characters become visible, and
+    /// `<bdi>` isolates the text direction.
     pub(super) fn peer(text: &PeerText) -> Self {
         let text = text.raw().replace("\r\n", "\n");
         let lines: Vec<_> = text.split('\n').map(text::line).collect();
@@ -65,7 +66,7 @@ impl Html {
         }
     }
 
-    /// An address with its domain in bold.
+    /// Formats an address, with its domain in bold.
     pub(super) fn address(address: &view::Address) -> Self {
         let raw = address.text.raw();
         let before = raw.get(..address.domain.start);

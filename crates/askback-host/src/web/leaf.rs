@@ -1,5 +1,3 @@
-//! The page as a front end.
-
 use std::{
     collections::VecDeque,
     io,
@@ -12,12 +10,13 @@ use askama::Template;
 use askback::{limits::Limits, witness::Renderer};
 use tokio::{
     net::TcpListener,
-    sync::{mpsc, oneshot},
+    sync::{mpsc, oneshot, watch},
     task::JoinHandle,
+    time::Instant,
 };
 
 use super::{
-    LOG_LINES, TABS, form,
+    LOG_LINES, OPENING_PAUSE, TABS, form,
     html::Html,
     question,
     serve::{self, WebService},
@@ -37,27 +36,29 @@ use crate::{
     words,
 };
 
-/// The look of the log. A browser wraps it again.
+/// The log's layout. The browser wraps it again.
 const LOOK: Look = Look {
     columns: 100,
     styled: false,
 };
 
-/// The question that is shown, its turn, and how many fields it has: forms that were drawn for another one are not taken.
+/// The question shown, its turn, and its number of fields. A form drawn for anything else is
+/// rejected.
 type Shown = (ServerId, u64, u64, usize);
 
-/// A page in a browser of this machine. It needs no terminal.
+/// A page in a browser on this machine. It needs no terminal.
 pub struct WebPage {
     shared: Arc<Shared>,
     submissions: mpsc::Receiver<Submission>,
     shown: Option<Shown>,
-    /// The question and turn after the last step of the person.
+    /// The question and turn after the user's last action.
     expected: Option<(u64, u64)>,
-    /// Forms that are answered after the next drawing.
     taken: Vec<oneshot::Sender<()>>,
     page: Page,
     log: VecDeque<String>,
     serving: JoinHandle<()>,
+    /// When the browser was last opened; `None` if questions do not open it.
+    last_opening: Option<Instant>,
 }
 
 #[derive(Template)]
@@ -83,11 +84,11 @@ struct LogPart<'a> {
 }
 
 impl WebPage {
-    /// Serves a page on a free port of 127.0.0.1, from within the runtime.
+    /// Serves a page on a free port of 127.0.0.1. Must be called within the runtime.
     ///
     /// # Errors
     ///
-    /// If no port can be had, or the system gives no random numbers.
+    /// If no port is available, or the system has no random numbers.
     pub fn start(limits: &Limits) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         listener.set_nonblocking(true)?;
@@ -110,24 +111,50 @@ impl WebPage {
             page: Page::new(LOOK),
             log: VecDeque::new(),
             serving: tokio::spawn(serving),
+            last_opening: None,
         })
     }
 
-    /// The address at which the page is served.
+    /// Makes a question open the browser if no browser shows the page, at most every 30 seconds.
+    pub fn open_for_questions(&mut self) {
+        self.last_opening = Some(Instant::now());
+    }
+
+    /// Whether a browser shows the page. A browser without JavaScript does not count.
+    pub fn is_open(&self) -> watch::Receiver<bool> {
+        self.shared.is_open.subscribe()
+    }
+
+    /// Opens the browser if none shows the page.
+    fn reopen(&mut self) {
+        let is_due = self
+            .last_opening
+            .is_some_and(|last| last.elapsed() >= OPENING_PAUSE);
+        if !is_due || *self.shared.is_open.borrow() {
+            return;
+        }
+        self.last_opening = Some(Instant::now());
+        // The question waits for another front end if this fails.
+        if self.shared.visit.renew().is_ok() {
+            let _ = self.open_browser();
+        }
+    }
+
+    /// Returns the address at which the page is served.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// The link that lets one browser in, once. None if it was used.
+    /// Returns the link that lets one browser in, or `None` if it was used.
     pub fn link(&self) -> Option<String> {
         self.shared.visit.link()
     }
 
-    /// Opens the page in the browser of the system.
+    /// Opens the page in the system's browser.
     ///
     /// # Errors
     ///
-    /// If no browser could be started: the words say how to open the page.
+    /// If no browser could be started. The message says how to open the page.
     pub fn open_browser(&self) -> Result<(), Words> {
         let Some(link) = self.link() else {
             return Ok(());
@@ -202,7 +229,7 @@ impl Leaf for WebPage {
         self.page.say(Style::Plain, words);
     }
 
-    /// Starts no browser: the page shows the link itself.
+    /// Opens no browser: the page shows the link itself.
     fn open(&mut self, _: &str) -> bool {
         false
     }
@@ -218,7 +245,7 @@ impl Leaf for WebPage {
         let mut snapshot = self.shared.snapshot();
         let mut has_changed = false;
         if is_new {
-            // Without a random number, no form is taken.
+            // Without a random token, no form is accepted.
             snapshot.token = random().unwrap_or_default();
             let turn = front.map(|front| (front.id, front.turn));
             let asks_itself = |ask: &Ask| matches!(ask, Ask::Arguments { .. });
@@ -258,8 +285,11 @@ impl Leaf for WebPage {
                 .changes
                 .send_modify(|changes| *changes = changes.wrapping_add(1));
         }
+        if waiting > 0 {
+            self.reopen();
+        }
         for taken in self.taken.drain(..) {
-            // The browser may have gone away.
+            // The browser may have disconnected.
             let _ = taken.send(());
         }
     }
@@ -304,15 +334,19 @@ fn shown(talk: &Conversation) -> Option<Shown> {
 }
 
 fn servers(talk: &Conversation) -> Html {
-    let server = |server: &crate::model::Server| ServerPart {
-        name: Html::ours(&given(&server.desk().asker().name).short().into()),
-        state: match server.presence() {
+    let server = |server: &crate::model::Server| {
+        let state = match server.presence() {
             Presence::Connecting => "is being connected to",
             Presence::There => "",
             Presence::Gone => "went away",
             Presence::Down => "is down",
             Presence::Absent => "is not there",
-        },
+            Presence::Removed => return None,
+        };
+        Some(ServerPart {
+            name: Html::ours(&given(&server.desk().asker().name).short().into()),
+            state,
+        })
     };
     let front = talk.seen().front();
     let waiting = front.map_or(0, |front| front.total.saturating_sub(front.position));
@@ -322,7 +356,7 @@ fn servers(talk: &Conversation) -> Html {
         more => Some(words!("{} more questions wait", more)),
     };
     Html::of(&ServersPart {
-        servers: talk.servers().map(server).collect(),
+        servers: talk.servers().filter_map(server).collect(),
         waiting: waiting.as_ref().map(Html::ours),
     })
 }

@@ -1,4 +1,4 @@
-//! The question in front as HTML, made of its [`View`] alone and of the text that the person has begun.
+//! Renders the question in front as HTML, from its [`View`] and the user's unfinished text.
 
 use askama::Template;
 
@@ -31,7 +31,7 @@ struct QuestionPage<'a> {
     body: Vec<Line>,
     fields: Vec<FieldPart>,
     text: Option<TextPart>,
-    /// The address that the person agreed to open.
+    /// The link that the user agreed to open.
     open: Option<&'a str>,
     after: Vec<Line>,
     issue: Option<Html>,
@@ -39,7 +39,6 @@ struct QuestionPage<'a> {
     is_waiting: bool,
 }
 
-/// Our words, text of a peer, or both.
 struct Line {
     class: &'static str,
     label: Option<Html>,
@@ -81,10 +80,10 @@ struct Button {
     class: &'static str,
 }
 
-/// The longest text that is written in a field of one line, in characters.
+/// The maximum length of text in a single-line field, in characters.
 const LINE_CHARS: usize = 100;
 
-/// Draws a question. `begun` is the text so far, if the question wants a text.
+/// `begun` is the unfinished text, if the question asks for text.
 pub(super) fn question(view: &View, begun: &str, token: &str, say: String) -> Html {
     let fields = match &view.body {
         Body::Form(form) => fields(form, view.issue.is_some()),
@@ -220,7 +219,7 @@ fn message(message: &MessageView) -> Vec<Line> {
     lines
 }
 
-/// The lines before the fields, and the lines behind them.
+/// Returns the lines before the fields, and the lines after them.
 fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
     let mut after = Vec::new();
     let lines = match &view.body {
@@ -344,7 +343,6 @@ fn sampling(sampling: &SamplingView) -> Vec<Line> {
     }
 }
 
-/// The text field of a question without a form.
 fn text(view: &View, begun: &str) -> Option<TextPart> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),
@@ -364,7 +362,7 @@ fn text(view: &View, begun: &str) -> Option<TextPart> {
     })
 }
 
-/// The fields. An empty one is wrong only once the person wanted the form to be looked over.
+/// An empty field is reported as missing only after the user reviewed the form.
 fn fields(form: &FormView, was_looked_over: bool) -> Vec<FieldPart> {
     let fields = form.fields.iter().enumerate();
     fields
@@ -389,7 +387,7 @@ fn field(index: usize, field: &FieldView) -> FieldPart {
         };
         is_empty || text.len() == shape.len() && text.chars().zip(shape.chars()).all(of_shape)
     };
-    // A browser shows nothing of a value that is not in the form of its input, and would send nothing.
+    // A browser shows and sends nothing if the value does not have the format of its input type.
     let (kind, mode) = match field.input {
         _ if field.is_secret => ("password", "text"),
         Input::Email => ("email", "email"),

@@ -24,7 +24,7 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::json;
 use tokio::{
     net::TcpListener,
-    sync::{Semaphore, mpsc, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
     time::{sleep, timeout},
 };
 
@@ -44,7 +44,20 @@ const SCRIPT: &str = include_str!("../../templates/web/page.js");
 
 type Answer = Response<PageBody>;
 
-/// The body of an answer.
+/// An open page in a browser.
+struct Tab {
+    permit: Option<OwnedSemaphorePermit>,
+    service: WebService,
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        self.permit = None;
+        let is_open = self.service.tabs.available_permits() < TABS;
+        self.service.shared.is_open.send_replace(is_open);
+    }
+}
+
 pub(super) enum PageBody {
     Whole(Option<Bytes>),
     Live(mpsc::Receiver<Bytes>),
@@ -80,7 +93,6 @@ struct SaidPage<'a> {
     back: Option<String>,
 }
 
-/// Serves the page until it is dropped.
 pub(super) async fn serve(listener: TcpListener, service: WebService, limits: Limits) {
     serve_pages(listener, service, &limits, pending()).await;
 }
@@ -101,7 +113,7 @@ impl WebService {
         finished(self.route(&parts, body).await)
     }
 
-    /// Checks that a request is from a browser of the same user, and from the page itself.
+    /// Checks that a request comes from a browser of the same user, and from the page itself.
     async fn admit(&self, parts: &Parts) -> Result<(), StatusCode> {
         let ends = parts.extensions.get::<ConnectionEnds>();
         let Some(ends) = ends else {
@@ -124,7 +136,7 @@ impl WebService {
         if parts.method == Method::POST && !is_ours {
             return Err(StatusCode::FORBIDDEN);
         }
-        // The browser comes from a file, so its request is cross-site.
+        // The browser was started with a local file that links here, so this request is cross-site.
         let leads_in = parts.method == Method::GET && parts.uri.path().starts_with("/o/");
         let site = parts.headers.get("sec-fetch-site");
         let site = site.map(HeaderValue::as_bytes);
@@ -163,7 +175,8 @@ impl WebService {
         let (true, Ok(cookie)) = (visit.open(once), cookie) else {
             return nothing();
         };
-        // A cookie that is `SameSite=Strict` is not sent on a redirection that another site began.
+        // Not a redirect: a browser does not send a `SameSite=Strict` cookie on a redirect that
+        // another site started.
         let path = visit.path();
         let mut answer = page(StatusCode::OK, &EnterPage { path: &path });
         answer.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -184,13 +197,17 @@ impl WebService {
         )
     }
 
-    /// Sends changed regions until the browser disconnects.
     fn live(&self) -> Answer {
         let Ok(tab) = Arc::clone(&self.tabs).try_acquire_owned() else {
             return plain(StatusCode::TOO_MANY_REQUESTS);
         };
         let (events, receiver) = mpsc::channel(1);
         let shared = Arc::clone(&self.shared);
+        shared.is_open.send_replace(true);
+        let tab = Tab {
+            permit: Some(tab),
+            service: self.clone(),
+        };
         tokio::spawn(async move {
             let _tab = tab;
             let mut changes = shared.changes.subscribe();

@@ -1,4 +1,4 @@
-//! The page as it was drawn last, and the way from the server to the leaf.
+//! The page as it was last rendered, and the channel from the HTTP server to the leaf.
 
 use std::{
     net::SocketAddr,
@@ -12,27 +12,25 @@ use tokio::{
 
 use super::{SETTLE, form::Form, html::Html, visit::Visit};
 
-/// The parts of the page that are updated separately.
 pub(super) const REGIONS: [&str; 3] = ["question", "servers", "log"];
 
-/// What the server of the page and its leaf have in common.
+/// Shared by the HTTP server and the leaf.
 pub(super) struct Shared {
     pub(super) address: SocketAddr,
     pub(super) visit: Visit,
     pub(super) said: mpsc::Sender<Submission>,
-    /// Counts the changes of the snapshot.
     pub(super) changes: watch::Sender<u64>,
+    /// Whether a browser shows the page.
+    pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
 }
 
-/// A form that was sent.
 pub(super) struct Submission {
     pub(super) form: Form,
-    /// Receives a message after the effect is drawn. Dropped if the question is not in front any more.
+    /// Sent once the effect is rendered. Dropped if the question is no longer in front.
     pub(super) taken: oneshot::Sender<()>,
 }
 
-/// A region as it was drawn last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Region {
     pub(super) html: Html,
@@ -43,9 +41,8 @@ pub(super) struct Region {
 pub(super) struct Snapshot {
     pub(super) regions: [Region; 3],
     pub(super) title: String,
-    /// The token of the forms in it.
     pub(super) token: String,
-    /// Whether the server asked it, and not a step of the person led to it.
+    /// Whether the server asked the question. It did not if an action of the user led to it.
     pub(super) is_news: bool,
     /// When the question was first sent to a browser.
     pub(super) seen: Option<Instant>,
@@ -58,6 +55,7 @@ impl Shared {
             visit,
             said,
             changes: watch::Sender::new(0),
+            is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
         }
     }
@@ -66,7 +64,7 @@ impl Shared {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The regions and the title, which a browser sees from now on.
+    /// Returns the regions and the title, and marks the question as seen.
     pub(super) fn deliver(&self) -> ([Region; 3], String) {
         let mut snapshot = self.snapshot();
         snapshot.seen.get_or_insert_with(Instant::now);
@@ -75,12 +73,11 @@ impl Shared {
 }
 
 impl Snapshot {
-    /// Whether the question is too new to have been read.
+    /// Whether the question is so new that the user cannot have read it.
     pub(super) fn settles(&self) -> bool {
         self.is_news && self.seen.is_none_or(|since| since.elapsed() < SETTLE)
     }
 
-    /// Replaces a region. Returns whether it has changed.
     pub(super) fn put(&mut self, region: usize, html: Html) -> bool {
         match self.regions.get_mut(region) {
             Some(known) if known.html != html => {

@@ -1,4 +1,4 @@
-//! Access to the page: only the first browser that opens the one-time link has it.
+//! Access to the page. Only the first browser that opens the one-time link has it.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::LINK_TIME;
 
-/// The secrets of the page: only this process and one browser know them.
+/// The page's secrets, known only to this process and one browser.
 pub(super) struct Visit {
     port: u16,
     id: String,
@@ -29,11 +29,21 @@ impl Visit {
         })
     }
 
-    /// The one-time link, until it is used.
     pub(super) fn link(&self) -> Option<String> {
         let once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
         let once = once.as_ref();
         once.map(|(once, _)| format!("http://127.0.0.1:{}/o/{once}", self.port))
+    }
+
+    /// Makes a new one-time link.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no random numbers.
+    pub(super) fn renew(&self) -> io::Result<()> {
+        let once = (random()?, Instant::now());
+        *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some(once);
+        Ok(())
     }
 
     /// Uses up the one-time link if `once` is its secret and it has not expired.
@@ -48,18 +58,15 @@ impl Visit {
         is_it
     }
 
-    /// The path below which the page is.
     pub(super) fn path(&self) -> String {
         format!("/v/{}/", self.id)
     }
 
-    /// The rest of a path below the path of the visit.
     pub(super) fn below<'a>(&self, path: &'a str) -> Option<&'a str> {
         let (id, rest) = path.strip_prefix("/v/")?.split_once('/')?;
         is_same(&self.id, id).then_some(rest)
     }
 
-    /// The cookie that lets a browser in.
     pub(super) fn set_cookie(&self) -> String {
         let (name, path) = (self.cookie_name(), self.path());
         let value = &self.cookie;
@@ -70,7 +77,6 @@ impl Visit {
         format!("askback_{}", self.port)
     }
 
-    /// Whether a request has the cookie.
     pub(super) fn is_of(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
         let sent = headers.get_all(COOKIE).iter();
@@ -81,12 +87,11 @@ impl Visit {
         pairs.any(|(known, value)| known == name && is_same(&self.cookie, value))
     }
 
-    /// Whether a request names this server as its host.
+    /// Whether the `Host` header names this server.
     pub(super) fn is_host(&self, host: &[u8]) -> bool {
         self.hosts().iter().any(|known| known.as_bytes() == host)
     }
 
-    /// Whether `origin` is the origin of the page.
     pub(super) fn is_origin(&self, origin: &[u8]) -> bool {
         let host = origin.strip_prefix(b"http://");
         host.is_some_and(|host| self.is_host(host))
@@ -97,7 +102,7 @@ impl Visit {
     }
 }
 
-/// 128 random bits.
+/// Returns 128 random bits in hexadecimal.
 pub(super) fn random() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -13,23 +13,22 @@ use serde_json::value::RawValue;
 use super::{Entry, Exchange};
 use crate::text;
 
-/// The beginning of a line in the file of a trace.
+/// The first bytes of each line in a trace file.
 pub const TRACE: &str = r#"{"trace":true,"#;
 
-/// A line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
-    /// Whether it is one of a trace, which stands first.
+    /// Whether the line is part of a trace. Serialized first, see [`TRACE`].
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     trace: bool,
     number: u64,
     time: String,
     direction: &'static str,
     bytes: usize,
-    /// The number of the message with which the call began.
+    /// The number of the first message of the call.
     call: u64,
-    /// Whether it travelled on a connection beside that of the session.
+    /// Whether it belongs to a side connection.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     beside: bool,
     /// How long the request waited, in seconds.
@@ -37,10 +36,9 @@ struct Line<'a> {
     after: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     http: Option<Http<'a>>,
-    /// The message, as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a RawValue>,
-    /// The text that came in place of a message.
+    /// The received text, if it is not JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
@@ -60,13 +58,13 @@ struct Http<'a> {
     response_headers: Option<BTreeMap<&'a str, Vec<Option<&'a str>>>>,
 }
 
-/// A message as a line of JSON, without its end. Line breaks within the message become blanks, and what
-/// acts on a terminal or hides becomes an escape, which JSON reads as the same.
+/// A message as one line of JSON, without the line break. Line breaks in the message become blanks;
+/// control and invisible characters become JSON escapes.
 pub fn line(began: SystemTime, entry: &Entry) -> String {
     whole(began, entry, false)
 }
 
-/// The same for the file of a trace, where each line begins with [`TRACE`].
+/// Like [`line()`], for a trace file: each line begins with [`TRACE`].
 pub fn trace_line(began: SystemTime, entry: &Entry) -> String {
     whole(began, entry, true)
 }
@@ -84,12 +82,11 @@ fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
         text,
         ..Line::of(began, entry)
     };
-    // Writing fails only for maps whose keys are no text.
+    // Serialization fails only for maps with keys that are not strings.
     serde_json::to_string(&line).unwrap_or_default()
 }
 
 impl<'a> Line<'a> {
-    /// The line of a message, without the message.
     fn of(began: SystemTime, entry: &'a Entry) -> Self {
         Self {
             trace: false,
@@ -107,12 +104,12 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A message on one line, with all escaped that acts on a terminal or hides.
+/// Joins the lines of a message and escapes control and invisible characters.
 fn joined(message: &[u8]) -> String {
     text::json(&String::from_utf8_lossy(message)).replace(['\n', '\r'], " ")
 }
 
-/// A time as RFC 3339 has it, so long after another.
+/// Formats `began + at` as RFC 3339.
 pub fn time(began: SystemTime, at: Duration) -> String {
     let when = began.checked_add(at).unwrap_or(began);
     let since = when.duration_since(SystemTime::UNIX_EPOCH);
@@ -136,7 +133,7 @@ fn http(exchange: &Exchange) -> Http<'_> {
     }
 }
 
-/// The values of each header; `null` for one that is not shown.
+/// The values of each header; `null` if a value is hidden.
 fn headers(headers: &[WireHeader]) -> BTreeMap<&str, Vec<Option<&str>>> {
     let mut named: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for header in headers {

@@ -1,4 +1,4 @@
-//! The kind of a message, in a few words.
+//! A summary of a message.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -8,60 +8,52 @@ use serde_json::value::RawValue;
 use super::state::State;
 use crate::text::head;
 
-/// The kind of a message, and what it is about. Text in it is the peer's, of either side.
+/// The kind of a message, and what it is about. Strings in it come from a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Gist {
-    /// A request.
     Request {
         id: String,
         method: String,
-        /// The tool or prompt by name, or the resource by URI.
+        /// The name of the tool or prompt, or the URI of the resource.
         target: Option<String>,
-        /// The keys of the answers in it.
         answers: Vec<String>,
         state: Option<State>,
-        /// The token by which progress names it.
         token: Option<String>,
     },
-    /// A notification; the id or token of the request it is about, if it names one.
+    /// `about` is the id or progress token of the request it belongs to.
     Notification {
         method: String,
         about: Option<String>,
-        /// Its progress, log line, resource or reason.
         says: Option<String>,
     },
     /// A response.
     Response { id: String, outcome: Outcome },
-    /// So many messages at once.
+    /// A batch with this many messages.
     Batch(usize),
     /// No message.
     Nothing,
-    /// Something that is no message.
+    /// Not a JSON-RPC message.
     Unreadable,
 }
 
-/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// A result, that of a tool which failed where `failed` is set; the action of an answer to a
-    /// question, if it has one.
+    /// A result. `failed` is set if a tool reported an error, `action` if it answers a question.
     Done {
         failed: bool,
         action: Option<String>,
     },
-    /// Questions, by their keys, that a further round answers.
+    /// The call needs another round, with answers to these keys.
     Asked {
         asks: Vec<String>,
         state: Option<State>,
     },
-    /// An error.
+    /// An error response.
     Error { code: String, message: String },
 }
 
-/// The most characters of a name.
 const NAME: usize = 100;
 
-/// The most keys that are named.
 const KEYS: usize = 16;
 
 #[derive(Deserialize)]
@@ -78,8 +70,8 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// The members of parameters and results that say what a message is for. Each is read by itself, so
-/// that one of another type costs no more than itself.
+/// The members of parameters and results that describe a message. Each is parsed on its own, so
+/// that a member of the wrong type does not hide the others.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Members<'a> {
@@ -121,13 +113,12 @@ struct Members<'a> {
     meta: Option<&'a RawValue>,
 }
 
-/// Whether a server may ask while it works on a request of this method.
+/// Whether a server may ask questions during a request with this method.
 pub(super) fn may_ask(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
 impl Gist {
-    /// Reads a message.
     pub(super) fn read(message: &[u8]) -> Self {
         if message.is_empty() {
             return Self::Nothing;
@@ -182,7 +173,6 @@ impl Gist {
         }
     }
 
-    /// The state in the message.
     pub(super) fn state(&self) -> Option<&State> {
         match self {
             Self::Request { state, .. } => state.as_ref(),
@@ -194,7 +184,6 @@ impl Gist {
         }
     }
 
-    /// The message in a line.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Request {
@@ -246,7 +235,7 @@ fn with_state(line: String, state: Option<&State>) -> String {
 }
 
 impl Outcome {
-    /// The answer to a request of this method that the peer made, in a line.
+    /// The summary of an answer to a peer's request with this method, in one line.
     pub(super) fn answer(&self, method: &str) -> String {
         match self {
             Self::Done {
@@ -274,7 +263,7 @@ impl Outcome {
 }
 
 impl<'a> Members<'a> {
-    /// The words or the value of a notification.
+    /// The text of a notification: progress, log message, resource or reason.
     fn says(&self) -> Option<String> {
         let words = text(self.message.or(self.reason));
         let words = words.or_else(|| text(self.data).or_else(|| raw(self.data)));
@@ -398,7 +387,7 @@ mod tests {
             "notifications/cancelled late",
         );
         check("[{},{}]", "batch of 2");
-        // Members of the wrong type say nothing, and spoil nothing.
+        // Members of the wrong type are ignored.
         check(
             r#"{"id":{},"method":"a","params":{"name":1,"uri":"b","requestState":2}}"#,
             "a",

@@ -1,10 +1,9 @@
-//! JSON on several lines.
+//! Indented JSON.
 
-/// The widest list or object that stays on one line.
+/// The maximum length of a list or object that stays on one line.
 const INLINE: usize = 60;
 
-/// Indents JSON. Only blanks between its parts change: names that occur twice, and numbers however they
-/// are written, stay as they came.
+/// Indents JSON. Changes only whitespace: duplicate names and the spelling of numbers are kept.
 pub fn indented(json: &str) -> String {
     let mut out = String::with_capacity(json.len().saturating_mul(2));
     let mut depth = 0_usize;
@@ -55,7 +54,6 @@ fn line(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// Where the string ends with which the text begins.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -68,8 +66,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// Where the list or object ends with which the text begins, if it is short and has nothing but plain
-/// values in it.
+/// The length of the list or object at the start of the text, if it is short and not nested.
 fn inline(text: &str) -> Option<usize> {
     let mut at = 1;
     while at < text.len().min(INLINE) {
@@ -110,7 +107,7 @@ mod tests {
             &format!(r#"["{long}","é"]"#),
             &format!("[\n  \"{long}\",\n  \"é\"\n]"),
         );
-        // What is no JSON does no harm.
+        // Invalid JSON is no problem.
         check("}}}", "\n}\n}\n}");
         check("\"open", "\"open");
         check("[[[", "[\n  [\n    [\n      ");

@@ -1,8 +1,7 @@
-//! The messages that travelled between a client and its server: those that are kept, what each is, and
-//! which belong to one call.
+//! Recorded messages between a client and its server, and the call each belongs to.
 //!
-//! Nothing here reads a clock or a file. Messages are kept as they came, up to
-//! [`limits.host.wire_bytes`](askback::limits::HostLimits::wire_bytes); the oldest go first.
+//! Reads no clock and no file. Messages are kept unchanged, up to
+//! [`limits.host.wire_bytes`](askback::limits::HostLimits::wire_bytes); the oldest are dropped first.
 
 mod export;
 mod gist;
@@ -25,43 +24,39 @@ pub use self::{
     show::{MessageSelection, Row, heading, list, put, whole},
 };
 
-/// The messages of a session, the newest.
+/// The recorded messages of a session.
 #[derive(Debug)]
 pub struct Wire {
     began: SystemTime,
     kept: VecDeque<Entry>,
-    /// How much is kept, in bytes.
     bytes: usize,
     most: usize,
-    /// The number of the last message.
     last: u64,
-    /// The requests without a response.
     open: VecDeque<Open>,
-    /// Those of the connections beside it.
+    /// Open requests of side connections.
     open_beside: VecDeque<Open>,
 }
 
-/// A message, or a request over HTTP without one.
+/// A message, or an HTTP request without one.
 #[derive(Debug, Clone)]
 pub struct Entry {
     number: u64,
-    /// When, since the session began.
+    /// Time since the session began.
     at: Duration,
     is_sent: bool,
     message: Vec<u8>,
     gist: Gist,
-    /// The number of the message with which the call began that it belongs to.
+    /// The number of the first message of the call.
     call: u64,
-    /// How long the request waited that this is the response to.
+    /// For a response: how long the request waited.
     took: Option<Duration>,
-    /// The request that this is the response to.
+    /// For a response: its request.
     answers: Option<AnsweredRequest>,
     http: Option<Box<Exchange>>,
-    /// Whether it travelled on a connection beside that of the session.
+    /// Whether it belongs to a side connection.
     is_beside: bool,
 }
 
-/// A request that has a response.
 #[derive(Debug, Clone)]
 struct AnsweredRequest {
     number: u64,
@@ -71,13 +66,12 @@ struct AnsweredRequest {
 /// Something new on the wire.
 #[derive(Debug)]
 pub enum News {
-    /// A message, or a request over HTTP.
+    /// A message, or an HTTP request.
     Message(Entry),
-    /// The head of the response to a request over HTTP; this is the request.
+    /// The HTTP request whose response head arrived.
     Head(Entry),
 }
 
-/// A request over HTTP.
 #[derive(Debug, Clone)]
 struct Exchange {
     number: u64,
@@ -87,7 +81,6 @@ struct Exchange {
     response: Option<Response>,
 }
 
-/// The head of a response over HTTP.
 #[derive(Debug, Clone)]
 struct Response {
     status: u16,
@@ -95,32 +88,29 @@ struct Response {
     took: Duration,
 }
 
-/// A request without a response.
 #[derive(Debug)]
 struct Open {
     number: u64,
     is_sent: bool,
     id: String,
     method: String,
-    /// The token by which progress names it.
     token: Option<String>,
     call: u64,
-    /// Whether a server may ask within it.
+    /// Whether the server may ask questions during the request.
     may_ask: bool,
     at: Duration,
 }
 
-/// The method of a log line.
 const LOG: &str = "notifications/message";
 
-/// The cost of an entry beside its bytes.
+/// The cost of an entry in addition to its bytes.
 const OVERHEAD: usize = 512;
 
-/// The most requests without a response that are remembered.
+/// Beyond this, the oldest open request is forgotten.
 const MOST_OPEN: usize = 256;
 
 impl Wire {
-    /// Nothing yet. At most `most` bytes are kept.
+    /// Creates an empty record that keeps at most `most` bytes.
     pub fn new(began: SystemTime, most: usize) -> Self {
         Self {
             began,
@@ -133,7 +123,7 @@ impl Wire {
         }
     }
 
-    /// Takes in what travelled on a connection beside that of the session, which had requests of its own.
+    /// Records an event of a side connection, whose request ids are separate from the session's.
     pub fn take_beside(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
         mem::swap(&mut self.open, &mut self.open_beside);
         let mut news = self.take(event, at);
@@ -148,12 +138,12 @@ impl Wire {
         news
     }
 
-    /// Begins a connection beside that of the session.
+    /// Begins a new side connection.
     pub fn begin_beside(&mut self) {
         self.open_beside.clear();
     }
 
-    /// Takes in what travelled, at a time since the session began. Returns what is new.
+    /// Records an event; `at` is the time since the session began. Returns what is new.
     pub fn take(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
         match event {
             WireEvent::Sent(message) => Some(self.add(true, message, None, at)),
@@ -190,22 +180,22 @@ impl Wire {
         }
     }
 
-    /// Forgets which requests have no response: those of a connection that ended get none.
+    /// Forgets the open requests: a closed connection will not answer them.
     pub fn disconnected(&mut self) {
         self.open.clear();
     }
 
-    /// The messages that are kept, oldest first.
+    /// The kept messages, oldest first.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.kept.iter()
     }
 
-    /// The message of this number, if it is kept.
+    /// The message with this number, if it is still kept.
     pub fn get(&self, number: u64) -> Option<&Entry> {
         self.kept.iter().find(|entry| entry.number == number)
     }
 
-    /// How many messages there were before those that are kept.
+    /// How many messages were dropped.
     pub fn dropped(&self) -> u64 {
         let kept = u64::try_from(self.kept.len()).unwrap_or(u64::MAX);
         self.last.saturating_sub(kept)
@@ -216,7 +206,7 @@ impl Wire {
         self.began
     }
 
-    /// The most bytes that are kept.
+    /// The limit in bytes.
     pub fn most(&self) -> usize {
         self.most
     }
@@ -274,7 +264,6 @@ impl Wire {
         News::Message(entry)
     }
 
-    /// Drops the oldest messages until the others fit.
     fn fit(&mut self) {
         while self.bytes > self.most
             && let Some(oldest) = self.kept.pop_front()
@@ -283,7 +272,7 @@ impl Wire {
         }
     }
 
-    /// The request that a message answers, which is open no longer.
+    /// Removes and returns the open request that a message answers.
     fn answered(&mut self, is_sent: bool, gist: &Gist) -> Option<Open> {
         let Gist::Response { id, .. } = gist else {
             return None;
@@ -293,10 +282,10 @@ impl Wire {
         self.open.remove(at)
     }
 
-    /// The call that a message belongs to which answers no request, if it is one before.
+    /// The earlier call that a message belongs to, if the message is not a response.
     fn call_of(&self, is_sent: bool, gist: &Gist) -> Option<u64> {
         match gist {
-            // A round of a call carries the state, or else the answers, that the one before wanted.
+            // A round carries the state, or else the answers, that the previous round asked for.
             Gist::Request { state, answers, .. } if is_sent => {
                 let wanted = |entry: &&Entry| match &entry.gist {
                     Gist::Response {
@@ -316,7 +305,7 @@ impl Wire {
                 let round = is_round.then(|| self.kept.iter().rev().find(wanted))?;
                 round.map(|entry| entry.call)
             }
-            // A server that asks does so for the call that is open, where that is one.
+            // A server request belongs to the open call if there is only one.
             Gist::Request { .. } => self.only_call(),
             Gist::Notification {
                 about: Some(about), ..
@@ -324,7 +313,7 @@ impl Wire {
                 let named = |open: &&Open| open.token.as_ref() == Some(about) || open.id == *about;
                 self.open.iter().find(named).map(|open| open.call)
             }
-            // As is what it logs.
+            // The same holds for log messages.
             Gist::Notification { method, .. } if method == LOG => self.only_call(),
             Gist::Notification { .. } => None,
             Gist::Response { .. } | Gist::Batch(_) | Gist::Nothing | Gist::Unreadable => None,
@@ -349,12 +338,12 @@ impl Entry {
         self.is_sent
     }
 
-    /// Whether it travelled on a connection beside that of the session.
+    /// Whether it belongs to a side connection.
     pub fn is_beside(&self) -> bool {
         self.is_beside
     }
 
-    /// The message as it travelled; empty for a request over HTTP without one.
+    /// The unchanged message; empty for an HTTP request without one.
     pub fn message(&self) -> &[u8] {
         &self.message
     }
@@ -373,7 +362,6 @@ impl Entry {
     }
 }
 
-/// How many bytes headers take.
 fn sum(headers: &[WireHeader]) -> usize {
     let bytes = |header: &WireHeader| {
         let value = match &header.value {

@@ -16,27 +16,26 @@ use crate::{
     words,
 };
 
-/// How many of the last messages are shown at least, where all are not wanted.
+/// `/wire` shows at least this many of the last messages.
 const LAST: usize = 30;
 
-/// The words below a list.
 const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them";
 
-/// The messages that are wanted on a page.
+/// Which messages to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageSelection {
-    /// The last of them, each in a line.
+    /// The last messages, one per line.
     Last,
-    /// Each in a line.
+    /// All messages, one per line.
     All,
-    /// The one of this number, whole.
+    /// The message with this number, in full.
     One(u64),
-    /// Those that have this text in their method or in their line, each in a line.
+    /// The messages with this text in their method or line, one per line.
     With(String),
 }
 
 impl MessageSelection {
-    /// Reads what stands behind `/wire` as a person typed it: quotes may hold a text together.
+    /// Parses the argument of `/wire` as the user typed it, with or without quotes.
     pub fn typed(text: &str) -> Option<Self> {
         let text = text.trim();
         let quotes = ['"', '\''].into_iter();
@@ -44,13 +43,13 @@ impl MessageSelection {
         Self::read(within.next().unwrap_or(text))
     }
 
-    /// Reads what stands behind `/wire`; none where it is something else.
+    /// Parses the argument of `/wire`. Returns `None` for another command.
     pub fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         match (words.next(), words.next()) {
             (None, _) => Some(Self::Last),
             (Some("all"), None) => Some(Self::All),
-            // What is meant for a command is not looked for.
+            // Other commands are not search texts.
             (Some("all" | "edit" | "save"), _) => None,
             (Some(word), more) => match word.parse() {
                 Ok(number) => more.is_none().then_some(Self::One(number)),
@@ -60,11 +59,11 @@ impl MessageSelection {
     }
 }
 
-/// Puts what is wanted of the messages on the page.
+/// Puts the selected messages on the page.
 ///
 /// # Errors
 ///
-/// Says so where there is no such message.
+/// If there is no message with this number.
 pub fn put(
     page: &mut Page,
     wire: &Wire,
@@ -83,13 +82,12 @@ pub fn put(
     Ok(())
 }
 
-/// Puts on the page whose messages follow, where there are several servers.
+/// Puts the name of the server above its messages, if there are several servers.
 pub fn heading(page: &mut Page, server: LocalText) {
     page.say(Style::Strong, words!("Messages of {}", server));
 }
 
-/// Puts the messages on the page, the rounds of one call together: all of them, or at least so many
-/// of the last.
+/// Puts messages on the page, grouped by call: all of them, or at least `most` of the last.
 pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in wire.entries() {
@@ -138,8 +136,8 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     page.note(Style::Dim, MORE);
 }
 
-/// Puts the messages on the page that have a text in their method or in their line, in whichever case, and each response
-/// beside its request; it has the method of that.
+/// Puts the messages on the page that have the text in their method or line, ignoring case. A
+/// response has the method of its request and is listed with it.
 fn list_with(page: &mut Page, wire: &Wire, text: &str) {
     let wanted = text.to_lowercase();
     let has_it = |text: &str| text.to_lowercase().contains(&wanted);
@@ -169,8 +167,7 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
     page.note(Style::Dim, MORE);
 }
 
-/// Puts each notification of which nobody knows the call where it came: among the messages of the one
-/// call that went on around it, and not behind them.
+/// Moves each notification of an unknown call into the only call that was open when it arrived.
 fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
     let alone: Vec<_> = calls.values().filter_map(|call| lone(call)).collect();
     for entry in alone {
@@ -188,7 +185,6 @@ fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
     }
 }
 
-/// The notification that stands alone there.
 fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
     match call {
         [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
@@ -196,7 +192,7 @@ fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
     }
 }
 
-/// A line about a message.
+/// A message in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     mark: Words,
@@ -204,7 +200,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A line about what is new.
+    /// The line of a new message or response head.
     pub fn of_news(news: &News) -> Self {
         match news {
             News::Message(entry) => Self::of(entry),
@@ -232,12 +228,11 @@ impl Row {
         }
     }
 
-    /// How long its text is, in bytes.
+    /// The length of its text in bytes.
     pub(crate) fn extent(&self) -> usize {
         self.about.raw().len()
     }
 
-    /// Returns the mark, and what stands behind it on one line.
     pub(crate) fn into_parts(self) -> (Words, PeerText) {
         (self.mark, crate::text::line(self.about.raw()).into())
     }
@@ -259,7 +254,6 @@ fn mark(number: u64, at: Duration, size: impl Into<Words>, arrow: &'static str) 
     )
 }
 
-/// The head of the response to a request.
 fn head(http: &Exchange) -> String {
     match &http.response {
         Some(response) => format!("HTTP {}", response.status),
@@ -267,7 +261,7 @@ fn head(http: &Exchange) -> String {
     }
 }
 
-/// Puts a message on the page, whole.
+/// Puts a whole message on the page.
 pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry, now: SystemTime) {
     let direction = match entry.is_sent {
         true => "sent",
@@ -307,7 +301,7 @@ pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry, now: SystemTime) {
         Gist::Unreadable => page.quote(String::from_utf8_lossy(&entry.message).into_owned()),
         _ => {
             let json = String::from_utf8_lossy(&entry.message);
-            // What acts or hides is an escape of JSON here, as in other JSON that is shown.
+            // Control and invisible characters become JSON escapes.
             page.quote(crate::text::json(&indented(&json)));
         }
     }
@@ -345,7 +339,7 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
     }
 }
 
-/// The kind of a message, and what is known of how it travelled.
+/// The summary of a message, its HTTP status and duration.
 fn about(entry: &Entry) -> PeerText {
     let mut about = match (&entry.gist, &entry.answers) {
         (Gist::Response { outcome, .. }, Some(AnsweredRequest { method, .. })) if entry.is_sent => {
@@ -365,7 +359,7 @@ fn about(entry: &Entry) -> PeerText {
     about.into()
 }
 
-/// The sum of a call, where it took more than a request and its response.
+/// The totals of a call, if it took more than one request and response.
 fn rounds(call: &[&Entry]) -> Option<Words> {
     let asks = |entry: &&&Entry| matches!(entry.gist, Gist::Request { .. });
     let rounds = call
@@ -374,7 +368,7 @@ fn rounds(call: &[&Entry]) -> Option<Words> {
         .filter(|entry| entry.is_sent)
         .count();
     let questions = call.iter().filter(asks).count().saturating_sub(rounds);
-    // A question of the server outside of a call is none.
+    // A server request outside of a call is not a round.
     if rounds == 0 || rounds == 1 && questions == 0 {
         return None;
     }
@@ -383,7 +377,7 @@ fn rounds(call: &[&Entry]) -> Option<Words> {
         let answers = call.iter().filter(|entry| entry.is_sent == is_sent);
         answers.filter_map(|entry| entry.took).sum()
     };
-    // While the server waits for an answer, it is not the server that takes the time.
+    // The server is not working while it waits for an answer.
     let server = took(false).saturating_sub(took(true));
     let what = match questions {
         0 => words!("One call: rounds {}", rounds),
@@ -416,12 +410,10 @@ fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
     }
 }
 
-/// Seconds with three digits behind the point.
 fn seconds(time: Duration) -> Words {
     given(format!("{}.{:03}", time.as_secs(), time.subsec_millis())).into()
 }
 
-/// A number of bytes, as a person reads it.
 fn size(bytes: usize) -> Words {
     match bytes {
         0..1000 => words!("{} B", bytes),

@@ -12,8 +12,7 @@ use base64::{
 };
 use serde::Deserialize;
 
-/// A `requestState`: how long it is, and until when it is accepted where it says so. Its text is not
-/// kept here.
+/// Facts about a `requestState`: its length, and its expiry if it can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     chars: usize,
@@ -21,14 +20,13 @@ pub(super) struct State {
     expires: Option<SystemTime>,
 }
 
-/// The members that say until when a token is accepted.
 #[derive(Deserialize)]
 struct Claims {
     #[serde(alias = "expiresAt", alias = "expires_at")]
     exp: f64,
 }
 
-/// From where on a number of seconds is one of milliseconds.
+/// Larger values are milliseconds.
 const MILLISECONDS: f64 = 1e11;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -55,13 +53,13 @@ impl State {
         self.chars
     }
 
-    /// Until when it is accepted, where it says so: a state that is sealed tells nobody.
+    /// When the state expires, if it can be read. A sealed state does not reveal it.
     pub(super) fn expires(&self) -> Option<SystemTime> {
         self.expires
     }
 }
 
-/// The expiry in a state that can be read: JSON, also as base64, or a part of a signed token that is.
+/// Reads the expiry from a state that is JSON, base64 of JSON, or a signed token.
 fn expires(state: &str) -> Option<SystemTime> {
     let of_json = |json: &[u8]| serde_json::from_slice::<Claims>(json).ok();
     let of_part = |part: &str| {
@@ -95,7 +93,7 @@ mod tests {
         }
         check(r#"{"exp":1800000000}"#, Some(1_800_000_000));
         check(r#"{"expiresAt":1800000000000}"#, Some(1_800_000_000));
-        // A token: {"alg":"none"} . {"exp":1800000000} . signature
+        // The token {"alg":"none"} . {"exp":1800000000} . signature
         check(
             "eyJhbGciOiJub25lIn0.eyJleHAiOjE4MDAwMDAwMDB9.c2ln",
             Some(1_800_000_000),

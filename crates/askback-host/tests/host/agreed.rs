@@ -1,4 +1,5 @@
-//! The agreements and the words of a person, followed beside a desk. Whatever it opens, shares and holds has to be among them.
+//! Tracks what the user agreed to and wrote, next to a desk. The desk may only open, share and keep
+//! that.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +7,16 @@ use askback::{forms::Content, limits::Limits, protocol::Root};
 use askback_host::model::{Action, Ask, Draft, Effect, Event, Front, Question, Reply, Step};
 use proptest::prelude::*;
 
-/// The links and folders that a person agreed to.
 #[derive(Default)]
 pub(crate) struct Agreed {
-    /// The links by the numbers of their questions.
     links: BTreeMap<u64, String>,
     folders: Option<Vec<Root>>,
-    /// Whether a folder that the person named is looked at.
+    /// Whether a folder that the user named is being checked.
     is_looking: bool,
 }
 
 impl Agreed {
-    /// Takes note of a yes, as the event finds the question in front. Returns whether the event can happen at all.
+    /// Records an agreement, before the event is applied. Returns whether the event is possible.
     pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) -> bool {
         let was_looking = self.is_looking;
         let is_look = matches!(event, Event::Folder(_));
@@ -43,7 +42,8 @@ impl Agreed {
         was_looking || !is_look
     }
 
-    /// Checks that what is opened and shared was agreed to. The number is that of the question that was in front.
+    /// Checks that the user agreed to what is opened and shared. `front` is the question that was
+    /// in front.
     pub(crate) fn check(
         &mut self,
         front: Option<u64>,
@@ -69,16 +69,14 @@ impl Agreed {
     }
 }
 
-/// The forms as they were last in front.
 #[derive(Default)]
 pub(crate) struct Written {
     drafts: BTreeMap<u64, Draft>,
-    /// The one that went away last with something written in it.
+    /// The last withdrawn form that had content.
     kept: Option<(Question, Draft)>,
 }
 
 impl Written {
-    /// Takes note of a question that goes away.
     pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) {
         let Some(front) = front.filter(|front| *event == Event::Withdrawn(front.id)) else {
             return;
@@ -91,13 +89,13 @@ impl Written {
                     self.kept = Some((front.question.clone(), draft));
                 }
             }
-            // What was written for a model may be kept in place of it.
+            // An unfinished model reply replaces a kept form.
             (Ask::Sample(_), _) => self.kept = None,
             _ => {}
         }
     }
 
-    /// Checks that the form in front holds what it held, unless the person changed that.
+    /// Checks that the form in front is unchanged, unless the user changed it.
     pub(crate) fn check(
         &mut self,
         front: Option<Front<'_>>,

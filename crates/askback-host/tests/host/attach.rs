@@ -19,7 +19,7 @@ use askback::{
     protocol::{InputRequest, InputResponse},
 };
 use askback_host::{
-    attach::{Board, BoardOptions, FrontEndKind, Notice, join},
+    attach::{Board, BoardOptions, FrontEndKind, JoinOptions, Notice, join},
     host::Host,
     model::{Asker, Desk, Origin},
     relay::Relay,
@@ -52,13 +52,12 @@ fn asker() -> Asker {
     }
 }
 
-/// A board, and what it notifies of.
 fn board(folder: &TempDir) -> (Board, mpsc::UnboundedReceiver<Notice>) {
     let mut options = BoardOptions::new(asker());
     options.folder = Some(folder.path().to_owned());
     let (sent, notices) = mpsc::unbounded_channel();
     let board = Board::open(options, move |notice| {
-        // The test may have ended.
+        // The test may be over.
         let _ = sent.send(notice);
     });
     (board.expect("the folder is ours"), notices)
@@ -80,7 +79,6 @@ fn form(message: &str) -> HostQuestion {
     }
 }
 
-/// A question that is asked.
 fn ask(board: &Board, message: &str) -> tokio::task::JoinHandle<Value> {
     let (board, question) = (board.clone(), form(message));
     tokio::spawn(async move {
@@ -89,7 +87,6 @@ fn ask(board: &Board, message: &str) -> tokio::task::JoinHandle<Value> {
     })
 }
 
-/// A front end that writes lines itself.
 struct RawFrontEnd {
     lines: Lines<BufReader<OwnedReadHalf>>,
     write: OwnedWriteHalf,
@@ -124,7 +121,7 @@ impl RawFrontEnd {
 
     async fn send(&mut self, line: &str) {
         let line = format!("{line}\n");
-        // A board that drops the front end may be faster.
+        // The board may have dropped the front end already.
         let _ = self.write.write_all(line.as_bytes()).await;
     }
 
@@ -276,7 +273,7 @@ fn folders_of_others_and_symlinks_are_refused() {
     }
 }
 
-/// Another user reaches the socket, because its folder is opened to them for this test.
+/// Another user can reach the socket, because this test opens its folder.
 #[tokio::test]
 async fn another_user_is_told_nothing() {
     let folder = folder();
@@ -307,7 +304,7 @@ async fn another_user_is_told_nothing() {
 #[tokio::test]
 async fn a_host_joins_the_boards_of_a_folder() {
     let folder = folder();
-    // A board whose process was killed leaves a socket that nobody listens on.
+    // A board that was killed leaves a socket without a listener.
     let stale = folder.path().join("1-0.sock");
     drop(std::os::unix::net::UnixListener::bind(&stale).expect("the folder is ours"));
     let rules = "answers:\n- when: {message: \"Who?\"}\n  accept: {alpha: Ada}\n";
@@ -323,7 +320,12 @@ async fn a_host_joins_the_boards_of_a_folder() {
     let (other, _others) = board(&folder);
     let (first, second, unknown) = (ask(&one, "Who?"), ask(&other, "Who?"), ask(&one, "What?"));
     {
-        let joined = join(&mut host, &relay, FrontEndKind::Script, path, &limits);
+        let options = JoinOptions {
+            folder: path,
+            limits: limits.clone(),
+            ..JoinOptions::new(FrontEndKind::Script)
+        };
+        let joined = join(&mut host, &relay, options);
         let mut joined = std::pin::pin!(joined);
         let answers = async { (first.await, second.await) };
         let answers = tokio::select! {

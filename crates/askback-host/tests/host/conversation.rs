@@ -1,5 +1,5 @@
-//! Whatever happens to the servers of a conversation, each answer is that of its own question, what the person
-//! looks at stays before them, and a server is not charged with the time of the person.
+//! With any sequence of changes, each server gets the answers to its own questions, the question in
+//! front stays, and the user's time does not count as the server's.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,15 +19,12 @@ use proptest::prelude::*;
 
 use crate::{desk, form, full::sampling, link, roots, safety, sign_in, travel};
 
-/// How many servers there are.
 const SERVERS: usize = 3;
 
-/// Something that happens, to one of the servers.
 #[derive(Debug, Clone)]
 enum Happens {
-    /// So many milliseconds pass.
+    /// Milliseconds.
     Pass(u64),
-    /// Something happens at its desk.
     Desk(Event),
     Called(bool),
     Far(u32),
@@ -110,7 +107,7 @@ fn shared(name: u8) -> (Folders, Vec<Root>) {
     (folders, vec![Root::new(format!("file:///{name}"))])
 }
 
-/// The state that a person chose for a server, or that it said of itself, beside its questions.
+/// A server's state that the user chose or the server reported, apart from its questions.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Own {
     catalog: Option<Catalog>,
@@ -136,7 +133,7 @@ impl Own {
         }
     }
 
-    /// Takes in a change of this server, where it is told by that alone.
+    /// Applies a change of this server that carries the new state.
     fn take(&mut self, change: &Change) {
         match change.clone() {
             Change::Listed(_, catalog) => self.catalog = Some(catalog),
@@ -192,7 +189,7 @@ fn change(server: ServerId, happens: Happens, number: &mut u64) -> Option<Change
     })
 }
 
-/// Takes note of the questions that came and went: whose each is.
+/// Records which questions were answered, and checks that each was the server's.
 fn settle(
     asked: &mut BTreeMap<u64, ServerId>,
     server: ServerId,
@@ -262,22 +259,22 @@ proptest! {
             if let Some(id) = withdrawn {
                 asked.remove(&id);
             }
-            // A change of a server is its own.
+            // A change affects no other server.
             let owned = ids.iter().map(|id| Own::of(talk.server(*id)));
             for (other, (own, now)) in own.iter().zip(owned).enumerate() {
-                // The questions at its desk and its progress change what is its own otherwise.
+                // Events at its desk and progress change its own state in other ways.
                 if other != at || !(is_at_a_desk || is_far) {
                     prop_assert_eq!(own, &now);
                 }
             }
-            // What the person looks at is taken away by its own server alone.
+            // Only a server can withdraw its own question from the front.
             let front = talk.seen().front().map(|front| front.id);
             if let Some((of, id)) = seen
                 && of != server
             {
                 prop_assert_eq!((talk.seen_id(), front), (of, Some(id)));
             }
-            // A question waits nowhere unseen while nothing is in front.
+            // If no question is in front, no question waits.
             let waits = talk.servers().any(|server| server.desk().front().is_some());
             prop_assert_eq!(front.is_some(), waits);
             if is_begun {
@@ -319,7 +316,7 @@ fn a_server_comes_and_goes() {
     let down: fn(_) -> _ = |server| Change::Presence(server, Presence::Down);
     let (left, heard): (fn(_) -> _, fn(_) -> _) = (Change::Left, Change::Heard);
     check(&[], Presence::Connecting);
-    // What it says as it starts, and where that fails, is told of otherwise.
+    // Output during a start does not change the status, and a failed start is a separate change.
     check(&[heard, left], Presence::Connecting);
     check(&[there, heard], Presence::There);
     check(&[there, left], Presence::Gone);
@@ -329,7 +326,6 @@ fn a_server_comes_and_goes() {
     check(&[there, down, there], Presence::There);
 }
 
-/// A call of this server begins.
 fn call_of(server: ServerId) -> Change {
     Change::Called {
         server,
@@ -364,7 +360,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
         };
         assert_eq!(ask(&mut talk, id, of_no_call), [cancelled(id)]);
     }
-    // Folders are asked for at any time, and so is what names its call.
+    // Folders may be asked for at any time, and so may a question that names its call.
     assert_eq!(ask(&mut talk, 5, roots()), []);
     assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
     assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
@@ -400,7 +396,7 @@ fn a_call_counts_what_was_asked_in_it() {
         tool: "t".to_owned(),
     });
     talk.update(Change::Desk(server, Event::Asked(3, of_a_task)));
-    // A sign-in is asked by ourselves.
+    // A sign-in is our own question.
     let ours = sign_in("https://auth.example.com/");
     talk.update(Change::Desk(server, Event::Asked(1000, ours)));
     let rounds: Vec<_> = talk
@@ -411,7 +407,6 @@ fn a_call_counts_what_was_asked_in_it() {
         .clone();
     let rounds: Vec<_> = rounds.iter().map(|round| (round.id, round.ended)).collect();
     assert_eq!(rounds, [(1, Some(WorstEnd::Unanswered)), (2, None)]);
-    // A server may ask more often than is kept.
     for id in 4..100 {
         talk.update(Change::Desk(
             server,
@@ -447,7 +442,7 @@ fn a_line_keeps_how_its_last_call_ended_and_the_latest_is_that_of_the_last_call(
         call(Some("/call t")),
         (ended.clone(), Some("/call t".to_owned()))
     );
-    // A call that has no line is the last one, too.
+    // A call without a line also becomes the last call.
     assert_eq!(call(None), (ended, None));
 }
 

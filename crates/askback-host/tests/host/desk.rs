@@ -1,5 +1,5 @@
-//! Whatever happens at the desk, every question ends once, nothing that was written is lost, and what
-//! is sent has been checked and looked over.
+//! With any sequence of events, each question ends once, no text of the user is lost, and only
+//! checked and reviewed content is sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![Just(Part::System), Just(Part::Message), Just(Part::Reply)]
 }
 
-/// The reply of a model that calls a tool twice, with an id that both calls and one before them have.
+/// A model's reply with two tool calls, whose id is the same and was used before.
 fn called_twice() -> Event {
     let call = SamplingBlock::ToolUse(ToolUseContent {
         id: "call-1".to_owned(),
@@ -126,10 +126,10 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         3 => Just(Action::WriteMyself),
     ];
     prop_oneof![
-        // The numbers are given when the events are played.
+        // The numbers are assigned later.
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
-        // Of the question in front.
+        // Stands for the question in front.
         1 => Just(Event::Withdrawn(0)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),
@@ -145,10 +145,9 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The forms that were asked, by number; none once the question has ended.
+/// The forms by question number; `None` for other questions.
 type Asked = BTreeMap<u64, Option<FormSchema>>;
 
-/// Takes note of what was answered.
 fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     for effect in effects {
         if let Effect::Answer(id, reply) = effect {
@@ -163,7 +162,6 @@ fn settle(effects: &[Effect], asked: &mut Asked) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The content that the person has before them in a review.
 fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     match front.step {
         Step::Review(draft) => Some((front.id, draft.content())),
@@ -172,7 +170,6 @@ fn looked_over(front: Front<'_>) -> Option<(u64, Content)> {
     }
 }
 
-/// The reply of a model that the person has before them.
 fn replied(front: Front<'_>) -> Option<Box<CreateMessageResult>> {
     match front.step {
         Step::Replied(sampling) => sampling.reply.clone().map(Box::new),
@@ -180,7 +177,6 @@ fn replied(front: Front<'_>) -> Option<Box<CreateMessageResult>> {
     }
 }
 
-/// The request to a model that the person has before them, to be run or run again.
 fn requested(front: Front<'_>) -> Option<Box<CreateMessageParams>> {
     match front.step {
         Step::Request(sampling) | Step::Replied(sampling) => {
@@ -190,7 +186,7 @@ fn requested(front: Front<'_>) -> Option<Box<CreateMessageParams>> {
     }
 }
 
-/// Checks that the calls in a reply are those that the request allows, and that no id is there twice.
+/// Checks that the request allows the tool calls of a reply, and that their ids are unique.
 fn check_calls(
     request: &CreateMessageParams,
     reply: &CreateMessageResult,
@@ -226,7 +222,7 @@ fn check_calls(
     Ok(())
 }
 
-/// Whether a field holds what was written: as it stands, or as the value that it was read as.
+/// Whether a field holds this text, or the value that it was parsed to.
 fn holds(draft: &Draft, field: usize, text: &str) -> bool {
     match (draft.written(field), draft.value(field)) {
         (Some(written), None) => written == text && draft.issue(field).is_some(),
@@ -264,7 +260,7 @@ fn a_question_that_is_refused_is_told_and_counts() {
         assert_eq!(told, expected);
         assert_eq!(desk.ended(), WorstEnd::Unanswered);
     }
-    // What was told otherwise is not told again, and counts all the same.
+    // A refusal that the user already knows of is not reported again, but it counts.
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     let flood = Refused {
         is_told: true,
@@ -370,8 +366,8 @@ proptest! {
     }
 }
 
-/// Has a form without fields, or one with a text in it, answered by the person; then repeats the call.
-/// Returns what the desk does about the same question.
+/// Answers a form without fields or with one text field, repeats the call, and returns the effects
+/// of the second question.
 fn repeated(first: &Question, second: &Question, is_repeated: bool) -> Vec<Effect> {
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     desk.begin_call(false);
@@ -392,7 +388,7 @@ fn repeated(first: &Question, second: &Question, is_repeated: bool) -> Vec<Effec
     desk.begin_call(is_repeated);
     let effects = desk.update(Event::Asked(2, second.clone())).effects;
     desk.end_call();
-    // Once the call is over, nothing is answered by itself.
+    // After the call, no question is answered automatically.
     let late = desk.update(Event::Asked(3, second.clone())).effects;
     assert!(!late.iter().any(|it| matches!(it, Effect::Answer(3, _))));
     effects
@@ -424,7 +420,7 @@ fn only_the_same_question_of_the_same_call_is_answered_as_before() {
         ask: Ask::Sample(Box::new(CreateMessageParams::new("Pick.", 10))),
     };
     check(&sample, &sample, true, true);
-    // A secret is not kept.
+    // Secrets are not kept.
     let secret = form("Sign in.", r#""password": {"type": "string"}"#, "");
     check(&secret, &secret, true, false);
 }
@@ -469,7 +465,7 @@ fn a_form_that_is_asked_again_with_more_words_has_what_was_sent() {
     check(&[first.clone(), again.clone()], &[("to", "Rome")]);
     let third = asks("Where? Not there, too.");
     check(&[first.clone(), again.clone(), third], &[("to", "Oslo")]);
-    // Another question is another one.
+    // A question with the same message is not a follow-up.
     check(&[first.clone(), first.clone()], &empty);
     check(&[again.clone(), first.clone()], &empty);
     let keyed = Question {
@@ -514,7 +510,7 @@ fn every_question_of_a_server_is_answered_as_the_person_has_it() {
     ] {
         check(stance, form("Agree?", "", ""), expected);
         check(stance, link("https://example.com/"), expected);
-        // Those of ours are no server's.
+        // Our own questions are not affected.
         check(stance, ours(), "asked");
     }
 }

@@ -1,4 +1,4 @@
-//! What a person sees and types, question by question.
+//! The line front end: typed lines, and the screen after them.
 
 use askback::{
     forms::Content,
@@ -23,35 +23,25 @@ use crate::{
     sign_in_for_more, suggested, travel, unfinished, vacation, view,
 };
 
-/// An event of a conversation.
 enum Do<'a> {
-    /// The server asks; questions are numbered from 1.
+    /// The server asks. Questions are numbered from 1.
     Ask(Question),
-    /// The person writes a line.
     Type(&'a str),
-    /// The input ends.
     End,
-    /// The server takes a question back.
     Withdraw(u64),
-    /// The server goes away.
     Lose,
-    /// The server says that a link is done.
     Done(&'a str),
-    /// The folder that was to be looked at is there.
+    /// The folder exists.
     Found(&'a str),
-    /// The person is at another machine.
+    /// The user reached this machine from another one.
     Elsewhere,
-    /// A browser was started, or could not be.
     Browser(bool),
-    /// The browser came back.
     Settle(u64),
-    /// These values are suggested for a field, which begin with this text.
+    /// Suggested values that start with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
-    /// A model can be asked.
     Model,
-    /// It replies; with a use of a tool, where the text is for one.
+    /// The model replies, with a tool call if set.
     Reply(&'a str, bool),
-    /// It does not reply, and its provider says why.
     Fail(&'a str),
 }
 
@@ -69,7 +59,6 @@ const NARROW: Look = Look {
     styled: false,
 };
 
-/// A person before a desk.
 struct Seat {
     desk: Desk,
     dialog: Dialog,
@@ -99,7 +88,6 @@ impl Seat {
         effects.collect::<Vec<_>>().concat()
     }
 
-    /// The new rows of the screen.
     fn screen(&mut self) -> String {
         view::travels(&self.desk);
         self.dialog.show(&self.desk, false);
@@ -107,7 +95,7 @@ impl Seat {
     }
 }
 
-/// The screen after a conversation. What is answered and done stands in lines that begin with `=`.
+/// Runs a conversation and returns the screen. Effects are lines that start with `=`.
 fn play(look: Look, does: Vec<Do<'_>>) -> String {
     let mut seat = Seat::new(look);
     let mut screen = String::new();
@@ -178,7 +166,6 @@ fn done(effect: &Effect) -> String {
     }
 }
 
-/// Every kind of field there is.
 fn everything() -> Question {
     form(
         "Tell us everything.",
@@ -234,7 +221,6 @@ fn sampling() -> Question {
     }
 }
 
-/// A request that offers a hundred tools.
 fn many_tools() -> Question {
     let tools = (0..100).map(|number| {
         let name = match number {
@@ -571,7 +557,7 @@ fn a_paste_ends_where_a_line_would_do_something() {
             if seat.dialog.is_new(&seat.desk) {
                 ended.push(index);
             }
-            // The first field of a question sends nothing.
+            // In the first field of a question, a line sends nothing.
             let is_field = matches!(
                 seat.desk.front().map(|front| front.step),
                 Some(Step::Filling(_) | Step::Write(_))
@@ -668,7 +654,7 @@ fn what_is_shown_of_a_question_is_bounded_in_all() {
     ] {
         let ask = || Asks(question.clone());
         let cut = play(WIDE, vec![ask(), Type("/cancel")]);
-        // Beside it stand marks, gutters, and what is ours.
+        // The rest is marks, gutters and our own words.
         assert!(cut.len() < 4 * most, "{name}: {} bytes", cut.len());
         assert!(name != "lines" || cut.lines().count() < 100, "{cut}");
         assert!(
@@ -717,7 +703,7 @@ fn a_flood_is_capped() {
     for id in 0..=limits.host.questions_waiting as u64 {
         assert_eq!(desk.update(Event::Asked(id, booking())).effects, []);
     }
-    // It is told once, until the person has answered.
+    // Reported once until the user answers.
     let mut more = |id: u64| desk.update(Event::Asked(id, booking())).effects;
     let refused = |id: u64| Effect::Answer(id, Reply::Cancelled(Why::Flood));
     let told = Effect::Tell(Notice::Flood);
@@ -750,7 +736,7 @@ fn a_flood_is_told_in_a_line() {
     assert_eq!(told.matches(flood).count(), 1, "{told}");
     assert!(told.lines().count() < before.lines().count() + 4, "{told}");
     assert!(!told.contains("Cancelled"), "{told}");
-    // Neither is each that is cancelled for who wants no more.
+    // Questions cancelled because the user muted the server are not reported either.
     seat.happen(Event::Action(Action::Mute));
     let told = seat.screen();
     asks(&mut seat, 1000..1100);

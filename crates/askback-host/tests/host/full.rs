@@ -1,4 +1,4 @@
-//! What a person sees and presses on the full screen, at several widths.
+//! The full screen at several widths: pressed keys, and the screen after them.
 
 use std::time::Duration;
 
@@ -27,29 +27,21 @@ use crate::{
     sign_in_for_more, suggested, travel, unfinished, vacation,
 };
 
-/// Something that happens before the screen.
 enum Do<'a> {
-    /// The server asks; questions are numbered from 1.
+    /// The server asks. Questions are numbered from 1.
     Ask(Question),
-    /// These characters are typed, each a key.
+    /// These characters are typed, one key each.
     Type(&'a str),
-    /// This key is pressed.
     Press(Key),
-    /// These values are suggested for a field, which begin with this text.
+    /// Suggested values that start with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
-    /// The server takes a question back.
     Withdraw(u64),
-    /// Look at the screen.
     Look,
-    /// No browser can be opened.
     NoBrowser,
-    /// The person is at another machine.
+    /// The user reached this machine from another one.
     Elsewhere,
-    /// The screen has so many rows.
     Rows(usize),
-    /// A model can be asked.
     Model,
-    /// It replies.
     Reply(&'a str),
 }
 
@@ -57,7 +49,6 @@ use Do::{
     Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw,
 };
 
-/// A person before a screen.
 struct Seat {
     talk: Conversation,
     screen: Screen,
@@ -66,14 +57,12 @@ struct Seat {
     prompt: Option<Words>,
     has_browser: bool,
     now: Duration,
-    /// What was answered and opened, and what the scrollback keeps.
+    /// The answers, the opened links, and the lines in the scrollback.
     log: String,
 }
 
-/// The server of every story.
 const SERVER: ServerId = ServerId::FIRST;
 
-/// A conversation with the server of this desk.
 fn talk(desk: Desk) -> Conversation {
     Conversation::new(Server::new(desk))
 }
@@ -125,7 +114,7 @@ impl Seat {
         }
     }
 
-    /// Has what a form wants before a key is pressed.
+    /// Performs what a form starts with, before the first key.
     fn begin(&mut self) {
         while let Some(said) = self.screen.begun(self.talk.seen()) {
             self.happen(Event::Action(said));
@@ -133,7 +122,7 @@ impl Seat {
     }
 
     fn press(&mut self, key: &Key) {
-        // The screen is brought up to date before each key.
+        // The screen is redrawn before each key.
         self.frame();
         let prompt = self.prompt.clone();
         let did = self
@@ -165,7 +154,6 @@ impl Seat {
             .frame(&self.talk, prompt.as_ref(), None, self.size, false, false)
     }
 
-    /// Lets so many milliseconds pass.
     fn pass(&mut self, millis: u64) {
         self.now = self.now.saturating_add(Duration::from_millis(millis));
         self.talk.pass(self.now);
@@ -175,14 +163,14 @@ impl Seat {
         shown(&self.frame())
     }
 
-    /// The rows of a question that takes no keys yet.
+    /// The rows while a question does not accept keys yet.
     fn settling(&mut self) -> Frame {
         self.screen
             .frame(&self.talk, None, None, self.size, false, true)
     }
 }
 
-/// A frame as text; the cursor is a block behind the text.
+/// Prints a frame. `▌` is the cursor.
 fn shown(frame: &Frame) -> String {
     let mut shown = String::new();
     for row in 0..frame.height() {
@@ -205,7 +193,7 @@ fn shown(frame: &Frame) -> String {
     shown
 }
 
-/// What is seen at the end of a story, and wherever it is looked at.
+/// Runs a story and returns the screen at the end and wherever it is printed.
 fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     let mut seat = Seat::new(columns);
     let mut told = String::new();
@@ -247,7 +235,6 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     told + &seat.log
 }
 
-/// Every kind of field there is.
 fn everything() -> Question {
     form(
         "How would you like to travel to Kyoto?",
@@ -285,13 +272,12 @@ pub(crate) fn sampling() -> Question {
     }
 }
 
-/// A link that may lead on to so many sites.
 fn leading(count: usize) -> String {
     let sites = (0..count).map(|site| format!("p{site}=https://s{site}.example&"));
     format!("https://example.com/?{}", sites.collect::<String>())
 }
 
-/// A link that leads elsewhere, with every warning, and an address of many rows.
+/// A link with a redirect target, every warning, and an address of many rows.
 fn misleading() -> String {
     let path = "sign-in/".repeat(120);
     let to = (1..=5).map(|number| format!("&to={number}=https://evil-{number}.example/"));
@@ -302,14 +288,13 @@ fn misleading() -> String {
     )
 }
 
-/// The members of a form with so many numbers, each with a default.
+/// The properties of a form with this many numbers, each with a default.
 pub(crate) fn lengths(count: usize) -> String {
     let fields =
         (1..=count).map(|n| format!(r#""n{n:02}": {{"type": "integer", "default": {n}}}"#));
     fields.collect::<Vec<_>>().join(", ")
 }
 
-/// A form with a label and a description that are longer than those that [`form`] takes.
 fn wordy() -> Question {
     let words = "abcd ".repeat(20_000);
     let schema = format!(
@@ -324,7 +309,6 @@ fn wordy() -> Question {
     }
 }
 
-/// A conversation of so many messages, of which a model is to go on.
 fn long_talk(messages: usize) -> Question {
     let mut question = sampling();
     if let Ask::Sample(request) = &mut question.ask {
@@ -413,7 +397,7 @@ screens! {
     ];
     what_was_written_is_there_again: 80, [
         Asks(booking()), Type("y"), Press(Key::Tab), Withdraw(1), Asks(booking()), See, Press(Key::Esc),
-        // Who said no begins anew.
+        // A form that was declined starts empty again.
         Asks(booking()), See, Withdraw(3), Asks(form("Another?", r#""a": {"type": "string"}"#, "")), See, Press(Key::Esc),
         Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), Type("hush"), Withdraw(5),
         Asks(form("Sign in.", r#""password": {"type": "string"}"#, "")), Type("y"), See, Press(Key::Esc),
@@ -423,7 +407,7 @@ screens! {
         Asks(sampling()), Type("Take the"), Withdraw(1), Asks(sampling()), See, Type(" 8:10"), Press(Key::Ctrl('s')), See,
         Withdraw(2), Asks(sampling()), See, Press(Key::Backspace), See, Press(Key::Ctrl('c')), Withdraw(3),
         Asks(sampling()), See, Press(Key::Esc),
-        // A part of a request, too.
+        // The same for a rewritten part of a request.
         Model, Asks(sampling()), Type("y"), Press(Key::Ctrl('u')), Type("Be brief"), Withdraw(5), Asks(sampling()), See,
         Press(Key::Ctrl('s')), Withdraw(6), Asks(sampling()), See, Press(Key::Esc),
     ];
@@ -657,7 +641,7 @@ screens! {
     ];
     a_reply_that_was_not_changed_is_the_model_s: 80, [
         Model, Asks(sampling()), Press(Key::Enter), Do::Reply("Take the 08:10."), See, Press(Key::Enter),
-        // Changed, and changed back; changed, and written anew by the model.
+        // Changed and changed back; then changed and run again.
         Asks(sampling()), Press(Key::Enter), Do::Reply("One."), See, Type("e!"), Press(Key::Backspace), Press(Key::Ctrl('s')),
         Press(Key::Enter), Asks(sampling()), Press(Key::Enter), Do::Reply("Two."), See, Type("e!"), Press(Key::Ctrl('s')),
         Type("r"), See, Do::Reply("Three."), See, Press(Key::Enter),
@@ -721,7 +705,6 @@ fn a_line_is_looked_for_among_what_there_is() {
     insta::assert_snapshot!(told);
 }
 
-/// The list of what can be typed, at a width.
 fn listed(columns: usize) -> String {
     let mut seat = Seat::new(columns);
     seat.prompt = Some(given("zoo").short().into());
@@ -790,8 +773,8 @@ fn what_there_is_is_listed_with_its_arguments_and_its_last_call() {
     }
 }
 
-/// A call while it goes on, at a width: as it begins, as it says how far it is, and with what was asked in it and what is
-/// typed meanwhile.
+/// A call in progress, at a width: at its start, with reported progress, and with questions and
+/// typed text.
 fn under_way(columns: usize) -> String {
     let mut seat = Seat::new(columns);
     let mut told = String::new();
@@ -810,7 +793,7 @@ fn under_way(columns: usize) -> String {
         line: None,
         is_repeated: false,
     });
-    // A call that is over at once is not seen.
+    // A call that ends at once is not shown.
     look(&mut seat, false);
     seat.pass(12_300);
     look(&mut seat, true);
@@ -924,7 +907,7 @@ fn the_site_of_a_link_stands_out() {
         cells.filter(|cell| cell.text.contains("evil.example") || cell.text.contains("paypal"));
     let seen: Vec<_> = cells.map(|cell| (cell.style, cell.text.as_str())).collect();
     let expected = [
-        // Where nothing is strong, the site stands alone.
+        // On the line with the site alone.
         (Style::Strong, "evil.example"),
         (Style::Dim, "paypal.com.login."),
         (Style::Strong, "evil.example"),
@@ -1015,7 +998,7 @@ fn a_command_is_written_at_a_choice() {
 
 #[test]
 fn the_commands_of_lines_work_in_a_field() {
-    /// What is seen, or was said, once a command is entered in the second of two fields.
+    /// Checks what is shown after a command is entered in the second of two fields.
     #[track_caller]
     fn check(command: &str, seen: &str) {
         let fields =
@@ -1089,7 +1072,7 @@ fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
     seat.press(&Key::Down);
     seat.press(&Key::Tab);
     assert!(seat.look().contains("> /p to=\"Rio\"▌"), "{}", seat.look());
-    // What is written out already is not listed, though more may follow.
+    // A completion that equals the typed line is not listed, even if there are more.
     seat.talk.update(Change::Completed(Completions {
         begun: "/p to=\"Rio\"".to_owned(),
         lines: vec!["/p to=\"Rio\" ".to_owned()],
@@ -1130,7 +1113,7 @@ fn r_repeats_the_last_call_where_that_is_picked() {
     check(&[Key::Down], "", repeats);
     let again = "travel> /again\n= Line(\"/again\")\n";
     check(&[Key::Down, Key::Char('r')], again, repeats);
-    // Of any other line it is the first letter of what is looked for.
+    // On any other line, `r` starts a search.
     let found = "travel> r▌\n  | /call rest   | Books";
     check(&[Key::Down, Key::Down, Key::Char('r')], "", found);
     check(&[Key::Char('r')], "", found);

@@ -1,4 +1,4 @@
-//! The tests of the host, in one binary.
+//! Tests of the host.
 
 mod agreed;
 #[cfg(unix)]
@@ -34,7 +34,6 @@ use askback_host::{
 };
 use serde_json::json;
 
-/// The travel agency, as a person has set it up.
 fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
@@ -47,7 +46,7 @@ fn travel() -> Asker {
     }
 }
 
-/// Sunday evening, at home.
+/// Sunday evening in the user's time zone.
 fn evening() -> Clock {
     Clock::new(|| {
         let evening = "2026-11-22T23:30:00+01:00[+01:00]".parse();
@@ -55,7 +54,6 @@ fn evening() -> Clock {
     })
 }
 
-/// A day, and a time that must be given.
 fn dates() -> Question {
     form(
         "When?",
@@ -66,7 +64,7 @@ fn dates() -> Question {
     )
 }
 
-/// A form with these fields, as JSON keeps their order, asked in a call of `book_holiday`.
+/// A form with these properties in this order, asked in a call of `book_holiday`.
 fn form(message: &str, properties: &str, required: &str) -> Question {
     let schema = format!(
         r#"{{"type": "object", "properties": {{{properties}}}, "required": [{required}]}}"#
@@ -82,13 +80,13 @@ fn form(message: &str, properties: &str, required: &str) -> Question {
     }
 }
 
-/// A form into which blanks are typed.
+/// A form whose values have whitespace that is not visible.
 fn blanks() -> Question {
     let fields = r#""a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}"#;
     form("Which?", fields, "")
 }
 
-/// A form whose labels are longer than a narrow screen is wide.
+/// A form whose labels are wider than a narrow screen.
 fn long_labels() -> Question {
     let fields = r#"
         "agreed": {"type": "boolean", "title": "I book both rooms with breakfast, which costs 3000 USD and is final"},
@@ -100,7 +98,6 @@ fn long_labels() -> Question {
     form("Shall we?", fields, "")
 }
 
-/// A form that asks for secrets in lists.
 fn listed_secrets() -> Question {
     let fields = r#"
         "passwords": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
@@ -118,7 +115,6 @@ fn listed_secrets() -> Question {
     }
 }
 
-/// The wishes of a booking.
 fn booking() -> Question {
     form(
         "Flights and hotel come to 3000 USD.\nShall we book?",
@@ -137,7 +133,6 @@ fn booking() -> Question {
     )
 }
 
-/// A form of which a part cannot be drawn.
 fn nested() -> Question {
     let schema = r#"{
         "type": "object",
@@ -163,7 +158,6 @@ fn nested() -> Question {
     }
 }
 
-/// A form with objects and lists that have fields of their own.
 fn journey() -> Question {
     let fields = r#"
         "name": {"type": "string", "title": "Name"},
@@ -196,7 +190,7 @@ fn journey() -> Question {
     }
 }
 
-/// The reply of a model, with a tool that it uses if it is one.
+/// A model's reply with this text. If `tool` is set, it calls a tool.
 fn reply_of_a_model(text: &str, tool: bool) -> Event {
     let mut reply = CreateMessageResult::text("qwen3", text);
     if tool {
@@ -209,7 +203,7 @@ fn reply_of_a_model(text: &str, tool: bool) -> Event {
     Event::Sampled(Ok(Box::new(reply)))
 }
 
-/// A request to a model that offers tools, after this conversation.
+/// A sampling request with tools and these messages.
 fn offering(mode: &str, messages: Vec<SamplingMessage>) -> Question {
     let tools = json!([
         {
@@ -233,7 +227,6 @@ fn offering(mode: &str, messages: Vec<SamplingMessage>) -> Question {
     }
 }
 
-/// A conversation in which two tools were called.
 fn called() -> Vec<SamplingMessage> {
     let blocks =
         |blocks| -> Vec<SamplingBlock> { serde_json::from_value(blocks).expect("they are blocks") };
@@ -253,7 +246,6 @@ fn called() -> Vec<SamplingMessage> {
     ]
 }
 
-/// What became of a request to a model, in a line.
 fn of_model(effect: &Effect) -> Option<String> {
     let json = |value: Result<String, _>| value.expect("it is JSON");
     match effect {
@@ -266,7 +258,6 @@ fn of_model(effect: &Effect) -> Option<String> {
     }
 }
 
-/// A link that is asked in a call of `connect_calendar`.
 fn link(url: &str) -> Question {
     Question {
         call: Some(Call::Tool("connect_calendar".to_owned())),
@@ -281,7 +272,7 @@ fn link(url: &str) -> Question {
     }
 }
 
-/// The same link, in an error of the server (2025-11-25).
+/// The same link from an error response (2025-11-25).
 fn link_of_error(url: &str) -> Question {
     Question {
         key: None,
@@ -289,7 +280,7 @@ fn link_of_error(url: &str) -> Question {
     }
 }
 
-/// A link of a call that goes on by itself once the person has agreed.
+/// A link in a call that continues by itself once the user agrees.
 fn going_on() -> Question {
     let mut question = link("http://localhost:3000/");
     if let Ask::Link { retried, .. } = &mut question.ask {
@@ -298,7 +289,7 @@ fn going_on() -> Question {
     question
 }
 
-/// The same link as before, whose page is not finished.
+/// The same link again, because its page is not finished.
 fn unfinished(url: &str) -> Question {
     let mut question = link(url);
     if let Ask::Link { again, .. } = &mut question.ask {
@@ -307,7 +298,6 @@ fn unfinished(url: &str) -> Question {
     question
 }
 
-/// A sign-in, at an authorization server of its own.
 fn sign_in(url: &str) -> Question {
     Question {
         call: None,
@@ -322,7 +312,7 @@ fn sign_in(url: &str) -> Question {
     }
 }
 
-/// A sign-in of somebody who has signed in before, for less.
+/// A sign-in that asks for more scopes than an earlier one.
 fn sign_in_for_more() -> Question {
     let mut question = sign_in("https://auth.example.com/authorize");
     if let Ask::SignIn { more, .. } = &mut question.ask {
@@ -331,7 +321,6 @@ fn sign_in_for_more() -> Question {
     question
 }
 
-/// A request for the folders of the person.
 fn roots() -> Question {
     Question {
         call: Some(Call::Tool("save_itinerary".to_owned())),
@@ -340,7 +329,7 @@ fn roots() -> Question {
     }
 }
 
-/// The arguments of a prompt; where `suggests`, the server suggests values.
+/// The arguments of a prompt, with or without suggestions from the server.
 fn vacation(suggests: bool) -> Question {
     let form = form(
         "",
@@ -362,7 +351,7 @@ fn vacation(suggests: bool) -> Question {
     }
 }
 
-/// A request that is edited before it is sent.
+/// A request that the user edits before it is sent.
 fn edited() -> Question {
     let ask = Ask::Arguments {
         about: None,
@@ -377,7 +366,6 @@ fn edited() -> Question {
     }
 }
 
-/// Values that are suggested for a field, for a text.
 fn suggested(field: usize, text: &str, values: &[&str]) -> Event {
     Event::Suggested(Suggestions {
         field,
@@ -387,7 +375,7 @@ fn suggested(field: usize, text: &str, values: &[&str]) -> Event {
     })
 }
 
-/// A question with everything there is to know of it, as it is shown.
+/// Prints all that is known about a question.
 fn in_full(asker: &Asker, question: &Question, look: Look) -> String {
     let mut page = Page::new(look);
     let mut excerpt = Excerpt::new(&mut page, Limits::default().host.message_shown);

@@ -1,4 +1,4 @@
-//! Providers of models, as a server on this machine plays them with answers of their own.
+//! Providers of models, played by a server on this machine.
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::models::{Key, Model, ModelName, Provider};
@@ -10,13 +10,12 @@ use tokio::{
 
 const SECRET: &str = "sk-hush";
 
-/// What a provider was sent: its first line and headers, and the body.
 struct Sent {
     head: String,
     body: Value,
 }
 
-/// Has a model reply, of a provider that answers with this status and body.
+/// Runs a model whose provider answers with this status and body.
 async fn asked(
     name: &str,
     request: &Value,
@@ -69,7 +68,7 @@ async fn asked(
         while bytes.len() < length {
             stream.read_buf(&mut bytes).await.expect("it is sent");
         }
-        // Whoever has read enough may be gone.
+        // The client may have disconnected after reading enough.
         let _ = stream.write_all(answer.as_bytes()).await;
         let body = serde_json::from_slice(&bytes[head.len() + 4..]).expect("it is JSON");
         Sent { head, body }
@@ -84,7 +83,7 @@ async fn asked(
     (sent, reply)
 }
 
-/// A request with everything that all providers take.
+/// A sampling request with all options that the providers support.
 fn request() -> Value {
     json!({
         "systemPrompt": "You know flights.",
@@ -302,7 +301,7 @@ async fn what_went_wrong_is_said_in_words() {
             "",
             "openai/x failed (HTTP status 500); run again",
         ),
-        // It is asked once, and nobody is asked elsewhere.
+        // Redirects are not followed.
         (
             "openai/x",
             307,

@@ -1,4 +1,4 @@
-//! Objects and lists in a form, in fields of their own and as JSON.
+//! Objects and lists in a form, as fields and as JSON.
 
 use askback::{
     forms::{Content, Field, FormSchema},
@@ -17,7 +17,6 @@ const TAGS: &str = r#""tags": {"type": "array", "items": {"type": "string"}, "ma
 const STOPS: &str = r#""stops": {"type": "array", "minItems": 1, "items": {"type": "object",
     "properties": {"city": {"type": "string"}, "nights": {"type": "integer", "maximum": 9}}, "required": ["city"]}}"#;
 
-/// A person before a form.
 struct Filling(Desk);
 
 impl Filling {
@@ -59,7 +58,7 @@ impl Filling {
         self.say(Action::Write { field, text });
     }
 
-    /// Writes what the field of this name is in as JSON, or in fields again. Returns whether that was done.
+    /// Switches the parent of this field between JSON and fields. Returns whether that worked.
     fn fold(&mut self, name: &str) -> bool {
         self.say(Action::Fold(self.at(name)));
         self.0.front().is_some_and(|front| front.issue.is_none())
@@ -71,7 +70,7 @@ impl Filling {
         found.unwrap_or_else(|| panic!("{name} is none of {:?}", self.names()))
     }
 
-    /// The names of the fields, with a mark at those that must be given.
+    /// Returns the names of the fields. A `*` follows each required one.
     fn names(&self) -> Vec<String> {
         let mark = |field: &Field| match field.required {
             true => format!("{}*", field.name),
@@ -85,8 +84,7 @@ impl Filling {
     }
 }
 
-/// Writes these texts into these fields, and compares the fields there are then and what would be
-/// sent.
+/// Writes texts into fields, and checks which fields there are then and what would be sent.
 #[track_caller]
 fn check(mut filling: Filling, writes: &[(&str, &str)], fields: &str, content: Value) -> Filling {
     for (name, text) in writes {
@@ -102,7 +100,7 @@ fn an_object_has_a_field_for_each_member() {
     let none = || json!({});
     let fields = "home.street home.floor home.at.lat";
     check(Filling::new(HOME, "", none()), &[], fields, none());
-    // So has one that may be null.
+    // An object that may be null, too.
     let nullable = r#""by":{"anyOf":[{"type":"object","properties":{"name":{"type":"string"}}},{"type":"null"}],"default":null}"#;
     check(
         Filling::new(nullable, "", none()),
@@ -110,7 +108,7 @@ fn an_object_has_a_field_for_each_member() {
         "by.name",
         json!({"by": {"name": "Ada"}}),
     );
-    // What must be given of it must be where anything is.
+    // A required member must be filled in if any other member is.
     check(
         Filling::new(HOME, "", none()),
         &[("home.floor", "2")],
@@ -130,7 +128,7 @@ fn an_object_has_a_field_for_each_member() {
         "home.street* home.floor home.at.lat",
         json!({"home": {"floor": 2}}),
     );
-    // A value that is none yet is not sent, and stays where it was written.
+    // An invalid value is not sent, and its text stays in the field.
     let wrong = check(
         Filling::new(HOME, "", given),
         &[("home.floor", "two")],
@@ -151,7 +149,7 @@ fn a_list_has_room_for_one_item_more() {
         "tags[1] tags[2] tags[3]",
         json!({"tags": ["a", "b"]}),
     );
-    // One that was emptied is left out; there are no more than the list takes.
+    // An emptied item is left out. The list has no more items than it accepts.
     check(
         Filling::new(TAGS, "", json!({"tags": ["a", "b", "c"]})),
         &[("tags[2]", "")],
@@ -177,7 +175,7 @@ fn a_list_has_room_for_one_item_more() {
         "stops[1].city* stops[1].nights stops[2].city* stops[2].nights stops[3].city stops[3].nights",
         json!({"stops": [{"city": "Rome"}, {"nights": 3}]}),
     );
-    // A form has so many fields and no more.
+    // The number of fields in a form is limited.
     let many: Vec<_> = (0..200).map(|tag| tag.to_string()).collect();
     let endless = TAGS.replace(r#", "maxItems": 3"#, "");
     let mut full = Filling::new(&endless, "", json!({"tags": many[..60]}));
@@ -247,7 +245,7 @@ fn what_stands_in_fields_is_written_as_json_and_read_back() {
     assert_eq!(filling.names(), before);
     assert_eq!(filling.content(), given);
 
-    // More than has fields stays as it is, and so does what is no JSON.
+    // A value with more than the fields show stays JSON, and so does text that is not JSON.
     assert!(filling.fold("home.floor"));
     let more = r#"{"street": "Main", "door": 9007199254740993}"#;
     filling.write(0, more);
@@ -260,7 +258,7 @@ fn what_stands_in_fields_is_written_as_json_and_read_back() {
     assert!(!filling.fold("home"));
     assert_eq!(filling.draft().written(0), Some("{street"));
 
-    // What is no value yet is not lost on the way, and is wrong on either side.
+    // Invalid text survives the switch, and is reported in both forms.
     for (text, json) in [
         ("two", r#""two""#),
         (r#""2""#, r#""2""#),
@@ -278,6 +276,6 @@ fn what_stands_in_fields_is_written_as_json_and_read_back() {
             assert_eq!(wrong.draft().written(1), Some(text));
         }
     }
-    // A field that is neither has no other way.
+    // A field that is neither an object nor a list cannot be switched.
     assert!(!Filling::new(r#""a": {"type": "string"}"#, "", json!({})).fold("a"));
 }

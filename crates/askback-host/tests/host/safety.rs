@@ -1,4 +1,4 @@
-//! Whatever a server says: it cannot move the cursor, and it cannot draw a question of ours.
+//! No text of a server can move the cursor or imitate one of our questions.
 
 use askback::limits::Limits;
 use askback_host::{
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{form, in_full, link, travel};
 
-/// The same cases in every run; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for others and more.
+/// Runs the same cases each time. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` change that.
 pub(crate) fn config() -> Config {
     let mut config = Config {
         failure_persistence: None,
@@ -27,7 +27,7 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// Text as a hostile server would write it: any characters, and many of those that act.
+/// Text of a hostile server: any characters, with many control characters.
 pub(crate) fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(String::from),
@@ -50,7 +50,7 @@ pub(crate) fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// A form in which every text there is comes from the server.
+/// A form with this text in every place.
 pub(crate) fn question(text: &str) -> Question {
     let text = Value::from(text);
     form(
@@ -69,7 +69,7 @@ pub(crate) fn question(text: &str) -> Question {
     )
 }
 
-/// The lines of a screen that only we may write: those without the gutter.
+/// Returns the lines without a gutter, which only we may write.
 fn ours(screen: &str) -> Vec<&str> {
     let is_ours = |line: &&str| {
         !line
@@ -93,7 +93,7 @@ fn shown(question: &Question, columns: usize) -> String {
     dialog.show(&desk, false);
     let mut screen = dialog.page().take().to_string();
     for _ in 0..5 {
-        // A person's input ends the line.
+        // The user's input ends the line.
         screen.push('\n');
         for said in dialog.hear(&desk, "") {
             let happened = desk.update(Event::Action(said));
@@ -131,7 +131,7 @@ proptest! {
         let mine = shown(&question("plain"), 80);
         let theirs = shown(&question(&text), 80);
         let mine = ours(&mine);
-        // Those of the text are counted by us.
+        // We count the whitespace of the text.
         let blanks = text::unseen_blanks(&text);
         let counts = |line: &str| blanks.as_ref().is_some_and(|blanks| blanks.as_str().contains(line.trim()));
         for line in ours(&theirs).into_iter().filter(|line| !counts(line)) {

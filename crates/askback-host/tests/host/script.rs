@@ -1,5 +1,3 @@
-//! The answers file: what it says, and what is wrong with it.
-
 mod expanded;
 mod generated;
 mod guide;
@@ -22,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{form, link, travel};
 
-/// The time of the runs: 2026-03-01T09:30:15Z.
+/// 2026-03-01T09:30:15Z.
 const FIRST_OF_MARCH: Duration = Duration::from_secs(1_772_357_415);
 
 const FILE: &str = r#"
@@ -64,13 +62,11 @@ fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
     answers.into_iter().next().expect("one was asked")
 }
 
-/// A run of a file that is one of answers.
 fn play(file: &str) -> ScriptRun {
     let script = Script::parse(file).expect("the file is one of answers");
     ScriptRun::new(script, UNIX_EPOCH + FIRST_OF_MARCH)
 }
 
-/// The answers to questions that are asked one after the other.
 fn answers(file: &str, server: &str, questions: &[&Question]) -> Vec<Answer> {
     let mut run = play(file);
     let limits = Limits::default();
@@ -148,7 +144,7 @@ fn a_question_may_go_unanswered() {
     let mut unknown = wishes();
     unknown.key = Some("other".to_owned());
     check(FILE, &travel(), &unknown);
-    // Which call is in flight is not known.
+    // The call is not known.
     let mut nowhere = wishes();
     nowhere.call = None;
     check(FILE, &travel(), &nowhere);
@@ -158,7 +154,7 @@ fn a_question_may_go_unanswered() {
         ask: Ask::Roots,
     };
     check("answers: []", &travel(), &roots);
-    // Only a rule for links consents to one.
+    // Only a rule for links can accept a link.
     check(
         "answers: [{accept: true}]",
         &travel(),
@@ -187,7 +183,7 @@ fn a_server_is_known_by_the_name_it_was_given() {
     }
     check("travel", true);
     check("other", false);
-    // Its own name.
+    // The server's own name.
     check("travel-agency", false);
     check("Travel agency", false);
 }

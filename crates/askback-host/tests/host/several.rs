@@ -1,4 +1,4 @@
-//! Questions of several servers before one front end: which is in front, and where its answer goes.
+//! Questions of several servers at one front end: which one is in front, and who gets the answer.
 
 use std::{
     cell::RefCell,
@@ -35,9 +35,8 @@ const LOOK: Look = Look {
     styled: false,
 };
 
-/// A person who answers once so many questions have come or gone, and says then which one they saw. To a
-/// message that says so they want to be asked no more, to another one they press Ctrl-C, and at another one they look at
-/// the messages first.
+/// A user who waits for a number of questions, then answers each and records it. Some messages make
+/// the user mute the server, press Ctrl-C, or look at the messages first.
 struct Person {
     awaited: usize,
     seen: Rc<RefCell<Vec<String>>>,
@@ -125,7 +124,7 @@ fn asked(message: &str) -> HostQuestion<ElicitFormParams> {
     }
 }
 
-/// Two servers, `a` and `b`, before a person who waits for so much to happen.
+/// Creates a host with the servers `a` and `b`, and a user who waits for `awaited` questions.
 fn two(awaited: usize) -> (Host, Relay, Relay, Rc<RefCell<Vec<String>>>) {
     let limits = Limits::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -141,8 +140,8 @@ fn two(awaited: usize) -> (Host, Relay, Relay, Rc<RefCell<Vec<String>>>) {
     (host, relay, other, seen)
 }
 
-/// Asks these, each of a server, at once. Checks in what order the person saw them, and that each
-/// answer is that of its own question; one that was not seen is cancelled.
+/// Asks several servers at once. Checks the order in which the user saw the questions, and that
+/// each question got its own answer or was cancelled unseen.
 #[track_caller]
 fn check(questions: &[(&str, &str)], expected: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -198,7 +197,8 @@ fn who_wants_no_more_questions_of_a_server_is_asked_those_of_the_others() {
 
 #[test]
 fn ctrl_c_stops_the_call_at_the_next_question_of_it() {
-    /// Whether the call of `a` is stopped by Ctrl-C at each of these: questions of servers, in a call or not.
+    /// Checks whether Ctrl-C stops the call of `a` at any of these questions, each in a call or
+    /// not.
     #[track_caller]
     fn check(questions: &[(&str, bool)], is_stopped: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -258,7 +258,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     host.choose(b);
     assert_eq!(host.desk().permission(), Permission::Session);
 
-    // Of each are as many remarks shown as of one alone.
+    // Each server has its own limit of remarks.
     for server in [ServerId::default(), b] {
         host.choose(server);
         host.show_stderr(StderrMode::Always);
@@ -278,7 +278,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
         "{told}"
     );
     for name in ["a", "b"] {
-        // Nothing of one passes for something of the other.
+        // No line of one server is attributed to the other.
         let named = told
             .lines()
             .filter(|line| line.starts_with(&format!("{name}: stderr |")));
@@ -299,7 +299,6 @@ async fn a_question_is_no_more_in_front_where_its_server_takes_it_back() {
             _ = &mut first => unreachable!("the person waits for the other"),
             () = std::future::ready(()) => {}
         }
-        // Taken back while it is in front.
         let back = async {
             tokio::task::yield_now().await;
             drop(first);

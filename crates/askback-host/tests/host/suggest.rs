@@ -1,4 +1,4 @@
-//! Values that are suggested while a person types: when they are asked for, and how often.
+//! When and how often suggested values are requested.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{travel, vacation};
 
-/// A person who does one thing after another, each after so many milliseconds.
+/// A user who does one thing after another, each after a delay in milliseconds.
 struct Typist {
     does: VecDeque<(u64, Vec<Action>)>,
     wait: Option<Pin<Box<Sleep>>>,
@@ -70,7 +70,7 @@ impl Leaf for Typist {
     }
 }
 
-/// A server that suggests, and what it was asked for.
+/// A server with suggestions. It records what was requested.
 #[derive(Default)]
 struct Asked(Mutex<Vec<String>>);
 
@@ -84,7 +84,7 @@ impl Suggest for Asked {
         let others = others.keys().cloned().collect::<Vec<_>>().join(",");
         let asked = format!("{name} {text} {others}");
         self.0.lock().unwrap().push(asked.trim_end().to_owned());
-        // What begins with an x cannot be had.
+        // Requests for text that starts with `x` fail.
         let found = (!text.starts_with('x')).then(|| (vec![text], false));
         Box::pin(async { found })
     }
@@ -122,16 +122,16 @@ async fn check(does: &[(u64, usize, &str)], asked: &[&str]) {
 #[tokio::test(start_paused = true)]
 async fn values_are_asked_for_once_and_after_a_pause() {
     check(&[(0, 0, "B")], &["destination B"]).await;
-    // Nobody waits for what is typed over.
+    // Text that is replaced during the pause is not requested.
     let typed = [(0, 0, "B"), (50, 0, "Ba"), (50, 0, "Bar")];
     check(&typed, &["destination Bar"]).await;
-    // What was asked for is known.
+    // Known values are not requested again.
     let back = [(0, 0, "B"), (500, 0, "Ba"), (500, 0, "B"), (500, 0, "Ba")];
     check(&back, &["destination B", "destination Ba"]).await;
-    // What could not be had is asked for again.
+    // Failed requests are repeated.
     let failed = [(0, 0, "x"), (500, 0, ""), (500, 0, "x")];
     check(&failed, &["destination x", "destination", "destination x"]).await;
-    // Another value beside it may change what is suggested.
+    // The values of other fields may change the suggestions.
     let others = [(0, 1, "J"), (500, 0, "B"), (500, 1, "J")];
     let asked = ["month J", "destination B month", "month J destination"];
     check(&others, &asked).await;

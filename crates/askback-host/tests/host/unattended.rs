@@ -1,4 +1,4 @@
-//! Questions that no person is asked: what the server gets, and what the log says.
+//! Questions without a user: what the server gets, and what the log says.
 
 use std::{
     future::poll_fn,
@@ -36,7 +36,6 @@ use serde_json::{Value, json};
 
 use crate::{form, travel};
 
-/// A log to be read afterwards.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -80,7 +79,6 @@ fn wishes() -> HostQuestion {
     asked(InputRequest::Elicit(ElicitParams::form(message, schema)))
 }
 
-/// A host whose questions no person is asked.
 fn host(
     script: Option<Script>,
     asker: Asker,
@@ -94,7 +92,6 @@ fn host(
     Host::new(desk, Box::new(leaf), arrivals, &limits)
 }
 
-/// A run in which a question is asked.
 fn run(script: Option<&str>, shared: Option<Vec<Root>>, question: HostQuestion) -> Ran {
     let script = script.map(|text| Script::parse(text).expect("the file is one of answers"));
     let (relay, arrivals) = Relay::new();
@@ -122,19 +119,13 @@ fn run(script: Option<&str>, shared: Option<Vec<Root>>, question: HostQuestion) 
     }
 }
 
-/// The outcome of a run.
 struct Ran {
-    /// The answer that the server gets.
     answer: String,
-    /// How that ended.
     ended: WorstEnd,
-    /// The log of the question.
     log: String,
-    /// The log of the end.
     end: String,
 }
 
-/// The relay's answer to a question.
 async fn answer(relay: Relay, question: HostQuestion) -> askback::Result<Value> {
     let request = question.request.clone();
     Ok(match request {
@@ -179,7 +170,7 @@ fn a_rule_fits_no_name_that_a_server_gives_itself() {
         let ran = run(Some(&file), None, question);
         assert_eq!(ran.ended, ended, "{}", ran.log);
     }
-    // The person calls it travel.
+    // The user's name for the server.
     check("travel", WorstEnd::Answered);
     check("bank", WorstEnd::Unanswered);
     check("Your bank", WorstEnd::Unanswered);
@@ -212,7 +203,6 @@ fn a_link_is_asked_for_again_in_the_same_call_while_its_page_is_not_finished() {
         let told = "a link again: the page behind it is not finished";
         assert_eq!(log.text().contains(told), is_again, "{}", log.text());
     }
-    /// A link that is asked for in the call of this number.
     fn visit(call: u64, key: &str, url: &str) -> HostQuestion {
         let link = ElicitUrlParams {
             message: "Connect your account.".to_owned(),
@@ -238,7 +228,7 @@ fn a_link_is_asked_for_again_in_the_same_call_while_its_page_is_not_finished() {
         ..visit(1, "connect", url)
     };
     check(yes, at_once, false);
-    // A no is none.
+    // A declined link was not opened.
     let no = "answers: [{decline: true}]";
     check(no, visit(1, "connect", url), false);
 }
@@ -370,7 +360,7 @@ fn a_link_of_an_error_waits_for_its_page() {
     let url = "https://travel.example/c/1";
     let said = "travel says that the link is done.";
     check(url, Some("one"), 3, said);
-    // This one is warned of.
+    // This link has a warning.
     check("http://travel.example/c/1", Some("one"), 3, said);
     let overdue = "the server did not say within 10 min that the page is done; it is called again";
     check(url, Some("another"), 10, overdue);
@@ -411,7 +401,7 @@ fn an_answer_may_take_its_time() {
         let answer = answer.unwrap_or_else(|error| json!(error.message()));
         (took, answer["action"].to_string())
     };
-    // The clock of the runtime counts milliseconds, and rounds up.
+    // The runtime's clock has a resolution of 1 ms and rounds up.
     let at_least = |took: Duration, after: u64| {
         let after = Duration::from_millis(after);
         assert!(
@@ -441,7 +431,7 @@ fn an_answer_may_take_its_time() {
         ]
     );
 
-    // A question that is taken back meanwhile is not answered, and the next one is.
+    // A question that is withdrawn during the delay is not answered. The next one is.
     let file = "answers: [{accept: {confirm: true}, after: 90s}]";
     let (relay, arrivals) = Relay::new();
     let log = Log::default();
@@ -563,7 +553,7 @@ fn a_question_is_logged_as_far_as_a_person_reads() {
         (Some(agrees), link(&address), "| https://example.com/bla/"),
     ] {
         let Ran { log, .. } = run(file, None, question);
-        // Beside it stand marks, gutters, and what is ours.
+        // The rest is marks, gutters and our own words.
         assert!(log.len() < 3 * most, "{holds}: {} bytes", log.len());
         assert!(log.contains(holds), "{holds}: {log}");
         assert!(
@@ -701,16 +691,17 @@ fn what_a_server_says_too_often_is_counted() {
     };
     let stderr = "stderr | a\n";
     let told = hear(many(most + 7), Duration::ZERO);
-    // Two of them were lines of standard error, which may say why a server ends.
+    // Two of the dropped lines were standard error, which is kept because it may explain why a
+    // server ends.
     assert_eq!(told.lines().count(), most + 3, "{told}");
     let ends = format!("{}{stderr}{stderr}", left_out(7));
     assert!(told.ends_with(&ends), "{told}");
-    // Nothing more is told until the window is over.
+    // Nothing is shown until the window is over.
     assert_eq!(hear(many(3), Duration::ZERO), "");
     assert_eq!(hear(many(0), limits.host.remarks_window), "");
     let told = hear(many(1), Duration::ZERO);
     assert_eq!(told, format!("{}{stderr}{stderr}", left_out(3)));
-    // The same note is not told again before that either.
+    // A repeated note is not shown again within the window either.
     let note = || Event::Note("too many".to_owned());
     let told = hear(vec![note(), note(), note()], Duration::ZERO);
     assert_eq!(told, format!("note | too many\n{}", left_out(2)));
@@ -720,7 +711,6 @@ fn what_a_server_says_too_often_is_counted() {
 
 #[test]
 fn of_a_flood_a_few_questions_are_shown_and_the_others_counted() {
-    /// Asks so many questions, and returns the rows.
     fn flood(questions: usize, question: fn(usize) -> HostQuestion) -> Vec<String> {
         let (relay, arrivals) = Relay::new();
         let log = Log::default();
@@ -753,7 +743,7 @@ fn of_a_flood_a_few_questions_are_shown_and_the_others_counted() {
             "{screen}"
         );
     }
-    // What is asked again in the same words would be answered by the same rule.
+    // A question with the same words would be answered by the same rule.
     check(1, |_| wishes(), 1, "");
     check(9, |_| wishes(), 1, "");
     check(1000, |_| wishes(), 1, "984");
@@ -875,7 +865,7 @@ fn a_changed_list_is_told_once_in_a_while() {
 
 #[test]
 fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
-    /// What is shown of these events, and of the rest once the server is there.
+    /// Checks what is shown of these events, and of the rest once the start is over.
     #[track_caller]
     fn check(mode: StderrMode, events: Vec<Event>, ends: Option<Presence>, shown: &str) {
         let (relay, arrivals) = Relay::new();
@@ -894,7 +884,7 @@ fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
             assert_eq!(host.attend(async {}).await, Ok(()));
             match ends {
                 Some(presence) => host.note_presence(ServerId::default(), presence),
-                // It takes long.
+                // The start takes long.
                 None => assert_eq!(
                     host.attend(tokio::time::sleep(Duration::from_secs(3)))
                         .await,
@@ -926,7 +916,7 @@ fn what_a_server_says_at_its_start_is_shown_if_it_fails() {
         there,
         "stderr | a\nstderr | b\n",
     );
-    // The probe made it say the first.
+    // The first line is from the probe.
     let again = || vec![line("a"), over(), line("b")];
     check(
         after,

@@ -1,5 +1,3 @@
-//! What a person is shown, as data.
-
 use askback::limits::Limits;
 use askback_host::{
     model::{Action, Desk, Event, Question},
@@ -10,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{booking, form, link, listed_secrets, roots, sign_in, travel};
 
-/// Checks that what is shown now is the same after a trip through JSON.
+/// Checks that the current view survives a round trip through JSON.
 pub(super) fn travels(desk: &Desk) {
     if let Some(front) = desk.front() {
         let view = view::view(desk.asker(), &front, Reader::default());
@@ -31,7 +29,6 @@ fn our_words_and_text_of_a_peer_are_not_read_as_each_other() {
     assert!(serde_json::from_value::<PeerText>(ours).is_err());
 }
 
-/// A desk with these questions, after these events.
 fn desk(questions: Vec<Question>, events: Vec<Event>) -> Desk {
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     for (id, question) in (1..).zip(questions) {
@@ -166,7 +163,7 @@ fn a_link_says_where_it_goes_and_what_can_be_done() {
     desk.update(Event::Action(Action::Yes));
     let sure = seen(&desk, Reader::default());
     check(&sure, &[&[Act::Yes, Act::Back][..], &ways_out].concat());
-    // Our own question is declined to nobody.
+    // Our own question has no server to decline it to.
     let ours = self::desk(vec![sign_in("https://auth.example.com/")], vec![]);
     let acts = [Act::Yes, Act::Copy, Act::Code, Act::Cancel, Act::Help];
     check(&seen(&ours, Reader::default()), &acts);

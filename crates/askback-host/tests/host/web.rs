@@ -1,4 +1,4 @@
-//! The page in a browser: only the browser with the cookie can answer a question.
+//! The page in a browser. Only the browser with the cookie can answer a question.
 
 use std::{future::poll_fn, net::SocketAddr, time::Duration};
 
@@ -20,7 +20,6 @@ use tokio::{
 
 use crate::{booking, form, link, listed_secrets, roots, travel};
 
-/// A front end with a page before a desk.
 struct Stage {
     leaf: Box<dyn Leaf>,
     address: SocketAddr,
@@ -29,7 +28,6 @@ struct Stage {
     replies: Vec<Reply>,
 }
 
-/// The browser that was let in.
 #[derive(Debug, Clone)]
 struct Browser {
     address: SocketAddr,
@@ -96,7 +94,7 @@ impl Stage {
         self.leaf.show(&self.talk, None);
     }
 
-    /// Runs the front end as the host does, until `browser` is done.
+    /// Runs the front end like the host, until `browser` is done.
     async fn during<T>(&mut self, browser: impl Future<Output = T>) -> T {
         let mut browser = std::pin::pin!(browser);
         loop {
@@ -115,7 +113,6 @@ impl Stage {
         }
     }
 
-    /// Lets a browser in.
     async fn enter(&mut self) -> Browser {
         let (address, link) = (self.address, self.link.clone());
         let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
@@ -135,7 +132,7 @@ impl Stage {
         }
     }
 
-    /// The page, which the person has before them for long enough.
+    /// Returns the page, after the user had time to read it.
     async fn look(&mut self, browser: &Browser) -> String {
         let answer = self.during(browser.get("")).await;
         assert_eq!(answer.status, 200);
@@ -145,7 +142,7 @@ impl Stage {
         answer.body
     }
 
-    /// Presses a button of the page as it is, with these fields.
+    /// Presses a button of the current page, with these fields.
     async fn press(&mut self, browser: &Browser, act: &str, fields: &[(&str, &str)]) -> Answer {
         let page = self.look(browser).await;
         let body = body(&token(&page), act, fields);
@@ -189,7 +186,6 @@ fn page() -> WebPage {
     WebPage::start(&Limits::default()).expect("a port is free")
 }
 
-/// Sends a request, whose head has no end yet, and reads the answer.
 async fn send(address: SocketAddr, head: String, body: &str) -> Answer {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     let length = match body {
@@ -197,7 +193,7 @@ async fn send(address: SocketAddr, head: String, body: &str) -> Answer {
         body => format!("Content-Length: {}\r\n", body.len()),
     };
     let request = format!("{head}Connection: close\r\n{length}\r\n{body}");
-    // The server may answer before it has read everything.
+    // The server may respond before it has read everything.
     let _ = stream.write_all(request.as_bytes()).await;
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;
@@ -211,7 +207,6 @@ async fn send(address: SocketAddr, head: String, body: &str) -> Answer {
     }
 }
 
-/// The token of the form on a page.
 fn token(page: &str) -> String {
     let (_, rest) = page
         .split_once("name=\"token\" value=\"")
@@ -233,7 +228,7 @@ async fn a_form_is_filled_in_looked_over_and_sent() {
     for shown in ["travel asks", "Shall we book?", "Costs 150 USD.", "Window"] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
-    // A field that must be given is missing.
+    // A required field is missing.
     let answer = stage.press(&browser, "submit", &[("f1", "0")]).await;
     assert_eq!(answer.status, 303);
     assert!(stage.look(&browser).await.contains("Please choose"));
@@ -290,7 +285,7 @@ async fn a_secret_is_not_in_the_page() {
         !page.contains("hunter2") && page.contains("type=\"password\""),
         "{page}"
     );
-    // The empty field that the page has leaves the secret as it is.
+    // An empty field leaves the secret unchanged.
     stage.press(&browser, "submit", &[("f0", "")]).await;
     assert!(!stage.look(&browser).await.contains("hunter2"));
     stage.press(&browser, "send", &[]).await;
@@ -647,7 +642,7 @@ async fn a_model_is_asked_and_its_reply_is_sent_after_a_yes_each() {
     let browser = stage.enter().await;
     let page = stage.look(&browser).await;
     assert!(page.contains("1 of 2, the request"), "{page}");
-    // The permission for once is the first button.
+    // The first button allows one run.
     let (_, buttons) = page.split_once("<button").expect("it has buttons");
     assert!(
         buttons

@@ -1,5 +1,3 @@
-//! The messages that travelled.
-
 use std::time::{Duration, SystemTime};
 
 use askback::transport::WireEvent;
@@ -9,7 +7,7 @@ use askback_host::{
 };
 use serde_json::{Value, json};
 
-/// A session in which these messages travelled, one every 250 ms: `>` to the server, `<` to the client.
+/// A session with these messages, one every 250 ms. `>` is to the server, `<` to the client.
 fn session(messages: &[&str], most: usize) -> Wire {
     let mut wire = Wire::new(SystemTime::UNIX_EPOCH, most);
     let mut at = Duration::ZERO;
@@ -37,7 +35,7 @@ fn shown(put: impl FnOnce(&mut Page)) -> String {
 
 const CALL: &str = r#"> {"id":1,"method":"tools/call","params":{"name":"book"}}"#;
 
-/// What a person reads of these messages, without what is always last.
+/// Checks the list of these messages, without its last line.
 #[track_caller]
 fn check(messages: &[&str], expected: &[&str]) {
     let wire = session(messages, 1 << 20);
@@ -48,7 +46,7 @@ fn check(messages: &[&str], expected: &[&str]) {
 
 #[test]
 fn the_rounds_of_a_call_are_one_thing() {
-    // Rounds that are requests of their own, with another call between them.
+    // Rounds in separate requests, with another call between them.
     check(
         &[
             CALL,
@@ -72,7 +70,7 @@ fn the_rounds_of_a_call_are_one_thing() {
             "   4    0.750    30 B ← | result, after 0.250 s",
         ],
     );
-    // Questions within the call, and what it tells of its progress.
+    // Questions during the call, and progress.
     check(
         &[
             r#"> {"id":1,"method":"tools/call","params":{"name":"book","_meta":{"progressToken":7}}}"#,
@@ -102,7 +100,7 @@ fn an_answer_of_the_person_says_what_it_answers() {
             r#"> {"id":1,"result":{"roots":[]}}"#,
             r#"< {"id":2,"method":"sampling/createMessage"}"#,
             r#"> {"id":2,"error":{"code":-1,"message":"no"}}"#,
-            // The server's own answer may have any member.
+            // A response of the server may have any members.
             r#"< {"id":1,"result":{"action":"accept"}}"#,
         ],
         &[
@@ -122,7 +120,7 @@ fn an_answer_of_the_person_says_what_it_answers() {
 #[test]
 fn a_log_line_stands_where_it_came() {
     const LOG: &str = r#"< {"method":"notifications/message","params":{"data":"a"}}"#;
-    // Of the one call that is open, and between two of its rounds.
+    // In the only open call, and between two of its rounds.
     check(
         &[
             CALL,
@@ -145,7 +143,7 @@ fn a_log_line_stands_where_it_came() {
             "   7    1.500    56 B ← | notifications/message a",
         ],
     );
-    // Where two calls are open, it is of neither.
+    // If two calls are open, it belongs to neither.
     check(
         &[
             CALL,
@@ -166,7 +164,7 @@ fn a_log_line_stands_where_it_came() {
 
 #[test]
 fn a_message_of_which_nobody_knows_the_call_stands_alone() {
-    // Two calls are open: either may ask.
+    // Two calls are open, and either may ask.
     check(
         &[
             CALL,
@@ -209,7 +207,7 @@ fn a_connection_beside_has_requests_of_its_own() {
     let ask = br#"{"id":1,"method":"tools/call","params":{"name":"book"}}"#;
     let answer = br#"{"id":1,"result":{}}"#;
     wire.take(&WireEvent::Sent(ask), at(0));
-    // One that is never answered.
+    // A request without a response.
     wire.take_beside(&WireEvent::Sent(ask), at(1));
     wire.begin_beside();
     wire.take_beside(&WireEvent::Sent(ask), at(2));

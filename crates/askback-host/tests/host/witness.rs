@@ -1,5 +1,3 @@
-//! Notes of questions and their replies.
-
 use std::{cell::RefCell, future::ready, io, rc::Rc};
 
 use askback::{

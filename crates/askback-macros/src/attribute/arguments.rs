@@ -26,7 +26,7 @@ struct Completer {
 }
 
 impl CommonArguments {
-    /// Reads an item if it is one of these. Returns whether it is.
+    /// Returns whether the item was one of these.
     pub(super) fn read(&mut self, item: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
         match item {
             "crate" => once(&mut self.krate, meta, text(meta)?.parse()?)?,

@@ -224,7 +224,6 @@ impl Function {
         quote!(#(#checks)*)
     }
 
-    /// Returns the types that carry the messages of asked parameters.
     fn words(&self, krate: &TokenStream) -> TokenStream {
         let parameters = self.parameters.iter().enumerate();
         let words = parameters.filter_map(|(at, parameter)| {

@@ -10,7 +10,6 @@ use crate::{doc::doc_comment, form};
 pub(super) enum Parameter {
     Extracted {
         ty: Type,
-        /// The message of its question.
         message: Option<LitStr>,
     },
     /// An argument that is a field of the arguments' form.
@@ -156,7 +155,6 @@ fn take_json(list: &mut MetaList) -> bool {
     is_json
 }
 
-/// Returns an error if an argument's attributes are on a parameter of another kind.
 fn refuse_said(said: &ArgumentAttributes, ty: &Type, is_asked: bool) -> Result<()> {
     if is_asked {
         let message = "a parameter is an argument, or it is asked for: `#[arg]` or `#[ask]`";
@@ -227,7 +225,7 @@ pub(super) fn gathered(
     }))
 }
 
-/// Returns the struct of the arguments that are read with serde, and its implementation; `None` if there are none.
+/// Returns the struct of the arguments that are read with serde, and its implementation. `None` without such arguments.
 fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> {
     let mut fields = Vec::new();
     let mut described = Vec::new();
@@ -272,7 +270,6 @@ fn nested(parameters: &[Parameter], krate: &TokenStream) -> Option<TokenStream> 
     })
 }
 
-/// Returns the name of the struct of arguments that are read with serde.
 pub(super) fn nested_name() -> Ident {
     format_ident!("__Nested")
 }
@@ -282,7 +279,7 @@ pub(super) fn form_name() -> Ident {
     format_ident!("__Arguments")
 }
 
-/// Returns an error for types that cannot be created for each call.
+/// Rejects types that cannot be created for each call.
 fn check_type(ty: &Type, name: &Ident, what: &str) -> Result<()> {
     let why = match ty {
         Type::Reference(reference) if is_str(&reference.elem) => {

@@ -79,7 +79,6 @@ impl Container {
         }
     }
 
-    /// Returns the constant with the default message of the question: the given message, or else the doc comment.
     pub(super) fn message(&self, input: &DeriveInput) -> Option<TokenStream> {
         let message = match &self.message {
             Some(message) => Some(message.value()),
@@ -212,7 +211,6 @@ fn format(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     Ok(variant.into_token_stream())
 }
 
-/// Returns the value for the given name.
 fn one_of<T: Copy>(meta: &ParseNestedMeta<'_>, what: &str, known: &[(&str, T)]) -> Result<T> {
     let wanted = text(meta)?;
     match known.iter().find(|(name, _)| *name == wanted.value()) {

@@ -18,7 +18,6 @@ struct Field<'a> {
     ident: &'a Ident,
     ty: &'a Type,
     name: String,
-    /// The field's constant in the generated code.
     handle: Ident,
     description: Option<String>,
     attributes: attributes::Field,
@@ -255,7 +254,7 @@ fn calls(expression: TokenStream) -> bool {
     })
 }
 
-/// Returns the body of `read`. It reads every field before it returns errors, so that all of them are reported.
+/// It reads every field before it returns errors, so that all of them are reported.
 fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     if fields.is_empty() {
         return quote! {
@@ -380,7 +379,6 @@ fn first_argument(arguments: &PathArguments) -> Option<&Type> {
     })
 }
 
-/// Whether the type itself is a field type.
 fn is_plain(ty: &Type) -> bool {
     const PLAIN: [&str; 14] = [
         "String",

@@ -2,7 +2,6 @@
 
 mod form;
 
-/// Code that does not compile, and the compiler's messages.
 #[test]
 fn errors_are_told_where_they_are() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");

@@ -13,10 +13,11 @@ use askback_core::{
     future::BoxFuture,
     jsonrpc::{ErrorObject, RequestId},
     protocol::{
-        CallToolResult, ClientRequest, OtherRequest, ProgressParams, RawJson, ServerCapabilities,
+        ClientRequest, JsonObject, OtherRequest, ProgressParams, RawJson, ServerCapabilities,
         ServerNotification, SubscriptionFilter,
     },
 };
+use serde_json::json;
 use tokio::{
     sync::Notify,
     task::AbortHandle,
@@ -28,10 +29,7 @@ use super::{
     hold::{Arrival, CallKey, HeldCalls, Hold, Step},
     upstream::{self, Upstream},
 };
-use crate::{
-    error::{Error, Result},
-    server::forward::arguments_digest,
-};
+use crate::error::{Error, Result};
 
 /// How far a note of ours is ahead of the last one.
 const PROGRESS_STEP: f64 = 0.001;
@@ -100,6 +98,7 @@ impl LiveCalls {
         AskingGuard {
             all: Arc::clone(self),
             calls,
+            since: Instant::now(),
         }
     }
 
@@ -158,13 +157,14 @@ impl LiveCalls {
 pub(super) struct AskingGuard {
     all: Arc<LiveCalls>,
     calls: Vec<Arc<LiveCall>>,
+    since: Instant,
 }
 
 impl Drop for AskingGuard {
     fn drop(&mut self) {
         let mut state = self.all.lock();
         for call in &self.calls {
-            state.held.answers(call.id);
+            state.held.answers(call.id, self.since.elapsed());
         }
         drop(state);
         for call in &self.calls {
@@ -241,15 +241,12 @@ impl HoldingUpstream {
     async fn answer(&self, request: OtherRequest, ctx: ForwardCtx) -> Result<Forwarded> {
         let client = ctx.client_info().cloned().unwrap_or_default();
         let hold = (self.hold)(&client, ctx.progress_token().is_some());
-        let key = CallKey {
-            method: request.method().to_owned(),
-            target: request.target().map(ToOwned::to_owned),
-            arguments: arguments_digest(&request)?,
-        };
-        if self.calls.lock().held.take_expired(&key) {
+        let key = CallKey::of(&request)?;
+        let is_later_round = upstream::is_later_round(&request);
+        if !is_later_round && self.calls.lock().held.take_expired(&key) {
             return self.upstream.expired(&request);
         }
-        let Some(call) = self.call(&request, &ctx, key, &hold) else {
+        let Some((call, given_back)) = self.call(&request, &ctx, key, is_later_round, &hold) else {
             return self.upstream.answer(request.into(), ctx, None).await;
         };
         let mut waiting = WaitingRequest {
@@ -262,21 +259,29 @@ impl HoldingUpstream {
             changed.as_mut().enable();
             let step = {
                 let mut state = self.calls.lock();
-                state.held.step(call.id, self.calls.now())
+                let step = state.held.step(call.id, self.calls.now());
+                if step == Step::GiveBack {
+                    // With the lock of the list, so that the same call made again is not cut off.
+                    call.lock().ctx = None;
+                }
+                step
             };
             match step {
                 Step::Deliver => {
                     // What is dropped now forgets the call.
                     let outcome = call.lock().outcome.take();
-                    return outcome.unwrap_or_else(|| {
+                    let outcome = outcome.unwrap_or_else(|| {
                         Err(Error::protocol(ErrorObject::internal(
                             "the call was given up",
                         )))
                     });
+                    return match given_back {
+                        None => outcome,
+                        Some(since) => outcome.map(|done| with_origin(done, since)),
+                    };
                 }
                 Step::GiveBack => {
                     waiting.has_ended = true;
-                    call.lock().ctx = None;
                     call.changed.notify_waiters();
                     return self.given_back(&request, &hold);
                 }
@@ -286,18 +291,20 @@ impl HoldingUpstream {
         }
     }
 
-    /// The call of a request: one that was given back, or else a new one; `None` if there are too many.
+    /// Returns the call of a request, and how long ago it was given back if it was. `None` if there are too many calls.
     fn call(
         &self,
         request: &OtherRequest,
         ctx: &ForwardCtx,
         key: CallKey,
+        is_later_round: bool,
         hold: &Hold,
-    ) -> Option<Arc<LiveCall>> {
+    ) -> Option<(Arc<LiveCall>, Option<Duration>)> {
+        let now = self.calls.now();
         let mut state = self.calls.lock();
-        let (id, is_first) = match state.held.arrive(key, hold.after, self.calls.now()) {
-            Arrival::First(id) => (id, true),
-            Arrival::Again(id) => (id, false),
+        let (id, given_back) = match state.held.arrive(key, is_later_round, hold.after, now) {
+            Arrival::First(id) => (id, None),
+            Arrival::Again(id, since) => (id, Some(now.saturating_sub(since))),
             Arrival::Surplus => return None,
         };
         let call = state.live.entry(id).or_insert_with(|| {
@@ -308,13 +315,13 @@ impl HoldingUpstream {
             })
         });
         let call = Arc::clone(call);
-        drop(state);
         call.lock().ctx = Some(ctx.clone());
-        match is_first {
-            true => self.begin(&call, request.clone(), ctx.clone(), hold.keep),
-            false => call.changed.notify_waiters(),
+        drop(state);
+        match given_back {
+            None => self.begin(&call, request.clone(), ctx.clone(), hold.keep),
+            Some(_) => call.changed.notify_waiters(),
         }
-        Some(call)
+        Some((call, given_back))
     }
 
     /// Begins to work on a call.
@@ -346,8 +353,28 @@ impl HoldingUpstream {
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(words)));
         }
-        let result = RawJson::new(&CallToolResult::error(words)).map_err(Error::internal)?;
-        Ok(self.upstream.result(result.into()))
+        upstream::tool_error(words)
+    }
+}
+
+/// Adds to a tool's result that it is of a call made before: the model may have meant another one.
+fn with_origin(done: Forwarded, given_back: Duration) -> Forwarded {
+    let Forwarded::Result { result, revision } = done else {
+        return done;
+    };
+    let words = format!(
+        "This is the result of your earlier call with the same arguments, which was given back {} s ago. To repeat it, call \
+         again.",
+        given_back.as_secs()
+    );
+    let with_words = result.decode::<JsonObject>().ok().and_then(|mut members| {
+        let content = members.get_mut("content")?.as_array_mut()?;
+        content.push(json!({"type": "text", "text": words}));
+        RawJson::new(&members).ok()
+    });
+    Forwarded::Result {
+        result: with_words.unwrap_or(result),
+        revision,
     }
 }
 

@@ -6,8 +6,15 @@ use std::{
     time::Duration,
 };
 
+use askback_core::protocol::OtherRequest;
+
+use crate::{error::Result, server::forward::arguments_digest};
+
 /// How long after the last progress a client is told again that a person is asked.
 const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
+
+/// A question that is answered sooner, such as by an answers file, is not why a call takes long.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The most calls of one client that are held.
 const HELD_CALLS: usize = 256;
@@ -26,9 +33,24 @@ pub struct Hold {
 /// What makes two calls the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallKey {
-    pub(super) method: String,
-    pub(super) target: Option<String>,
-    pub(super) arguments: [u8; 32],
+    method: String,
+    target: Option<String>,
+    arguments: [u8; 32],
+}
+
+impl CallKey {
+    /// Returns the key of a request, which is the same for each round of a call.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters cannot be read.
+    pub(super) fn of(request: &OtherRequest) -> Result<Self> {
+        Ok(Self {
+            method: request.method().to_owned(),
+            target: request.target().map(ToOwned::to_owned),
+            arguments: arguments_digest(request)?,
+        })
+    }
 }
 
 /// The held calls of a client, the oldest first.
@@ -52,8 +74,8 @@ struct HeldCall {
     given_back: Option<Duration>,
     /// The questions that a person has.
     questions: usize,
-    /// Whether a person was asked at all.
-    was_asked: bool,
+    /// Whether a question was open for so long that the client may give up before the server is done.
+    has_waited: bool,
     is_done: bool,
 }
 
@@ -62,8 +84,8 @@ struct HeldCall {
 pub(super) enum Arrival {
     /// The first of a call.
     First(u64),
-    /// The same again as one that was given back.
-    Again(u64),
+    /// The same as one that was given back at this time.
+    Again(u64, Duration),
     /// One that is not held, since too many are.
     Surplus,
 }
@@ -81,14 +103,23 @@ pub(super) enum Step {
 }
 
 impl HeldCalls {
-    /// A request came, which is to be given back so long after it.
-    pub(super) fn arrive(&mut self, key: CallKey, after: Duration, now: Duration) -> Arrival {
-        let is_same = |call: &&mut HeldCall| call.given_back.is_some() && call.key == key;
+    /// A request came, which is to be given back so long after it. The later rounds of a call are never the same as a
+    /// call that was given back.
+    pub(super) fn arrive(
+        &mut self,
+        key: CallKey,
+        is_later_round: bool,
+        after: Duration,
+        now: Duration,
+    ) -> Arrival {
+        let is_same =
+            |call: &&mut HeldCall| !is_later_round && call.given_back.is_some() && call.key == key;
         let mut calls = self.calls.iter_mut();
-        if let Some((id, call)) = calls.find(|(_, call)| is_same(call)) {
-            call.given_back = None;
+        if let Some((id, call)) = calls.find(|(_, call)| is_same(call))
+            && let Some(given_back) = call.given_back.take()
+        {
             (call.after, call.since, call.last_progress) = (after, now, now);
-            return Arrival::Again(*id);
+            return Arrival::Again(*id, given_back);
         }
         if self.calls.len() >= HELD_CALLS {
             return Arrival::Surplus;
@@ -101,7 +132,7 @@ impl HeldCalls {
             last_progress: now,
             given_back: None,
             questions: 0,
-            was_asked: false,
+            has_waited: false,
             is_done: false,
         };
         self.calls.insert(self.last, call);
@@ -112,14 +143,14 @@ impl HeldCalls {
     pub(super) fn asks(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.questions += 1;
-            call.was_asked = true;
         }
     }
 
-    /// A question of a call has an answer, or was withdrawn.
-    pub(super) fn answers(&mut self, id: u64) {
+    /// A question of a call has an answer, or was withdrawn, after it was open for this long.
+    pub(super) fn answers(&mut self, id: u64, open_for: Duration) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.questions = call.questions.saturating_sub(1);
+            call.has_waited |= open_for >= SHORTEST_WAIT;
         }
     }
 
@@ -160,9 +191,8 @@ impl HeldCalls {
             self.calls.remove(&id);
             return Step::Deliver;
         }
-        let end = call
-            .was_asked
-            .then(|| call.since.saturating_add(call.after));
+        let end =
+            (call.has_waited || call.questions > 0).then(|| call.since.saturating_add(call.after));
         if end.is_some_and(|end| end <= now) {
             call.given_back = Some(now);
             return Step::GiveBack;
@@ -204,7 +234,7 @@ mod tests {
     #[test]
     fn an_expired_call_is_not_made_again_unnoticed() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), AFTER, at(0));
+        calls.arrive(key("a", 0), false, AFTER, at(0));
         calls.asks(1);
         assert_eq!(calls.step(1, at(45)), Step::GiveBack);
         assert!(!calls.take_expired(&key("a", 0)));
@@ -212,18 +242,24 @@ mod tests {
         assert!(!calls.take_expired(&key("a", 1)));
         assert!(calls.take_expired(&key("a", 0)));
         assert!(!calls.take_expired(&key("a", 0)));
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(9)), Arrival::First(2));
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(9)),
+            Arrival::First(2)
+        );
     }
 
     #[test]
     fn a_call_without_a_person_is_never_given_back() {
         let mut calls = HeldCalls::default();
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(0)), Arrival::First(1));
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(0)),
+            Arrival::First(1)
+        );
         assert_eq!(calls.step(1, at(1000)), Step::Wait(None));
         calls.ends(1);
         assert_eq!(calls.step(1, at(1001)), Step::Deliver);
         assert_eq!(
-            calls.arrive(key("a", 0), AFTER, at(1002)),
+            calls.arrive(key("a", 0), false, AFTER, at(1002)),
             Arrival::First(2)
         );
     }
@@ -231,7 +267,7 @@ mod tests {
     #[test]
     fn a_call_with_a_person_tells_of_it_and_is_given_back_in_time() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), AFTER, at(100));
+        calls.arrive(key("a", 0), false, AFTER, at(100));
         calls.asks(1);
         for (now, step) in [
             (110, Step::Wait(Some(at(115)))),
@@ -244,23 +280,53 @@ mod tests {
             assert_eq!(calls.step(1, at(now)), step, "{now}");
         }
         assert_eq!(calls.until(1, at(900)), Some(at(1045)));
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(150)), Arrival::Again(1));
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(150)),
+            Arrival::Again(1, at(145))
+        );
         assert_eq!(calls.until(1, at(900)), None);
         // The person has answered, and the server works on.
-        calls.answers(1);
+        calls.answers(1, at(50));
         assert_eq!(calls.step(1, at(170)), Step::Wait(Some(at(195))));
         assert_eq!(calls.step(1, at(195)), Step::GiveBack);
         calls.ends(1);
         // The result is delivered at once, and once.
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(200)), Arrival::Again(1));
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(200)),
+            Arrival::Again(1, at(195))
+        );
         assert_eq!(calls.step(1, at(200)), Step::Deliver);
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(201)), Arrival::First(2));
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(201)),
+            Arrival::First(2)
+        );
+    }
+
+    #[test]
+    fn a_call_whose_question_is_answered_at_once_is_not_given_back() {
+        let mut calls = HeldCalls::default();
+        calls.arrive(key("a", 0), false, AFTER, at(0));
+        calls.asks(1);
+        calls.answers(1, Duration::from_millis(20));
+        assert_eq!(calls.step(1, at(60)), Step::Wait(None));
+    }
+
+    #[test]
+    fn a_later_round_is_not_taken_for_a_call_that_was_given_back() {
+        let mut calls = HeldCalls::default();
+        calls.arrive(key("a", 0), true, AFTER, at(0));
+        calls.asks(1);
+        assert_eq!(calls.step(1, at(45)), Step::GiveBack);
+        let arrival = calls.arrive(key("a", 0), true, AFTER, at(46));
+        assert_eq!(arrival, Arrival::First(2));
+        let arrival = calls.arrive(key("a", 0), false, AFTER, at(46));
+        assert_eq!(arrival, Arrival::Again(1, at(45)));
     }
 
     #[test]
     fn a_question_that_comes_late_gives_the_call_back_at_once() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), AFTER, at(0));
+        calls.arrive(key("a", 0), false, AFTER, at(0));
         assert_eq!(calls.step(1, at(60)), Step::Wait(None));
         calls.asks(1);
         assert_eq!(calls.step(1, at(60)), Step::GiveBack);
@@ -272,7 +338,8 @@ mod tests {
         fn check(again: CallKey, arrival: Arrival) {
             let mut calls = HeldCalls::default();
             for (target, argument) in [("a", 0), ("a", 0), ("b", 0)] {
-                let Arrival::First(id) = calls.arrive(key(target, argument), AFTER, at(0)) else {
+                let Arrival::First(id) = calls.arrive(key(target, argument), false, AFTER, at(0))
+                else {
                     panic!("each is another call");
                 };
                 calls.asks(id);
@@ -281,10 +348,10 @@ mod tests {
             for id in [2, 3] {
                 assert_eq!(calls.step(id, at(45)), Step::GiveBack);
             }
-            assert_eq!(calls.arrive(again, AFTER, at(46)), arrival);
+            assert_eq!(calls.arrive(again, false, AFTER, at(46)), arrival);
         }
-        check(key("a", 0), Arrival::Again(2));
-        check(key("b", 0), Arrival::Again(3));
+        check(key("a", 0), Arrival::Again(2, at(45)));
+        check(key("b", 0), Arrival::Again(3, at(45)));
         check(key("a", 1), Arrival::First(4));
         check(key("c", 0), Arrival::First(4));
         let prompt = CallKey {
@@ -299,14 +366,17 @@ mod tests {
         let mut calls = HeldCalls::default();
         for _ in 0..HELD_CALLS {
             assert!(matches!(
-                calls.arrive(key("a", 0), AFTER, at(0)),
+                calls.arrive(key("a", 0), false, AFTER, at(0)),
                 Arrival::First(_)
             ));
         }
-        assert_eq!(calls.arrive(key("a", 0), AFTER, at(0)), Arrival::Surplus);
+        assert_eq!(
+            calls.arrive(key("a", 0), false, AFTER, at(0)),
+            Arrival::Surplus
+        );
         calls.forget(7);
         assert!(matches!(
-            calls.arrive(key("a", 0), AFTER, at(0)),
+            calls.arrive(key("a", 0), false, AFTER, at(0)),
             Arrival::First(_)
         ));
     }

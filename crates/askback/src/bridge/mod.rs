@@ -20,6 +20,7 @@ mod greeting;
 mod held;
 mod hold;
 mod park;
+mod recent_rounds;
 mod session;
 mod upstream;
 
@@ -294,11 +295,11 @@ impl Bridge {
                 async {}
             });
         let server = match &self.hold {
-            Some(hold) if client.revision.era() == Era::Legacy => {
+            Some(hold) => {
                 let calls = Arc::clone(session.live_calls());
                 server.forward(HoldingUpstream::new(to, Arc::clone(hold), calls))
             }
-            _ => server.forward(to),
+            None => server.forward(to),
         };
         let server = server
             .build()

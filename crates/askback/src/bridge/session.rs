@@ -126,7 +126,7 @@ impl Session {
                 let session = sample.upgrade();
                 let request = InputRequest::Sample(Box::new(question.request.clone()));
                 async move {
-                    match there(session)?.ask(question.with(request)).await? {
+                    match there(session)?.ask(question.with(request), None).await? {
                         InputResponse::Sample(message) => Ok(*message),
                         _ => Err(mismatch()),
                     }
@@ -136,7 +136,7 @@ impl Session {
                 let session = roots.upgrade();
                 let request = InputRequest::Roots(question.request.clone());
                 async move {
-                    match there(session)?.ask(question.with(request)).await? {
+                    match there(session)?.ask(question.with(request), None).await? {
                         InputResponse::Roots(listed) => Ok(listed.roots),
                         _ => Err(mismatch()),
                     }
@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// Handles the next round of a parked call: progress goes to this request from now on.
-    pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx) {
+    pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx, held: Option<&Arc<LiveCall>>) {
         let mut calls = self.calls();
         let of_park = |call: &&mut CallInProgress| {
             call.park
@@ -187,6 +187,7 @@ impl Session {
         };
         if let Some(call) = calls.values_mut().find(of_park) {
             call.ctx = ctx.clone();
+            call.held = held.cloned();
         }
     }
 
@@ -204,14 +205,20 @@ impl Session {
     }
 
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
-        match self.ask(question).await? {
+        match self.ask(question, None).await? {
             InputResponse::Elicit(answer) => Ok(answer),
             _ => Err(mismatch()),
         }
     }
 
     /// Asks the client if it supports the question, and otherwise [`Answers`](super::Answers).
-    pub(super) async fn ask(&self, question: HostQuestion) -> Result<InputResponse> {
+    ///
+    /// `held` is the call that asks, if it may be given back; by default it is found by the id of the call.
+    pub(super) async fn ask(
+        &self,
+        question: HostQuestion,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<InputResponse> {
         let link = opened_link(&question);
         if let (Some(link), Some(call), true) = (&link, question.call, question.retried)
             && let Some(pause) = self.asks_link_again(call, link)
@@ -221,7 +228,7 @@ impl Session {
             return Ok(InputResponse::Elicit(ElicitResult::agree()));
         }
         let call = question.call;
-        let answer = self.ask_once(question).await?;
+        let answer = self.ask_once(question, held).await?;
         if let (Some(link), Some(call), InputResponse::Elicit(elicited)) = (link, call, &answer)
             && elicited.action == ElicitAction::Accept
             && let Some(call) = self.calls().get_mut(&call)
@@ -232,9 +239,13 @@ impl Session {
         Ok(answer)
     }
 
-    async fn ask_once(&self, question: HostQuestion) -> Result<InputResponse> {
+    async fn ask_once(
+        &self,
+        question: HostQuestion,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<InputResponse> {
         if self.answers_for(&question.request) {
-            return self.answer_here(question).await;
+            return self.answer_here(question, held).await;
         }
         let (key, request) = (question.key.as_deref(), &question.request);
         let asked = Instant::now();
@@ -261,16 +272,12 @@ impl Session {
                 (None, Some(client)) if client.takes(request) => {
                     client.ask(key, request.clone()).await?
                 }
-                _ => return self.answer_here(question).await,
+                _ => return self.answer_here(question, held).await,
             };
         };
         // Clients that declare elicitation decline by themselves when no user is there.
-        if lends(&self.answers.capabilities(), request) {
-            let took = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let answer = mark_refusal(answer.clone(), Some(took), &self.limits);
-            if is_refused_by_client(&answer) {
-                return self.answer_here(question).await;
-            }
+        if self.is_refused_by_client(request, &answer, asked.elapsed()) {
+            return self.answer_here(question, held).await;
         }
         let read = request.read_response(&answer);
         read.map_err(|error| {
@@ -279,10 +286,32 @@ impl Session {
         })
     }
 
-    async fn answer_here(&self, question: HostQuestion) -> Result<InputResponse> {
-        let call = question
-            .call
-            .and_then(|call| self.calls().get(&call)?.held.clone());
+    /// Whether the client declined or cancelled the question by itself, and [`Answers`](super::Answers) answers such
+    /// questions.
+    pub(super) fn is_refused_by_client(
+        &self,
+        question: &InputRequest,
+        answer: &RawJson,
+        took: Duration,
+    ) -> bool {
+        if !lends(&self.answers.capabilities(), question) {
+            return false;
+        }
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let answer = mark_refusal(answer.clone(), Some(took), &self.limits);
+        let answer = answer.decode::<ElicitResult>().ok();
+        let by = answer.and_then(|answer| answer.meta?.answered_by());
+        by == Some(AnswerSource::Client)
+    }
+
+    /// Asks [`Answers`](super::Answers).
+    pub(super) async fn answer_here(
+        &self,
+        question: HostQuestion,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<InputResponse> {
+        let of_id = |call| self.calls().get(&call)?.held.clone();
+        let call = held.cloned().or_else(|| question.call.and_then(of_id));
         let _asking = self.live_calls.asking(call.as_ref());
         self.answers.answer(question).await
     }
@@ -433,14 +462,6 @@ impl Session {
     }
 }
 
-/// Returns the link that a question is about, with its key.
-/// Whether an answer says that the client refused a question by itself.
-fn is_refused_by_client(answer: &RawJson) -> bool {
-    let answer = answer.decode::<ElicitResult>().ok();
-    let by = answer.and_then(|answer| answer.meta?.answered_by());
-    by == Some(AnswerSource::Client)
-}
-
 /// Whether questions of this kind are answered in place of clients.
 fn lends(lent: &ClientCapabilities, request: &InputRequest) -> bool {
     match request {
@@ -451,6 +472,7 @@ fn lends(lent: &ClientCapabilities, request: &InputRequest) -> bool {
     }
 }
 
+/// Returns the link that a question is about, with its key.
 fn opened_link(question: &HostQuestion) -> Option<String> {
     match &question.request {
         InputRequest::Elicit(ElicitParams::Url(link)) => Some(format!(

@@ -17,12 +17,15 @@ use askback_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::{
     Forward, ForwardClient, ForwardCtx, Forwarded,
     held::LiveCall,
+    hold::CallKey,
     marked,
     park::{Park, RoundEnd},
+    recent_rounds::RecentRounds,
     session::Session,
     union,
 };
@@ -45,6 +48,7 @@ pub(super) struct Upstream {
     has_session: bool,
     /// What is added to the client's title.
     mark: String,
+    recent: RecentRounds,
 }
 
 /// A round in which the client gets only some of the server's questions.
@@ -76,6 +80,7 @@ impl Upstream {
             limits,
             has_session,
             mark,
+            recent: RecentRounds::default(),
         }
     }
 
@@ -91,7 +96,7 @@ impl Upstream {
                 self.pass(*request, &ctx, held).await
             }
             ClientRequest::Other(request) if !ctx.can_ask() && target(&request).is_some() => {
-                self.park(*request, &ctx).await
+                self.park(*request, &ctx, held).await
             }
             ClientRequest::Other(request) => {
                 let request = request.read().map_err(Error::protocol)?;
@@ -120,23 +125,30 @@ impl Upstream {
         ctx: &ForwardCtx,
         held: Option<&Arc<LiveCall>>,
     ) -> Result<Forwarded> {
-        self.take_up(&mut request, ctx)?;
+        let key = CallKey::of(&request)?;
+        self.take_up(&mut request, &key, ctx, held).await?;
         request.meta = self.meta(ctx);
         for _ in 0..=self.limits.rounds {
             let outcome = self.exchange(request.clone().into(), ctx, held).await;
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
                     None => return Ok(self.result(result)),
-                    Some(asks) => match self.answer_round(asks, &request, ctx).await? {
-                        Round::Pass => return Ok(self.result(result)),
-                        Round::Ask(asks) => return Ok(Forwarded::NeedInput(asks)),
+                    Some(asks) => match self.answer_round(asks, &request, ctx, held).await? {
+                        Round::Pass(asks) => {
+                            self.recent.add(key, asks, Instant::now());
+                            return Ok(self.result(result));
+                        }
+                        Round::Ask(asks) => {
+                            self.recent.add(key, asks.clone(), Instant::now());
+                            return Ok(Forwarded::NeedInput(asks));
+                        }
                         Round::Again(responses, state) => (Some(responses), state),
                     },
                 },
                 Err(ClientError::Server(error)) => match self.links(&error, &request, ctx) {
                     None => return Err(Error::protocol(error)),
                     Some(links) => {
-                        self.open_links(links, &request).await?;
+                        self.open_links(links, &request, held).await?;
                         (None, None)
                     }
                 },
@@ -151,11 +163,16 @@ impl Upstream {
 
     /// Forwards a call from a client that is asked in results to a server that asks on its session, or continues a
     /// parked call.
-    async fn park(&self, request: OtherRequest, ctx: &ForwardCtx) -> Result<Forwarded> {
+    async fn park(
+        &self,
+        request: OtherRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<Forwarded> {
         let (state, answers) = round_of(&request);
         let is_first = state.is_none();
         let (id, park) = match state {
-            None => self.begin_park(&request, ctx)?,
+            None => self.begin_park(&request, ctx, held)?,
             Some(state) => {
                 let opened = ctx.open::<(String, u64)>(&request, &state)?;
                 let (id, last_question) = opened.ok_or_else(|| {
@@ -165,7 +182,7 @@ impl Upstream {
                 let Some(park) = self.session.parks().find(&id) else {
                     return self.expired(&request);
                 };
-                self.session.resume(&park, ctx);
+                self.session.resume(&park, ctx, held);
                 park.answer(answers.unwrap_or_default(), last_question);
                 (id, park)
             }
@@ -191,16 +208,22 @@ impl Upstream {
         }
     }
 
-    fn begin_park(&self, request: &OtherRequest, ctx: &ForwardCtx) -> Result<(String, Arc<Park>)> {
+    fn begin_park(
+        &self,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<(String, Arc<Park>)> {
         let mut request = request.clone().read().map_err(Error::protocol)?;
         if !ctx.meta().is_empty() {
             request.meta_mut().extra = ctx.meta().clone();
         }
         let (client, session, ctx) = (self.client.clone(), Arc::clone(&self.session), ctx.clone());
+        let held = held.cloned();
         self.session.parks().begin(self.limits.round_ttl, |park| {
             Box::pin(async move {
                 let call = client.exchange(request);
-                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)), None);
+                let _guard = session.begin(call.id(), ctx.clone(), Some(Arc::clone(&park)), held);
                 match call.outcome().await {
                     Err(error) => (Err(error_object(error)), None),
                     Ok(result) => match ctx.take_room(result.get().len()) {
@@ -224,8 +247,7 @@ impl Upstream {
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(why)));
         }
-        let result = RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?;
-        Ok(self.result(result.into()))
+        tool_error(why)
     }
 
     /// Converts a client's request for a server that speaks another revision.
@@ -283,25 +305,67 @@ impl Upstream {
         meta.boxed()
     }
 
-    /// If the client got only some of the server's questions in the previous round, adds the answers to the others.
-    fn take_up(&self, request: &mut OtherRequest, ctx: &ForwardCtx) -> Result<()> {
+    /// If the client got only some of the server's questions in the previous round, adds the answers to the others. Asks
+    /// here what the client refused by itself.
+    async fn take_up(
+        &self,
+        request: &mut OtherRequest,
+        key: &CallKey,
+        ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<()> {
         // Without lent capabilities no round is shared, so no key is needed.
         if self.lent == ClientCapabilities::default() {
             return Ok(());
         }
-        let (Some(state), input_responses) = round_of(request) else {
-            return Ok(());
+        let (state, answers) = round_of(request);
+        let recent = self.recent.take(key, state.as_deref(), Instant::now());
+        let shared = match &state {
+            Some(state) => ctx.open::<SharedRound>(request, state)?,
+            None => None,
         };
-        let Some(round) = ctx.open::<SharedRound>(request, &state)? else {
-            return Ok(());
+        let mut answers = answers.unwrap_or_default();
+        let mut is_changed = shared.is_some();
+        let state = match shared {
+            Some(round) => {
+                for (key, answer) in round.answers {
+                    answers.insert(key, answer);
+                }
+                round.state
+            }
+            None => state,
         };
-        let mut answers = input_responses.unwrap_or_default();
-        for (key, answer) in round.answers {
-            answers.insert(key, answer);
+        let (questions, took) = recent.unwrap_or_default();
+        for (key, question) in questions {
+            let is_refused = answers
+                .get(&key)
+                .is_some_and(|answer| self.session.is_refused_by_client(&question, answer, took));
+            if is_refused {
+                let answer = self
+                    .answer_here(request, key.clone(), question, held)
+                    .await?;
+                answers.insert(key, answer);
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            return Ok(());
         }
         request
-            .set_round(Some(&answers), round.state.as_deref())
+            .set_round(Some(&answers), state.as_deref())
             .map_err(Error::internal)
+    }
+
+    async fn answer_here(
+        &self,
+        request: &OtherRequest,
+        key: String,
+        question: InputRequest,
+        held: Option<&Arc<LiveCall>>,
+    ) -> Result<RawJson> {
+        let question = self.question(request, Some(key), question);
+        let answer = self.session.answer_here(question, held).await?;
+        RawJson::new(&answer).map_err(Error::internal)
     }
 
     /// Answers the questions of a round that the client does not support.
@@ -310,20 +374,30 @@ impl Upstream {
         asks: InputRequiredResult,
         request: &OtherRequest,
         ctx: &ForwardCtx,
+        held: Option<&Arc<LiveCall>>,
     ) -> Result<Round> {
+        if self.lent == ClientCapabilities::default() {
+            return Ok(Round::Pass(asks));
+        }
+        let is_own =
+            |question: &InputRequest| ctx.takes(question) && !self.session.answers_for(question);
+        let is_passed = asks
+            .input_requests
+            .as_ref()
+            .is_none_or(|questions| questions.iter().all(|(_, question)| is_own(question)));
+        if is_passed {
+            return Ok(Round::Pass(asks));
+        }
         let questions = asks.input_requests.unwrap_or_default();
         let (own, others): (Vec<_>, Vec<_>) = questions
             .into_iter()
-            .partition(|(_, question)| ctx.takes(question) && !self.session.answers_for(question));
-        if others.is_empty() || self.lent == ClientCapabilities::default() {
-            return Ok(Round::Pass);
-        }
+            .partition(|(_, question)| is_own(question));
         let mut answers = InputResponses::default();
         for (key, question) in others {
             let answer = self
-                .session
-                .ask(self.question(request, Some(key.clone()), question));
-            answers.insert(key, RawJson::new(&answer.await?).map_err(Error::internal)?);
+                .answer_here(request, key.clone(), question, held)
+                .await?;
+            answers.insert(key, answer);
         }
         if own.is_empty() {
             return Ok(Round::Again(answers, asks.request_state));
@@ -360,10 +434,12 @@ impl Upstream {
         &self,
         links: UrlElicitationRequired,
         request: &OtherRequest,
+        held: Option<&Arc<LiveCall>>,
     ) -> Result<()> {
         for link in links.into_links() {
             let link = InputRequest::Elicit(ElicitParams::Url(link));
-            let answer = self.session.ask(self.question(request, None, link)).await?;
+            let question = self.question(request, None, link);
+            let answer = self.session.ask(question, held).await?;
             let agrees = matches!(answer, InputResponse::Elicit(answer) if answer.action == ElicitAction::Accept);
             if !agrees {
                 let why = "the person did not agree to open the link";
@@ -395,7 +471,7 @@ impl Upstream {
 
 enum Round {
     /// The client supports all of them: they pass unchanged.
-    Pass,
+    Pass(InputRequiredResult),
     Ask(InputRequiredResult),
     Again(InputResponses, Option<String>),
 }
@@ -452,6 +528,20 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     let round = params.and_then(|params| params.decode::<OfRound>().ok());
     let round = round.unwrap_or_default();
     (round.request_state, round.input_responses)
+}
+
+/// Returns a tool error of the bridge. It is converted to the client's revision.
+pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
+    Ok(Forwarded::Result {
+        result: RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?,
+        revision: Revision::V2025_11_25,
+    })
+}
+
+/// Whether a request has the answers to questions of a previous round.
+pub(super) fn is_later_round(request: &OtherRequest) -> bool {
+    let (state, answers) = round_of(request);
+    state.is_some() || answers.is_some()
 }
 
 fn asks(revision: Revision, result: &RawValue) -> Result<Option<InputRequiredResult>> {

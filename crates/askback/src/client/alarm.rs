@@ -13,7 +13,7 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// Creates an alarm that is not set. Must be called within a runtime.
+    /// Must be called within a runtime.
     pub(super) fn new() -> Self {
         Self {
             sleep: Box::pin(sleep(Duration::ZERO)),

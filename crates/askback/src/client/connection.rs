@@ -210,7 +210,7 @@ impl Outbox {
         std::mem::replace(self, empty)
     }
 
-    /// Sends messages as the transport accepts them. Cancel safe.
+    /// Cancel safe.
     async fn send(&mut self, sender: &mut LinkSender, tap: &Tap) -> io::Result<()> {
         while !self.is_empty() {
             let ready = sender.ready().await?;

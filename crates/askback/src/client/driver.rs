@@ -80,7 +80,6 @@ struct Driver {
     pause: Pause,
     paused: Duration,
     authorization: AuthorizationContext,
-    /// Notified when the connection has opened or failed.
     opened: Option<oneshot::Sender<Result<Arc<Shared>, ClientError>>>,
     started: Instant,
 }

@@ -609,7 +609,6 @@ impl Client {
         }
     }
 
-    /// Sends a request as it is, and returns its result as it was received.
     #[cfg(feature = "bridge")]
     pub(crate) fn exchange(&self, request: ClientRequest) -> PendingCall<()> {
         PendingCall::new(self, Ok(request))

@@ -11,7 +11,6 @@ use super::host::Host;
 
 pub(super) type HostAnswer = Result<InputResponse, ErrorObject>;
 
-/// The questions that the host is working on, each in its own task.
 #[derive(Default)]
 pub(super) struct Questions {
     tasks: JoinSet<HostAnswer>,

@@ -180,7 +180,6 @@ impl Subscription {
         }
     }
 
-    /// Adds a resource subscription; the id is for ending it.
     pub(super) fn watches(&mut self, id: CallId, uri: String) {
         if let Kind::Watching(uris) = &mut self.kind {
             uris.push((id, uri));

@@ -69,7 +69,6 @@ fn describe(span: &Span, request: &ClientRequest) {
 }
 
 fn end(span: &Span, is_call: bool, ended: &CallOutcome) {
-    /// The part of a tool result that says whether it failed.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ToolFailure {

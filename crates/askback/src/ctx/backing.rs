@@ -40,7 +40,6 @@ enum Attempt<T> {
     Busy,
 }
 
-/// The parts of a server that all its calls share.
 pub(crate) struct Backing {
     pub(crate) limits: Arc<Limits>,
     pub(crate) states: States,

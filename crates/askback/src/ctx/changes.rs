@@ -45,7 +45,6 @@ pub(crate) trait Observer: Send + Sync {
 #[derive(Clone)]
 pub(crate) enum Audience {
     All,
-    /// The clients of one principal, or all unauthenticated clients.
     Only(Option<Arc<Principal>>),
     #[cfg(feature = "http-server")]
     Owner(Owner),
@@ -89,13 +88,11 @@ pub(crate) trait CallServer: Any + Send + Sync {
     fn changed(&self, changed: &Change, to: Audience);
 }
 
-/// All subscribers to changes. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Changes(Arc<Notifier>);
 
 struct Notifier {
     observers: Mutex<Observers>,
-    /// How long to collect changes for many clients.
     gather: Duration,
 }
 
@@ -116,7 +113,6 @@ type ObserverMap = BTreeMap<u64, Weak<dyn Observer>>;
 /// The changes that an observer receives in addition to those it [watches](ObserverGuard::watch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Everything: the observer filters for itself.
     All,
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     Lists,
@@ -124,7 +120,6 @@ pub(crate) enum Interest {
     None,
 }
 
-/// Unsubscribes an observer on drop.
 pub(crate) struct ObserverGuard {
     among: Changes,
     number: u64,
@@ -133,7 +128,7 @@ pub(crate) struct ObserverGuard {
 }
 
 impl Changes {
-    /// Creates an empty list of subscribers. `gather` is how long to collect changes for many clients.
+    /// `gather` is how long to collect changes for many clients.
     pub(crate) fn new(gather: Duration) -> Self {
         Self(Arc::new(Notifier {
             observers: Mutex::default(),
@@ -305,7 +300,6 @@ impl ObserverGuard {
         }
     }
 
-    /// Sets the changes that the observer watches, replacing the previous ones.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) fn watch(&mut self, watched: impl IntoIterator<Item = Change>) {
         let watched: BTreeSet<_> = watched.into_iter().collect();
@@ -439,7 +433,6 @@ mod tests {
         assert!(!changes.lock().telling);
     }
 
-    /// An observer that takes a while per notification.
     struct SlowObserver(ChangeRecorder, Duration);
 
     impl Observer for SlowObserver {
@@ -512,7 +505,6 @@ mod tests {
         assert_eq!(take(&many[0].0).len(), 63);
     }
 
-    /// Announces a change on drop.
     struct LastChange(Changes);
 
     impl Drop for LastChange {

@@ -28,11 +28,9 @@ pub struct Parameters {
     /// The schema of the arguments, if a parameter has one but no form.
     pub schema: Option<Schema>,
     pub(crate) form_of: Option<TypeId>,
-    /// Whether a parameter reads the arguments without describing them.
     pub(crate) undescribed: bool,
     pub(crate) asks: Vec<(SharedForm, &'static str)>,
     pub(crate) described_twice: bool,
-    /// Whether a parameter reads the extensions of the HTTP request.
     pub(crate) extensions: bool,
     pub(crate) states: Vec<StateType>,
 }

@@ -22,7 +22,6 @@ pub(crate) struct FlowPause {
 }
 
 pub(crate) trait Peer: Send + Sync {
-    /// Sends a notification that belongs to the request.
     fn notify(&self, notification: ServerNotification);
 
     fn wants_log(&self, level: LoggingLevel) -> bool;
@@ -37,7 +36,6 @@ pub(crate) trait Peer: Send + Sync {
     fn close_stream(&self) {}
 }
 
-/// A client that is asked while the handler waits.
 pub(crate) trait AskingPeer: Peer {
     /// Asks a question. Dropping the future withdraws the question.
     fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply>;

@@ -30,7 +30,6 @@ use askback_core::forms::Elicitable;
 #[must_use = "nothing is asked until it is awaited: add `.await?`"]
 pub struct Elicit<T> {
     asking: QuestionFuture,
-    /// Reads the answer; taken when the answer arrives.
     read: Option<Read<T>>,
     fault: Option<AskError>,
 }
@@ -168,7 +167,6 @@ impl<T> Elicit<T> {
         }
     }
 
-    /// Reads the answer that [`Elicit::poll_checked`] returned.
     fn read(&mut self, checked: CheckedAnswer) -> Result<Answer<T>, AskError> {
         match self.read.take() {
             Some(read) => read_form(checked, read),

@@ -106,23 +106,23 @@ impl Error {
         }
     }
 
-    /// Nothing was done because a user refused, as with [`Answer::accepted`](crate::Answer::accepted). Use it for a
-    /// form with its own way to say no, or in a client, if the user does not allow a model request or access to
-    /// folders.
+    /// Creates an error for a call that a user has refused, as [`Answer::accepted`](crate::Answer::accepted) does. Use
+    /// it for a form with its own way to say no, or in a client, if the user does not allow a model request or access
+    /// to folders.
     pub fn not_done(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotDone(None), message.to_string())
     }
 
-    /// The caller sent something invalid: a tool error, or -32602. The message often quotes the input, so it is cut at
-    /// [`ErrorObject::MESSAGE_BYTES`].
+    /// Creates an error for invalid input of the caller: a tool error, or -32602. The message often quotes the input,
+    /// so it is cut at [`ErrorObject::MESSAGE_BYTES`].
     pub fn invalid_params(message: impl fmt::Display) -> Self {
         let error = ErrorObject::invalid_params(message.to_string());
         Self::of(Kind::InvalidParams, error.message)
     }
 
-    /// The thing does not exist. A resource read fails with the revision's code (-32002, since 2026-07-28 -32602), and
-    /// a tool returns an error result. For a resource, the server chooses the message, so that a client cannot
-    /// distinguish a hidden resource from a missing one.
+    /// Creates an error for something that does not exist. Reading a resource then fails with the revision's code
+    /// (-32002, since 2026-07-28 -32602), and a tool returns an error result. For a resource, the server chooses the
+    /// message, so that a client cannot distinguish a hidden resource from a missing one.
     pub fn not_found(message: impl fmt::Display) -> Self {
         Self::of(Kind::NotFound, message.to_string())
     }
@@ -142,8 +142,8 @@ impl Error {
         Self::of(Kind::Protocol(Box::new(error)), message)
     }
 
-    /// The request cannot be processed until these links are opened and completed (2025-11-25, client/elicitation, URL
-    /// Elicitation Required Error).
+    /// Creates the error that links must be completed before the request can be processed (2025-11-25,
+    /// client/elicitation, URL Elicitation Required Error).
     ///
     /// It is only for clients of the revision that has this error, and that open links. Other clients get the error for
     /// an unsupported question. Clients of 2026-07-28 get an error that says so: ask them with

@@ -63,7 +63,6 @@ impl<T> Drive<T> {
         &self.cell
     }
 
-    /// Runs the handler until it ends or the driver has to do something.
     pub(crate) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn<T>> {
         let signal = Arc::clone(&self.cell.signal);
         signal.listen(cx.waker());
@@ -145,7 +144,6 @@ impl<T> Drive<T> {
         }
     }
 
-    /// Drops the handler and its children, so that they are not polled again.
     fn finish(&mut self) {
         self.children.clear();
         self.handler = None;
@@ -204,7 +202,6 @@ impl Signal {
         self.polling.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a wake came since the poll began.
     fn end(&self) -> bool {
         self.polling.store(false, Ordering::SeqCst);
         self.raised.load(Ordering::SeqCst)

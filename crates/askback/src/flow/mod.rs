@@ -55,7 +55,6 @@ pub(crate) struct Cell {
     held: Mutex<CellState>,
     clock: Arc<dyn Clock>,
     limits: Arc<Limits>,
-    /// The seed for the flow's random values, in tests.
     seed: Option<[u8; 32]>,
     signal: Arc<Signal>,
     suspending: AtomicBool,
@@ -64,7 +63,7 @@ pub(crate) struct Cell {
     answer_rule: Option<Arc<dyn AnswerRule>>,
 }
 
-/// What the answers that accept must keep to, beyond their forms.
+/// A rule for accepting answers, in addition to their form.
 pub(crate) trait AnswerRule: Send + Sync {
     /// Checks an answer that accepts.
     ///

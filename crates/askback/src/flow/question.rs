@@ -14,7 +14,6 @@ use askback_core::{
 
 use super::{Cell, Scope, Slot};
 
-/// A question's future, pending until the answer is delivered.
 pub(crate) struct QuestionFuture {
     cell: Arc<Cell>,
     state: State,

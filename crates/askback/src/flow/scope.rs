@@ -15,7 +15,6 @@ thread_local! {
 pub(crate) type Course = u64;
 
 const HANDLER: Course = 0;
-/// The course that waits for pages behind links.
 pub(super) const COURSE_OF_PAGES: Course = Course::MAX - 1;
 /// The course of code outside every handler.
 const OUTSIDE: Course = Course::MAX;

@@ -5,9 +5,7 @@ pub(crate) enum TaskStage {
     #[default]
     Undeclared,
     Unsupported,
-    /// It becomes a task when its handler asks for it.
     Possible,
-    /// Its handler waits to become a task.
     Wanted(Vec<Waker>),
     Is,
 }

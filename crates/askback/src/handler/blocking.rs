@@ -15,7 +15,6 @@ use crate::{ctx::Ctx, error::Result, flow::BoxFuture};
 /// The time limit for one poll of a handler: the same as in asyncio's debug mode.
 const LONGEST_POLL: Millis = 100;
 
-/// Warns once about a handler that blocks its thread.
 #[derive(Clone, Default)]
 pub(super) struct BlockingWatch {
     warned: Arc<AtomicBool>,

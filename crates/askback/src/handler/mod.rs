@@ -75,7 +75,6 @@ where
     future
 }
 
-/// Converts the error of a handler that returns a `Result`.
 #[doc(hidden)]
 #[expect(
     clippy::manual_async_fn,

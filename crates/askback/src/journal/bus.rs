@@ -12,7 +12,7 @@ pub(crate) const MAX_HINTS_KEPT: usize = 1024;
 pub enum Topic {
     /// The log of a call has grown, or the call has ended.
     Call(CallId),
-    /// The client of a session has chosen something.
+    /// A client has set its session's log level or subscriptions.
     Session(SessionId),
     /// Something that the service offers has changed.
     Changed,

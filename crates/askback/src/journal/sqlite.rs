@@ -147,7 +147,6 @@ fn append(
     Ok(())
 }
 
-/// Builds the call for the process that has taken it.
 fn taken(
     transaction: &Transaction<'_>,
     call: CallId,

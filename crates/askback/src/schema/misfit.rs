@@ -46,7 +46,6 @@ impl Misfit {
         ))
     }
 
-    /// The location is unknown.
     pub(super) fn somewhere() -> Self {
         Self::whole("something in it is not what the schema says".to_owned())
     }
@@ -181,7 +180,6 @@ fn path(location: &Location) -> String {
     path
 }
 
-/// Whether a name needs no quotes in a path.
 fn is_plain(name: &str) -> bool {
     let plain = |char: char| char.is_ascii_alphanumeric() || "_-$".contains(char);
     !name.is_empty() && name.chars().all(plain)

@@ -1,4 +1,4 @@
-//! Converts the ends of handlers to results and errors for their clients.
+//! Converts handler outcomes to results and errors for clients.
 
 use askback_core::{
     ask::{AskError, Capability, CheckedRequest},
@@ -21,15 +21,12 @@ use crate::{
     error::{Error, Kind, Result},
 };
 
-/// The result type of a call.
 pub(super) trait Answer: wire::Lower + Serialize + Send + Sized + 'static {
-    /// Converts the end of a call to its client's result or error.
     fn settle(ended: Result<Self>, origin: &Origin, output: Option<&OutputCheck>) -> Result<Self> {
         let _ = (origin, output);
         ended
     }
 
-    /// Whether the result says that the call failed.
     fn is_error(&self) -> bool {
         false
     }
@@ -62,9 +59,8 @@ impl Answer for ReadResourceResult {
     }
 }
 
-/// Settles the end of a tool's handler: a result that fits the tool's output schema, where it has
-/// one; an error as a result, so that a model can read it. An error that is not the tool's own is
-/// handed on.
+/// Checks a tool's result against its output schema, if it has one. An error becomes an error
+/// result, so that a model can read it. An error that is not the tool's own is returned unchanged.
 pub(super) fn tool_result(
     ended: Result<CallToolResult>,
     origin: &Origin,
@@ -97,8 +93,8 @@ fn tool_error(origin: &Origin, error: Error, is_structured: bool) -> Result<Call
     }
 }
 
-/// The JSON-RPC error for an error that no result can carry. Codes that depend on the client are assigned here, all
-/// others by [`Error::into_object`].
+/// The JSON-RPC error for an error that no result can carry. Codes that depend on the client are
+/// assigned here, all others by [`Error::into_object`].
 pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
     let error = as_client_takes(origin, error);
     match error.kind() {
@@ -128,9 +124,9 @@ pub(super) fn error_object(origin: &Origin, error: Error) -> ErrorObject {
     }
 }
 
-/// Links that must be opened first, as this client takes them: with an error of their own only where
-/// its revision has that, and it opens links (2025-11-25, client/elicitation, URL Elicitation Required
-/// Error); each of them one that may be asked.
+/// Converts an error that asks the client to open links. URL Elicitation Required is sent only if
+/// the client's revision has it and the client opens links (2025-11-25, client/elicitation, URL
+/// Elicitation Required Error), and each link must pass the checks of a question.
 fn as_client_takes(origin: &Origin, error: Error) -> Error {
     let Kind::UrlRequired(required) = error.kind() else {
         return error;
@@ -144,7 +140,7 @@ fn as_client_takes(origin: &Origin, error: Error) -> Error {
     }
     let link = |link: &ElicitUrlParams| InputRequest::Elicit(ElicitParams::Url(link.clone()));
     let mut links = required.links().iter().map(link);
-    // No limit applies to a link.
+    // A link has no size limit.
     let wrong = links.find_map(|link| CheckedRequest::new(link, None, &Limits::default()).err());
     wrong.map_or(error, Error::from)
 }

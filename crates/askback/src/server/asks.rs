@@ -11,16 +11,12 @@ use tokio::sync::oneshot;
 
 use crate::flow::BoxFuture;
 
-/// The client of a call, to which questions can be sent.
 pub(super) trait QuestionSender: Clone + Send + 'static {
-    /// The id of a question at this client.
     type Id: Send;
 
-    /// Why a question was not answered, if it was not withdrawn.
+    /// The error for a question whose call has ended.
     const OVER: &'static str;
 
-    /// Sends a question.
-    ///
     /// # Errors
     ///
     /// If the call has ended, or there is no room for the question.
@@ -31,7 +27,6 @@ pub(super) trait QuestionSender: Clone + Send + 'static {
         reply: oneshot::Sender<Reply>,
     ) -> Result<Self::Id, ErrorObject>;
 
-    /// Withdraws a question, because its answer is no longer needed.
     fn withdraw(&self, id: &Self::Id);
 }
 
@@ -52,7 +47,6 @@ impl<I: Eq + Hash> PendingQuestions<I> {
         self.0.remove(id);
     }
 
-    /// Delivers an answer, if the question is still open.
     pub(super) fn answer(&mut self, id: &I, answer: Result<RawJson, ErrorObject>) {
         if let Some(reply) = self.0.remove(id) {
             // The handler may have dropped its question.
@@ -60,13 +54,11 @@ impl<I: Eq + Hash> PendingQuestions<I> {
         }
     }
 
-    /// Drops all questions, because no more answers can arrive.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// A question that was sent; dropping it withdraws it.
 struct SentQuestion<S: QuestionSender> {
     sender: S,
     id: S::Id,
@@ -78,7 +70,7 @@ impl<S: QuestionSender> Drop for SentQuestion<S> {
     }
 }
 
-/// Asks a question and waits for the answer. Dropping the future withdraws the question.
+/// The question is withdrawn if the future is dropped.
 pub(super) fn ask<S: QuestionSender>(
     sender: &S,
     key: &str,
@@ -99,12 +91,10 @@ pub(super) fn ask<S: QuestionSender>(
     })
 }
 
-/// The reply to a question that is not sent.
 pub(super) fn refused(error: ErrorObject) -> BoxFuture<'static, Reply> {
     Box::pin(async { Err(error).into() })
 }
 
-/// The error for a question whose call has ended.
 pub(super) fn over() -> ErrorObject {
     ErrorObject::internal("the request is over")
 }

@@ -17,14 +17,11 @@ use super::{
     budget::{Budget, Charge},
 };
 
-/// A server's tasks and their running work.
 pub(super) struct Board {
     inner: Mutex<Inner>,
-    /// The budget for the number of tasks.
     pub(super) places: Budget,
 }
 
-/// The charges of one task: its place and its stored data.
 pub(super) struct TaskRoom {
     pub(super) _place: Charge,
     pub(super) bytes: Charge,
@@ -32,11 +29,8 @@ pub(super) struct TaskRoom {
 
 pub(super) struct Inner {
     pub(super) tasks: Tasks<TaskRoom>,
-    /// The running work of each unfinished task.
     pub(super) work: HashMap<String, Work>,
-    /// The scopes that each task needs, taken from its call.
     pub(super) scopes: HashMap<String, Arc<Scopes>>,
-    /// Whether a watcher runs for the tasks.
     pub(super) watched: bool,
 }
 
@@ -73,7 +67,6 @@ impl Room for TaskRoom {
 }
 
 impl Inner {
-    /// Removes what has expired.
     pub(super) fn sweep(&mut self, now: u64) {
         for id in self.tasks.sweep(now) {
             self.stop(&id);
@@ -81,7 +74,6 @@ impl Inner {
         }
     }
 
-    /// Stops a task's work, and drops the questions it waits for.
     pub(super) fn stop(&mut self, id: &str) {
         if let Some(handler) = self.work.remove(id).and_then(|work| work.handler) {
             handler.abort();

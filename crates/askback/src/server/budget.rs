@@ -1,12 +1,12 @@
-//! The memory budget for what a server keeps for its clients, divided among owners.
+//! The memory budget for data that a server keeps for its clients, divided among owners.
 //!
 //! Data that is kept after a client's message was handled holds a [`Charge`]. The charge grows with
 //! the data, and is returned when it is dropped.
 //!
-//! The share of an owner depends on the room that is left. Three quarters of the room are given in
-//! order of arrival: an owner who is alone may have its share of the whole, one part in
-//! [`limits.server.owner_share`](crate::limits::ServerLimits::owner_share), and each later one
-//! about such a part of the rest. The last quarter is for small holdings: each owner may have a
+//! An owner's share depends on the room that is left. Three quarters of the room are given in order
+//! of arrival: a single owner may have its share of the whole, one part in
+//! [`limits.server.owner_share`](crate::limits::ServerLimits::owner_share), and each later owner
+//! about the same part of the rest. The last quarter is for small holdings: each owner may have a
 //! thousandth of the whole, whatever others have. So hundreds of owners have to act together before
 //! there is no room for one more.
 //!
@@ -36,7 +36,6 @@ const SMALL: usize = 1024;
 /// How many extra steps a charge keeps for growth.
 const SLACK: usize = 4;
 
-/// A budget of one kind. Cheap to clone: clones share it.
 #[derive(Clone)]
 pub(crate) struct Budget(Arc<Inner>);
 
@@ -49,10 +48,9 @@ struct Inner {
     known: Mutex<HashMap<Owner, Weak<Account>>>,
 }
 
-/// The holdings of one owner.
 struct Account {
     used: AtomicUsize,
-    /// Where it is found, for one who is known.
+    /// The table and the key of this account, if the owner is known.
     of: Option<(Weak<Inner>, Owner)>,
 }
 
@@ -60,7 +58,6 @@ struct Account {
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<Principal>);
 
-/// A reserved part of a budget.
 pub(crate) struct Charge {
     budget: Arc<Inner>,
     account: Arc<Account>,
@@ -74,12 +71,10 @@ pub(crate) enum NoRoom {
          try again later"
     )]
     Share,
-    /// The budget is used up.
     #[error("the server keeps as much for its clients as it can; try again later")]
     All,
 }
 
-/// Why a charge failed, and what would help.
 #[cfg(feature = "http-server")]
 pub(crate) struct Shortage {
     pub(crate) why: NoRoom,
@@ -91,7 +86,6 @@ pub(crate) struct Shortage {
 }
 
 impl Budget {
-    /// A budget of bytes.
     pub(crate) fn of_bytes(limits: &Limits) -> Self {
         Self::new(limits.server.kept_bytes, limits.server.owner_share, GRAIN)
     }
@@ -100,7 +94,7 @@ impl Budget {
         Self::new(most, limits.server.owner_share, 1)
     }
 
-    /// A budget for data whose owner is not yet known: the heads of requests.
+    /// A budget for request heads, whose owner is not known yet.
     #[cfg(feature = "http-server")]
     pub(crate) fn of_heads(limits: &Limits) -> Self {
         Self::new(
@@ -128,7 +122,6 @@ impl Budget {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Opens an empty charge of this owner.
     pub(crate) fn open(&self, owner: Option<&Arc<Principal>>) -> Charge {
         let account = match owner {
             None => Arc::clone(&self.0.unknown),
@@ -141,8 +134,6 @@ impl Budget {
         }
     }
 
-    /// Charges this amount to an owner.
-    ///
     /// # Errors
     ///
     /// [`NoRoom`].
@@ -157,7 +148,6 @@ impl Budget {
         Ok(charge)
     }
 
-    /// Returns the owner with the largest holdings, and their bytes.
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
         // Dropping an account locks the table.
@@ -207,8 +197,8 @@ impl Inner {
         })
     }
 
-    /// How much may be taken in all where an owner has this much; none where it may not, however
-    /// little others have.
+    /// The largest total for an owner that now has `own`. `None` if the owner may not have that
+    /// much, however little others have.
     fn most_beside(&self, account: &Account, own: usize) -> Option<usize> {
         let is_small = own <= (self.most / SMALL).max(self.grain);
         match account.of {
@@ -216,7 +206,7 @@ impl Inner {
             None => (own <= self.most - self.most / self.share).then_some(self.most),
             Some(_) if is_small => Some(self.most),
             Some(_) => {
-                // An owner who is alone comes to `most / share` so.
+                // With this weight, a single owner gets `most / share`.
                 let weight = (RESERVE - 1).saturating_mul(self.share) - RESERVE;
                 let left = own.saturating_mul(weight).div_ceil(RESERVE);
                 (self.most - self.most / RESERVE).checked_sub(left)
@@ -231,7 +221,7 @@ impl Inner {
 }
 
 impl Charge {
-    /// Takes room for this much in all; what is too much by more than a little is given back.
+    /// Grows the charge to this total, or shrinks it if much less is needed.
     ///
     /// # Errors
     ///
@@ -248,7 +238,6 @@ impl Charge {
         Ok(())
     }
 
-    /// Returns everything above this amount.
     pub(crate) fn shrink_to(&mut self, units: usize) {
         let wanted = units.next_multiple_of(self.budget.grain);
         if let Some(over) = self.units.checked_sub(wanted) {
@@ -257,7 +246,7 @@ impl Charge {
         }
     }
 
-    /// The room of so many of these units, or of all there are, for what leaves before the rest.
+    /// Moves up to this many units to a new charge.
     #[cfg(feature = "http-server")]
     pub(crate) fn split_off(&mut self, units: usize) -> Self {
         let wanted = units.checked_next_multiple_of(self.budget.grain);
@@ -270,7 +259,6 @@ impl Charge {
         }
     }
 
-    /// Why there was no room for this much in all.
     #[cfg(feature = "http-server")]
     pub(crate) fn shortage(&self, units: usize, why: NoRoom) -> Shortage {
         let own = self.account.used.load(Ordering::Relaxed);
@@ -284,7 +272,7 @@ impl Charge {
         Shortage { why, own, lacks }
     }
 
-    /// How much is given back where only this much stays.
+    /// How much would be returned if only `units` were kept.
     #[cfg(feature = "http-server")]
     pub(crate) fn beyond(&self, units: usize) -> usize {
         let stays = units.checked_next_multiple_of(self.budget.grain);
@@ -305,7 +293,7 @@ impl Drop for Account {
         };
         if let Some(budget) = budget.upgrade() {
             let mut known = budget.known();
-            // Another may stand there by now.
+            // A new account may have taken its place.
             if known
                 .get(owner)
                 .is_some_and(|account| account.strong_count() == 0)
@@ -351,13 +339,11 @@ mod tests {
         Some(Arc::new(Principal::new(name.to_string())))
     }
 
-    /// Takes as much as there is for an owner.
     fn fill(charge: &mut Charge) -> usize {
         while charge.cover(charge.units + 1).is_ok() {}
         charge.units
     }
 
-    /// The number of known owners.
     fn accounts(budget: &Budget) -> usize {
         budget.0.known().len()
     }
@@ -365,7 +351,7 @@ mod tests {
     #[test]
     fn an_owner_has_its_share_and_no_more() {
         const MOST: usize = 1 << 20;
-        // Who asks, the share, and what it may have of a mebibyte.
+        // Owner, share, and the limit out of one mebibyte.
         let cases = [
             (owner(1), 8, MOST / 8),
             (owner(1), 2, MOST / 2),
@@ -379,7 +365,7 @@ mod tests {
         for (who, share, most) in cases {
             let budget = Budget::new(MOST, share, 1);
             let mut charge = budget.open(who.as_ref());
-            // The same principal acts by another client, and has no second share.
+            // The same principal through another client gets no second share.
             let mut other = who.map(|who| {
                 let mut other = Principal::clone(&who);
                 other.client_id = Some("other".to_owned());
@@ -406,7 +392,7 @@ mod tests {
             }
             let mut charges = Vec::new();
             let mut last = MOST / 8;
-            // As many as the part that is set aside has room for.
+            // As many owners as fit in the reserved part.
             for name in 0..if unknown { 128 } else { 256 } {
                 let mut charge = budget.open(owner(name).as_ref());
                 let own = fill(&mut charge);

@@ -1,4 +1,4 @@
-//! One call of a handler, from its request to its result. Most calls end with their first poll. The
+//! One call of a handler, from its request to its result. Most calls end on their first poll. The
 //! others use one of three drivers, depending on how their questions reach the client.
 
 mod held_driver;
@@ -53,17 +53,12 @@ pub(super) struct HandlerCall<T> {
     pub(super) incoming: Arc<Incoming>,
     handler: ErasedHandler<Outcome<T>>,
     task: TaskRole,
-    /// The schema of the arguments.
     input: Option<Arc<InputCheck>>,
-    /// The schema of the result.
     output: Option<Arc<OutputCheck>>,
-    /// What its answers must keep to, beyond their forms.
     answer_rule: Option<Arc<dyn AnswerRule>>,
     /// The charge for its parameters, if they are large or long-lived.
     room: Option<Charge>,
-    /// The state from earlier rounds.
     rounds: Rounds,
-    /// How the flow continues after this round.
     pause: FlowPause,
 }
 
@@ -92,7 +87,6 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Sets the schemas of the arguments and the result.
     pub(super) fn checks(
         mut self,
         input: Arc<InputCheck>,
@@ -102,14 +96,13 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Sets what its answers must keep to, beyond their forms.
     #[cfg(feature = "witness")]
     pub(super) fn answer_rule(mut self, rule: Option<Arc<dyn AnswerRule>>) -> Self {
         self.answer_rule = rule;
         self
     }
 
-    /// Runs the call, inside its middleware, to its end or to its next questions.
+    /// Runs the middleware and the handler, until the end or the next questions.
     pub(super) async fn run(&mut self) -> Result<Outcome<T>> {
         let bytes = self.incoming.kept_bytes() + self.rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
@@ -125,8 +118,8 @@ impl<T: Answer> HandlerCall<T> {
         self.end_round(asked, ended).await
     }
 
-    /// The end of a round: what came of the call, or its questions. With [`Error::parked`] the journal has it, and the
-    /// process that gets the answers goes on with it.
+    /// Returns the result or the questions of a round. After [`Error::parked`] the call is in the
+    /// journal, and the process that receives the answers continues it.
     async fn end_round(&self, asked: bool, mut ended: Result<Outcome<T>>) -> Result<Outcome<T>> {
         let depends_on_reader = asked || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
@@ -185,8 +178,8 @@ impl<T: Answer> HandlerCall<T> {
         rest.await
     }
 
-    /// Ends a call if its handler ended with its first poll, as most do. Otherwise returns the rest as
-    /// a boxed future, because it would make every call larger.
+    /// Returns a call's result if its handler ended on its first poll, as most do. Otherwise
+    /// returns the rest as a boxed future, because it would make every call larger.
     fn end(
         &mut self,
         drive: Drive<Outcome<T>>,
@@ -224,7 +217,6 @@ impl<T: Answer> HandlerCall<T> {
             .open(self.incoming.origin.principal.as_ref())
     }
 
-    /// Takes the questions to send now.
     fn send_questions(&self, cell: &Cell) -> Vec<OpenQuestion> {
         let Incoming { method, target, .. } = &*self.incoming;
         let mut flow = cell.flow();
@@ -242,7 +234,7 @@ impl<T: Answer> HandlerCall<T> {
         questions
     }
 
-    /// The timeouts of the handler's work and of the user's answer.
+    /// The time limits for the handler's work and for the user's answer.
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.is_task() {
@@ -251,10 +243,9 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Prepares to run the handler, in an existing flow or a new one.
     pub(super) fn drive(&self, flow: Option<Flow>, peer: Arc<dyn Peer>) -> Drive<Outcome<T>> {
         let rounds = match self.peer {
-            // Any process goes on with it, also if it becomes a task.
+            // Any process may continue the call, also after it becomes a task.
             CallPeer::Rounds(_) if self.shared.is_in_fleet() => RoundMode::Always,
             CallPeer::Rounds(_) => RoundMode::UntilTask,
             CallPeer::Journal(_) => RoundMode::Always,
@@ -281,7 +272,6 @@ impl<T: Answer> HandlerCall<T> {
     }
 }
 
-/// Measures a handler's working time.
 struct Stopwatch {
     left: Duration,
     running: Option<(Instant, Pin<Box<Sleep>>)>,
@@ -314,7 +304,6 @@ impl Stopwatch {
     }
 }
 
-/// The error for a call that exceeds the quota.
 fn no_room(why: NoRoom) -> Error {
     Error::protocol(ErrorObject::internal(why.to_string()))
 }

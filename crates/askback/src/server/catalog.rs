@@ -21,7 +21,6 @@ use super::{
 };
 use crate::{error::Result, flow::BoxFuture, handler::ErasedHandler};
 
-/// Lists a caller's dynamic resources.
 pub(super) type Lister = Arc<
     dyn Fn(Option<Arc<Principal>>) -> BoxFuture<'static, Result<Vec<protocol::Resource>>>
         + Send
@@ -48,11 +47,9 @@ pub(super) struct Catalog {
 
 enum ResourceMatch<'a> {
     Resource(&'a Entry<Resource>),
-    /// The template, and the values it takes from the URI.
     OfTemplate(&'a Entry<ResourceTemplate>, BTreeMap<String, String>),
 }
 
-/// The handler that reads a URI.
 pub(super) struct ResourceReader {
     pub(super) handler: ErasedHandler<Outcome<ReadResourceResult>>,
     pub(super) variables: BTreeMap<String, String>,
@@ -69,7 +66,6 @@ impl Catalog {
         self.all().next().is_none() && self.listers.is_empty()
     }
 
-    /// All offers of all kinds, with their handler scopes.
     pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
         fn of<T: OfferDetails + 'static>(
             registry: &Registry<T>,
@@ -145,7 +141,6 @@ impl Catalog {
         })
     }
 
-    /// Returns the scopes needed to read a URI.
     #[cfg(feature = "oauth-server")]
     pub(super) fn scopes_of_resource(
         &self,
@@ -156,18 +151,18 @@ impl Catalog {
         found.offered().needs().scopes().cloned()
     }
 
-    /// Whether a caller may be told of changes at a URI. Any caller may if no offer has the URI.
+    /// Whether a caller may be told of changes at a URI. If no offer has the URI, any caller may.
     pub(super) fn may_know(&self, uri: &str, caller: Option<&Principal>) -> bool {
         self.first_at(uri).is_none_or(|first| first.is_for(caller))
     }
 
     /// Finds the resource at a URI for this caller. If the first match is hidden from the caller,
-    /// later matches are not tried, because the author's rules would be bypassed.
+    /// later matches are not tried, because that would bypass the author's rules.
     fn resource_at(&self, uri: &str, caller: Option<&Principal>) -> Option<ResourceMatch<'_>> {
         self.first_at(uri).filter(|first| first.is_for(caller))
     }
 
-    /// Finds the first match for a URI, whoever the caller is: a fixed resource, else the first
+    /// Finds the first match for a URI, ignoring visibility: a fixed resource, else the first
     /// template that fits. A differently encoded form of a fixed resource's URI matches nothing.
     fn first_at(&self, uri: &str) -> Option<ResourceMatch<'_>> {
         if let Some(resource) = self.resources.get(uri) {

@@ -1,4 +1,4 @@
-//! The checks of a tool's arguments and structured results by its schemas.
+//! Checks a tool's arguments and structured results against its schemas.
 
 use askback_core::{
     limits::Limits,
@@ -15,23 +15,20 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Where a schema comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From a form, by which the arguments are read.
+    /// A form, which also reads the arguments.
     Form,
-    /// From a type that serde reads or writes, or from the author.
+    /// A serde type, or the author.
     Schema,
 }
 
-/// The schema of the arguments, compiled.
 #[derive(Debug, Default)]
 pub(super) struct InputCheck {
     #[cfg(feature = "json-schema")]
     schema: Option<CompiledSchema>,
 }
 
-/// The schema of the structured results, compiled.
 pub(super) struct OutputCheck {
     tool: String,
     #[cfg(feature = "json-schema")]
@@ -45,11 +42,11 @@ pub(super) struct ToolSchemas<'a> {
 }
 
 impl InputCheck {
-    /// Compiles the schema of a tool's arguments.
+    /// Compiles the schema.
     ///
     /// # Errors
     ///
-    /// Fails where the schema is none of an object, or cannot be checked.
+    /// Fails if the schema is not an object schema or cannot be checked.
     pub(super) fn new(
         tool: &ToolSchemas<'_>,
         schema: &Schema,
@@ -61,7 +58,7 @@ impl InputCheck {
                 why: "they are an object, so their schema says `\"type\": \"object\"`".to_owned(),
             });
         }
-        // A form is checked as it is read; and that arguments are an object is what their type says.
+        // A form is checked as it is read, and the default schema allows any object.
         if origin == Origin::Form || *schema == Schema::default() {
             return Ok(Self::default());
         }
@@ -77,11 +74,6 @@ impl InputCheck {
         }
     }
 
-    /// Checks the arguments of a call.
-    ///
-    /// # Errors
-    ///
-    /// Says what does not fit.
     pub(super) fn check(&self, arguments: &Arguments) -> Result<()> {
         #[cfg(feature = "json-schema")]
         if let (Some(schema), Arguments::Object(arguments)) = (&self.schema, arguments) {
@@ -96,11 +88,11 @@ impl InputCheck {
 }
 
 impl OutputCheck {
-    /// Compiles the schema of a tool's structured results.
+    /// Compiles the schema.
     ///
     /// # Errors
     ///
-    /// Fails where the schema cannot be checked.
+    /// Fails if the schema cannot be checked.
     pub(super) fn new(tool: &ToolSchemas<'_>, schema: &Schema) -> Result<Self, BuildError> {
         #[cfg(feature = "json-schema")]
         let schema = tool.compile(schema, "output")?;
@@ -116,12 +108,12 @@ impl OutputCheck {
         })
     }
 
-    /// Checks a result: one that is no error has structured content that fits the schema
+    /// Checks that a result that is not an error has structured content that fits the schema
     /// (2026-07-28, server/tools, Output Schema).
     ///
     /// # Errors
     ///
-    /// Fails where it does not. The author is to blame.
+    /// Fails if it does not fit. This is the author's fault, not the caller's.
     pub(super) fn check(&self, result: &CallToolResult) -> Result<()> {
         if result.failed() {
             return Ok(());
@@ -185,7 +177,7 @@ impl ToolSchemas<'_> {
 
 askback_core::debug_only!(OutputCheck { tool });
 
-/// Whether a schema says `"type": "object"` at its root, as that of arguments must in all revisions.
+/// Whether the root says `"type": "object"`, which all revisions require for arguments.
 fn describes_object(schema: &Schema) -> bool {
     #[derive(Deserialize)]
     struct Root {

@@ -1,4 +1,4 @@
-//! Completing an argument while it is typed.
+//! Completes an argument while it is typed.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,9 +25,9 @@ use crate::{
 pub struct CompletionRequest {
     /// The text typed so far.
     pub value: String,
-    /// The other arguments, as far as they are known.
+    /// The other arguments that the client sent.
     pub arguments: BTreeMap<String, String>,
-    /// The principal, where the server's authentication identified one; see
+    /// The principal, if the server's authentication identified one; see
     /// [`Ctx::principal`](crate::Ctx::principal).
     pub principal: Option<Arc<Principal>>,
 }
@@ -35,7 +35,7 @@ pub struct CompletionRequest {
 /// An async function that completes an argument. It takes the [`CompletionRequest`], any number of
 /// [`State`]s, or both in any order.
 ///
-/// `Marker` tells functions of different parameters apart and is always inferred.
+/// `Marker` distinguishes functions with different parameters and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not complete an argument",
     note = "a completer is an `async fn` that returns `askback::Result<Vec<String>>`; its parameters \
@@ -45,22 +45,22 @@ pub trait Completer<Marker>: Clone + Send + Sync + 'static {
     /// Declares the state that its parameters need.
     fn parameters() -> Parameters;
 
-    /// Completes.
+    /// Returns the completions.
     fn complete(&self, typed: &CompletionContext<'_>) -> BoxFuture<'static, Result<Vec<String>>>;
 }
 
 /// A parameter of a [`Completer`].
 pub trait CompleterParameter: Sized + Send + 'static {
-    /// Declares what it wants of the server.
+    /// Declares what it needs from the server.
     fn describe(parameters: &mut Parameters) {
         let _ = parameters;
     }
 
-    /// Makes the parameter.
+    /// Extracts the parameter.
     ///
     /// # Errors
     ///
-    /// Fails where the server does not have it.
+    /// Fails if the server does not have it.
     fn extract(typed: &CompletionContext<'_>) -> Result<Self>;
 }
 
@@ -128,7 +128,6 @@ struct ErasedCompleter {
     parameters: Arc<Parameters>,
 }
 
-/// The completers of a prompt or a resource template, by argument.
 #[derive(Clone, Default)]
 pub(super) struct Completers {
     given: HashMap<String, ErasedCompleter>,
@@ -168,7 +167,7 @@ impl Completers {
         self.given.is_empty() && self.options.is_empty()
     }
 
-    /// Checks that what is completed is an argument of the thing of this name.
+    /// Checks that each completer belongs to an argument of the offer.
     pub(super) fn check(
         &self,
         name: &str,
@@ -183,7 +182,7 @@ impl Completers {
         }
     }
 
-    /// Completes an argument; one without a completer has no completions.
+    /// Completes an argument. An argument without a completer has no completions.
     pub(super) async fn complete(
         &self,
         argument: &str,

@@ -38,12 +38,12 @@ use crate::{
     transport::{Channel, ChannelEnds, DirectReceiver, DirectSender},
 };
 
-/// After how many messages the answers to them are written, where more can be read. The answer to the
-/// first is not held back, so that the client has something to do meanwhile.
+/// Responses are written after this many messages, if more messages are already waiting. The first
+/// response is written at once, so that the client can continue.
 const WRITTEN_TOGETHER: usize = 4;
 
-/// Serves until the channel ends; what is still running a little later is dropped. When the signal comes
-/// before, nothing new is begun, and what goes on may end, up to the limit.
+/// Serves until the channel ends; work that is still running shortly after is dropped. If the
+/// signal comes first, no new calls start, and running calls may continue up to the limit.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     channel: Channel,
@@ -52,7 +52,6 @@ pub(super) async fn serve(
     serve_on(shared, channel.into_ends(), None, signal).await
 }
 
-/// The same with the first message, if that was received already.
 pub(super) async fn serve_on(
     shared: Arc<Shared>,
     ends: ChannelEnds,
@@ -101,8 +100,8 @@ pub(super) async fn serve_on(
     closed
 }
 
-/// Serves in a task of its own, which ends with this future. The threads of the runtime that wait for streams
-/// wake tasks at the least cost; the one on which the program's `main` runs is another.
+/// Serves in its own task, which ends with this future. Worker threads of the runtime wake tasks
+/// more cheaply than the thread that runs the program's `main`.
 #[cfg(feature = "stdio")]
 pub(super) async fn serve_apart(
     shared: Arc<Shared>,
@@ -115,7 +114,7 @@ pub(super) async fn serve_apart(
     let served = tokio::select! {
         served = serving.join_next() => served,
         () = &mut signal => {
-            // One that has ended does not listen.
+            // A server that has ended no longer listens.
             let _ = stop.send(());
             serving.join_next().await
         }
@@ -123,8 +122,8 @@ pub(super) async fn serve_apart(
     served.unwrap_or(Ok(Ok(())))?
 }
 
-/// Begins to serve in a task of its own. This is no `async fn`: one is compiled with each program that waits for it, and
-/// with it all that a call goes through.
+/// Spawns the task of a connection. It is not an `async fn`, because an `async fn` would be
+/// compiled, with the whole call path, in each program that awaits it.
 #[cfg(feature = "stdio")]
 fn begin(
     shared: Arc<Shared>,
@@ -141,32 +140,26 @@ fn begin(
     serving
 }
 
-/// The task of a connection: it reads, works on calls as long as they do not wait, and writes.
+/// The task of a connection. It reads, polls calls until they have to wait, and writes.
 struct Worker<F> {
     running: Running,
-    /// The message that was received before.
     first: Option<Vec<u8>>,
     receiver: DirectReceiver,
     sender: DirectSender,
     pace: Pace,
     answer: fn(Arc<Shared>, Call, CallPeer) -> F,
-    /// The call that is polled where it was read.
     answering: Slot<F>,
     calls: Vec<Call>,
-    /// The messages that are about to be sent.
     messages: Vec<Vec<u8>>,
-    /// When calls end that still go on, once the server is to stop.
     stopping: Option<Pin<Box<Sleep>>>,
 }
 
-/// The calls that are tasks of their own; whatever is still in progress when it is dropped goes with it.
 struct Running(Arc<Link>);
 
 impl<F> Worker<F>
 where
     F: Future<Output = CallResponse> + Send + 'static,
 {
-    /// Works until the channel ends, or the server stops.
     fn poll(
         &mut self,
         mut signal: Pin<&mut impl Future<Output = ()>>,
@@ -176,7 +169,7 @@ where
         self.pace.begin();
         let mut handled = 0;
         loop {
-            // A client that does not read what it is sent is not listened to.
+            // Nothing is read from a client that does not read its responses.
             let had_room = self.link().has_room();
             let read = if had_room {
                 self.poll_message(cx)
@@ -193,8 +186,8 @@ where
                 continue;
             }
             if let Poll::Ready(Err(_)) = self.poll_write(cx) {
-                // Whoever cannot be written to cannot be answered either. It fails again when the
-                // sender is closed.
+                // Without a way to write there is no way to answer. The error appears again when
+                // the sender is closed.
                 return Poll::Ready(());
             }
             if goes_on || (!had_room && self.link().has_room()) {
@@ -214,7 +207,6 @@ where
         }
     }
 
-    /// Handles the next message; whether there was one.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let first = self.first.take();
         let message = match &first {
@@ -238,7 +230,8 @@ where
         Poll::Ready(true)
     }
 
-    /// Begins with a call: what it comes to at once is its answer, and what waits becomes a task.
+    /// Starts a call. If it ends at once, its response is sent; if it has to wait, it becomes a
+    /// task.
     fn begin(&mut self, call: Call, cx: &mut Context<'_>) {
         let link = self.link();
         if self.stopping.is_some() {
@@ -267,7 +260,6 @@ where
         self.pace.tick();
     }
 
-    /// Writes what the engine wants sent, until the client takes no more for now.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.running.0.take_outgoing(&mut self.messages);
         for message in self.messages.drain(..) {
@@ -278,7 +270,7 @@ where
         written
     }
 
-    /// Whether the server is to stop, and nothing goes on or its time is over.
+    /// Whether the server is stopping, and no calls are running or the deadline has passed.
     fn poll_stop(
         &mut self,
         signal: Pin<&mut impl Future<Output = ()>>,
@@ -299,13 +291,13 @@ where
         Poll::Ready(())
     }
 
-    /// Lets what runs end, for a moment: a client may close its side with the last request.
+    /// Waits briefly for running calls: a client may close its side right after its last request.
     async fn end_soon(&mut self) {
         let limit = self.link().shared.limits().server.drain;
         let all = poll_fn(|cx| {
             self.link().attend();
             loop {
-                // What cannot be written has nobody to read it.
+                // The client no longer reads.
                 let _ = self.poll_write(cx);
                 if !self.link().is_busy() {
                     return Poll::Ready(());
@@ -315,12 +307,11 @@ where
                 }
             }
         });
-        // What takes longer is dropped with its connection: servers should exit promptly then
+        // Calls that take longer are dropped with the connection: servers should exit promptly
         // (2026-07-28, basic/transports/stdio, Shutdown).
         let _ = timeout(limit, all).await;
     }
 
-    /// Until when commits may run that have begun.
     fn end(&self) -> Instant {
         match &self.stopping {
             Some(grace) => grace.deadline(),
@@ -328,7 +319,6 @@ where
         }
     }
 
-    /// Writes what is left, and ends this side.
     async fn close(mut self) -> io::Result<()> {
         poll_fn(|cx| self.poll_write(cx)).await?;
         self.sender.close().await
@@ -340,20 +330,19 @@ where
 }
 
 impl Running {
-    /// Goes on with a call as a task.
     fn spawn<F>(&self, id: RequestId, mut answering: Slot<F>)
     where
         F: Future<Output = CallResponse> + Send + 'static,
     {
         let (link, key) = (Arc::clone(&self.0), id.clone());
-        // It cannot end before it is known.
+        // The task must be registered before it can end.
         let number = self.0.begin_task(key.clone());
         let task = tokio::spawn(async move {
             let answer = poll_fn(|cx| poll_answer(&mut answering, &id, cx)).await;
             drop(answering);
             link.finish_task(&id, number, answer);
         });
-        // Only the connection ends tasks, and it is here.
+        // Only this connection aborts tasks, and it is busy here.
         self.0.handle_task(&key, number, task.abort_handle());
     }
 }
@@ -366,7 +355,7 @@ impl Drop for Running {
     }
 }
 
-/// Polls for the response to a call. What panics outside of its handler costs this call only, too.
+/// Polls for the response to a call. A panic outside the handler, too, costs only this call.
 fn poll_answer<F>(answering: &mut Slot<F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
 where
     F: Future<Output = CallResponse>,

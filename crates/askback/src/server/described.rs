@@ -1,10 +1,10 @@
-//! The words in which clients show a thing, for all that has them.
+//! Setters for the title, description and icons that clients show.
 
 /// Adds the setters of title, description and icons to a type whose `$field` holds them.
 macro_rules! described {
     ($type:ident.$field:ident: $description:literal) => {
         impl $type {
-            /// Sets the title that people see.
+            /// Sets the title that users see.
             #[must_use = "it is given back with the change"]
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.$field.title = Some(title.into());

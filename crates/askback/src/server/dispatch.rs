@@ -1,4 +1,4 @@
-//! Requests to their handlers, and what comes of them to the wire.
+//! Dispatches requests to their handlers, and writes the results for the wire.
 
 mod lists;
 
@@ -54,14 +54,13 @@ use crate::{
 use crate::{flow::AnswerRule, witness::WitnessRule};
 
 pub(crate) struct CallResponse {
-    /// It is written whole.
     pub(crate) message: Message,
-    /// The code of the error it carries; HTTP has statuses for some.
+    /// The JSON-RPC error code, if any. HTTP maps some codes to statuses.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(crate) error: Option<i64>,
 }
 
-/// Answers a request. Code of the server's author that panics costs this request only.
+/// Answers a request. A panic in the author's code costs only this request.
 pub(crate) fn answer(
     shared: Arc<Shared>,
     call: Call,
@@ -72,14 +71,14 @@ pub(crate) fn answer(
     async move {
         match answered.await {
             Some(answered) => CallResponse::of(&id, answered),
-            // Its work ends with its place in the session.
+            // The session ends this work.
             None => std::future::pending().await,
         }
     }
 }
 
-/// Answers a request that was parked, whose questions have answers now; the client answered these with an error. `None` if it
-/// is parked again.
+/// Continues a parked request whose questions now have answers; `errors` are the questions that the
+/// client answered with an error. Returns `None` if it is parked again.
 #[cfg(feature = "http-server")]
 pub(crate) fn answer_again(
     shared: Arc<Shared>,
@@ -96,7 +95,7 @@ pub(crate) fn answer_again(
     async move { Some(CallResponse::of(&id, answered.await?)) }
 }
 
-/// Goes on with a task that was parked or whose process is gone. `None` if it is parked again.
+/// Continues a task that was parked or whose process is gone. Returns `None` if it is parked again.
 #[cfg(feature = "http-server")]
 pub(crate) fn work_again(
     shared: Arc<Shared>,
@@ -118,12 +117,11 @@ pub(crate) fn work_again(
     }
 }
 
-/// How a call goes on that was parked.
 #[derive(Default)]
 struct ParkedState {
     /// The questions that the client answered with an error, if it was parked.
     errors: Option<BTreeMap<String, Reply>>,
-    /// If it is a task: whether it is one from its beginning.
+    /// For a task: whether it was a task from its beginning.
     task: Option<bool>,
 }
 
@@ -134,7 +132,7 @@ fn answer_with(
     again: ParkedState,
 ) -> impl Future<Output = Option<Result<Message, ErrorObject>>> + Send + 'static {
     let meta_bytes = call.meta_bytes();
-    // Taken apart before it is taken along, so that it is there once.
+    // Destructured first, so that the future does not hold it twice.
     let Call {
         id,
         request,
@@ -196,7 +194,6 @@ struct CallContext {
 }
 
 impl CallContext {
-    /// The rounds before this one.
     fn rounds(&self, state: Option<String>, responses: Option<InputResponses>) -> Rounds {
         let rounds = Rounds::new(state, responses);
         match &self.again.errors {
@@ -216,7 +213,8 @@ impl CallContext {
         HandlerCall::new(&self.shared, scope, &self.peer, incoming, rounds, handler)
     }
 
-    /// Answers a request. The future is small for calls of tools: all else that may wait is apart.
+    /// Answers a request. The future is small for tool calls; everything else that may wait is
+    /// boxed.
     fn answer(
         &self,
         request: ClientRequest,
@@ -284,7 +282,7 @@ impl CallContext {
                     Box::pin(self.shared.end_task(&params.task_id, owner)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
-                // The engine answers these, the revision has no such method, or no revision has.
+                // The engine answers these, or the revision does not have the method.
                 ClientRequest::Initialize(_)
                 | ClientRequest::Discover(_)
                 | ClientRequest::Ping(_)
@@ -301,7 +299,6 @@ impl CallContext {
         }
     }
 
-    /// Has a request answered by another server.
     #[cfg(feature = "bridge")]
     async fn forward(
         &self,
@@ -336,8 +333,8 @@ impl CallContext {
         }
     }
 
-    /// Whose tasks a request may see. Only a client that declares the extension has any, and only
-    /// where calls may become tasks (SEP-2663, Protocol Errors).
+    /// The owner of the tasks that a request may see. `None` unless the client declares the
+    /// extension and calls may become tasks (SEP-2663, Protocol Errors).
     fn task_owner(&self, method: &str) -> Result<Option<&Arc<Principal>>> {
         let offered = self.shared.profile.capabilities.tasks_extension();
         self.declared(offered && is_modern(&self.origin), method)?;
@@ -376,7 +373,6 @@ impl CallContext {
         )
     }
 
-    /// Refuses a method of a feature that the server does not offer.
     fn declared(&self, declared: bool, method: &str) -> Result<()> {
         if declared {
             Ok(())
@@ -385,7 +381,7 @@ impl CallContext {
         }
     }
 
-    /// Makes ready for the call of a tool; gives the result where it is not begun.
+    /// Prepares a tool call, or returns its result if it does not start.
     fn prepare_tool(
         &self,
         params: CallToolParams,
@@ -423,7 +419,7 @@ impl CallContext {
             call = match supported {
                 false => call.without_tasks(),
                 true => call.may_become_task(TaskTerms {
-                    // A call that has begun as one of several rounds goes on as one.
+                    // A call that started with several rounds continues with rounds.
                     at_once: tasks.at_once && !goes_on,
                     scopes: tool.needs.scopes().cloned(),
                     is_durable: tool.durable,
@@ -543,7 +539,7 @@ impl CallContext {
         }
     }
 
-    /// A completion, as middleware sees it: what was typed is an argument among the others.
+    /// Makes a completion request for middleware: the typed text is one of its arguments.
     fn completion(
         &self,
         scope: ScopeId,
@@ -563,8 +559,6 @@ impl CallContext {
         )
     }
 
-    /// A request, as its handler and middleware look at it.
-    /// Returns the rule for the answers of a tool that requires receipts.
     #[cfg(feature = "witness")]
     fn witness_rule(&self, tool: &Tool) -> Option<Arc<dyn AnswerRule>> {
         let trusted = self.shared.trusted_keys.clone();
@@ -593,20 +587,19 @@ impl CallContext {
         }
     }
 
-    /// Returns the principal, where the server's authentication identified one.
     fn caller(&self) -> Option<&Principal> {
         self.origin.principal.as_deref()
     }
 
     fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
         if self.again.errors.is_some() {
-            // It was counted when it began.
+            // It was counted in its first round.
             return Ok(());
         }
         self.shared.take_call(self.caller(), thing, method, name)
     }
 
-    /// The thing of this name, if the caller finds it.
+    /// Finds an offer by name, unless it is hidden from the caller.
     fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ScopeId, ThingHash)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
@@ -627,7 +620,7 @@ impl CallContext {
         let code = self.origin.revision.facts().resource_not_found;
         let why = format!("there is no resource {}", QuotedName(uri));
         let mut error = ErrorObject::new(code, why);
-        // The beginning of one would be another.
+        // A truncated URI would be a different URI.
         if uri.len() <= ErrorObject::MESSAGE_BYTES {
             error = error.with_data(json!({ "uri": uri }));
         }
@@ -635,8 +628,8 @@ impl CallContext {
     }
 }
 
-/// Whether a request may be answered with a task: what a client said before, or in a revision that
-/// has no extensions, does not count.
+/// Whether a request may be answered with a task. Capabilities that the client declared earlier, or
+/// in a revision without extensions, do not count.
 fn takes_tasks(origin: &Origin) -> bool {
     is_modern(origin) && origin.capabilities.tasks_extension()
 }

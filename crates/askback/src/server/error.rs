@@ -1,13 +1,14 @@
-//! The errors of building a server.
+//! Errors of building a server.
 
-/// Why a server cannot be built, or something cannot be added to one. The author is to blame.
+/// A server could not be built, or an offer could not be added. This is a mistake in the server's
+/// code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Two things of a kind have the same name.
+    /// Two offers of the same kind have the same name.
     #[error("two {kind} are called `{name}`")]
     Twice {
-        /// Their kind.
+        /// The kind, such as `tool`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -17,37 +18,37 @@ pub enum BuildError {
         "`{0}` cannot name a tool: use 1 to 128 letters, digits, underscores, hyphens and dots"
     )]
     Name(String),
-    /// The form of a tool's arguments breaks the rules of forms, its schema is none of an object, or
-    /// breaks the rules of `x-mcp-header`.
+    /// The form of a tool's arguments breaks the rules of forms, its schema is not an object
+    /// schema, or the schema breaks the rules of `x-mcp-header`.
     #[error("the arguments of `{name}`: {why}")]
     Arguments {
         /// The tool.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// A schema of a tool is not one by which values can be checked, or none are in this build.
+    /// A tool's schema cannot be compiled, or this build has no schema checks.
     #[error("the {of} schema of `{name}` cannot be checked: {why}, or say `Tool::unchecked`")]
     Schema {
         /// The tool.
         name: String,
-        /// Which of its schemas: `input` or `output`.
+        /// Which schema: `input` or `output`.
         of: &'static str,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// A tool reads arguments of which its clients are told nothing.
+    /// A tool reads arguments but has no schema to show to clients.
     #[error(
         "the arguments of `{0}` have no schema: take `Json<_>` instead of `PlainJson<_>`, or set one with \
          `Tool::input_schema`"
     )]
     Undescribed(String),
-    /// A question that is asked before a handler runs may not be asked.
+    /// A question that is asked before a handler runs is not valid.
     #[error("what `{name}` asks for: {why}")]
     Question {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
     /// A handler reads a variable that its template does not have.
@@ -60,17 +61,17 @@ pub enum BuildError {
         /// The variable.
         variable: String,
     },
-    /// A resource has an address that is no URI.
+    /// A resource has an address that is not a URI.
     #[error(
         "`{0}` is no URI: begin it with a scheme, such as `notes:`, and encode what no URI may hold"
     )]
     Uri(String),
-    /// A key of `_meta` is none, or one that the protocol sets itself.
+    /// A key of `_meta` is invalid or reserved for the protocol.
     #[error("the `_meta` of `{name}`: {why}")]
     Meta {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
     /// An extension has a name or settings that clients do not accept.
@@ -78,10 +79,10 @@ pub enum BuildError {
     Extension {
         /// The extension.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// Something is completed that is no argument.
+    /// A completer is for an argument that does not exist.
     #[error("`{name}` has no argument `{argument}` to complete")]
     Completer {
         /// The prompt or template.
@@ -89,8 +90,8 @@ pub enum BuildError {
         /// The argument.
         argument: String,
     },
-    /// A URI template has other expressions than simple variables, two side by side, two of one name,
-    /// or a percent sign that encodes nothing.
+    /// A URI template has expressions other than simple variables, two adjacent variables, two
+    /// variables with the same name, or a percent sign that encodes nothing.
     #[error(
         "`{0}` is not a URI template with simple variables that are apart, or has a percent sign \
          that encodes nothing"
@@ -113,42 +114,42 @@ pub enum BuildError {
         /// The type of the state.
         state: &'static str,
     },
-    /// The required scopes are not scopes.
+    /// The required scopes are not valid scopes.
     #[error("the scopes of `{name}`: {why}")]
     Scopes {
         /// The tool, the prompt, or the URI of the resource.
         name: String,
-        /// The fault.
+        /// The reason.
         why: String,
     },
-    /// Lists are said to be the same for everybody, and one is not.
+    /// A list is cached as the same for all callers, but differs by caller.
     #[error(
         "`list_resources_for` and `visible_to` make lists that differ by caller, so `cache` must not \
          say that lists are the same for everybody: use `CacheScope::Private`"
     )]
     PublicCache,
-    /// The offers of this kind were not declared to change while the server runs.
+    /// Offers of this kind were not declared to change while the server runs.
     #[error(
         "the {kind} of this server were not declared to change: say so when it is built, as with \
          `ServerBuilder::changing_tools`"
     )]
     Fixed {
-        /// Their kind.
+        /// The kind, such as `tools`.
         kind: &'static str,
     },
-    /// A fleet lacks something that its processes share.
+    /// A fleet lacks something that its processes must share.
     #[error("the fleet of this server: {0}")]
     Fleet(&'static str),
-    /// The server has all requests answered by another one, and offers something itself, or has middleware.
+    /// The server forwards all requests, but has offers or middleware of its own.
     #[error("a server that forwards its requests has no offers and no middleware of its own")]
     Forward,
-    /// A tool requires receipts of persons, and the server trusts nobody's.
+    /// A tool requires receipts, but the server trusts no witness key.
     #[error(
         "`{0}` requires a witness, and the server trusts no key: say whose receipts count with \
          `ServerBuilder::trust_witness`"
     )]
     Witness(String),
-    /// The server would speak no revision.
+    /// No revision is enabled.
     #[error("the server speaks no revision")]
     NoRevision,
 }

@@ -1,9 +1,9 @@
-//! Several processes that serve together: calls that wait for a person are parked in a journal, and any process goes on
-//! with them.
+//! Several processes that serve together. A call that waits for a user is parked in a journal, and
+//! any process continues it.
 //!
-//! A call in a session takes the path of the stateless era: its handler runs until it asks, and is dropped. What would go
-//! to the client there, questions and a sealed state, goes to the journal here. The answer makes it the retry of a round,
-//! with the same code.
+//! A call in a session follows the path of the stateless era: its handler runs until it asks, and
+//! is dropped. The questions and the sealed state, which a stateless client would receive, go to
+//! the journal. The answer continues the call like a retry in a new round, with the same code.
 
 pub(super) mod hints;
 mod names;
@@ -62,23 +62,25 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// For how long a process takes a call before it has to renew its lease.
+/// How long a process holds a call before it has to renew its lease.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How long a process that stops waits for its handlers to be dropped before it gives up its leases.
+/// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
 
-/// How many sessions may wait to be reread. A session that is missed is reread when its stream is.
+/// How many sessions may wait to be reread. A session that is missed is reread with its stream.
 const CHOICES: usize = 256;
 
 /// Several processes that serve together, over HTTP.
 ///
-/// A call that asks is written down in the [journal](crate::journal), and its handler is dropped. Any process of the fleet
-/// receives the answer and goes on with the call, so nothing is lost if the process that asked is gone. All processes share
-/// the journal, the [keys](crate::ServerBuilder::keys), the [store](crate::ServerBuilder::store) and the name of the
+/// When a call asks a question, it is saved in the [journal](crate::journal) and its handler is
+/// dropped. Any process of the fleet receives the answer and continues the call, so nothing is lost
+/// if the process that asked is gone. All processes share the journal, the
+/// [keys](crate::ServerBuilder::keys), the [store](crate::ServerBuilder::store) and the name of the
 /// [service](crate::ServerBuilder::service).
 ///
-/// Handlers run again from their beginning with each answer, in every revision, as they do in 2026-07-28 without a fleet.
+/// With each answer a handler runs again from its beginning, in every revision. Without a fleet,
+/// this happens only in 2026-07-28.
 #[derive(Clone)]
 pub struct Fleet {
     journal: Arc<dyn Journal>,
@@ -86,7 +88,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A fleet whose processes share this journal.
+    /// Creates a fleet whose processes share this journal.
     pub fn new(journal: impl Journal + 'static) -> Self {
         Self {
             journal: Arc::new(journal),
@@ -94,9 +96,9 @@ impl Fleet {
         }
     }
 
-    /// The same, whose processes tell each other of what has changed: the notices of
-    /// [`Server::changed`](crate::Server::changed) reach the clients of all processes, and so do subscriptions. Each process
-    /// changes its own catalog.
+    /// Adds a bus, on which the processes tell each other of changes: notices of
+    /// [`Server::changed`](crate::Server::changed) then reach the clients of all processes, and so
+    /// do subscriptions. Each process changes its own catalog.
     #[must_use]
     pub fn bus(mut self, bus: impl Bus + 'static) -> Self {
         self.bus = Some(Arc::new(bus));
@@ -106,21 +108,18 @@ impl Fleet {
 
 askback_core::debug_only!(Fleet {});
 
-/// This process as a member of its fleet.
 pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     bus: Option<Arc<dyn Bus>>,
     id: NodeId,
-    /// The sessions whose clients have chosen something at other processes.
+    /// Sessions whose client has set its log level or subscriptions at another process.
     chosen: broadcast::Sender<SessionId>,
     leased: Mutex<Vec<LeasedCall>>,
-    /// Whether it renews leases, and goes on with calls of others: from its first request on.
+    /// Whether this process renews leases and continues other processes' calls: after its first
+    /// request.
     is_watching: AtomicBool,
-    /// Whether it takes no calls of other processes any more: it stops.
     is_stopping: AtomicBool,
-    /// Whether the journal did not answer the last time.
     is_cut_off: AtomicBool,
-    /// The readers of logs, by the calls whose logs they read.
     followers: Mutex<HashMap<CallId, Vec<Arc<Notify>>>>,
 }
 
@@ -144,7 +143,7 @@ impl Follower {
         }
     }
 
-    /// Waits until the log has grown. Whether it has, before this time is over.
+    /// Waits until the log has grown. Returns `false` after a timeout of `most`.
     pub(crate) async fn wait(&self, most: Duration) -> bool {
         tokio::time::timeout(most, self.news.notified())
             .await
@@ -185,7 +184,8 @@ impl Node {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the journal answered. That it does not answer is logged once, and that it does again.
+    /// Passes on an answer of the journal. Logs once when the journal stops answering, and once
+    /// when it answers again.
     pub(crate) fn heard<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
         match &answer {
             Ok(_) if self.is_cut_off.swap(false, Ordering::Relaxed) => {
@@ -199,7 +199,6 @@ impl Node {
         answer
     }
 
-    /// Takes no calls of other processes from now on.
     pub(crate) fn begin_to_stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
@@ -215,12 +214,11 @@ impl Node {
         self.leased.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it works on calls.
     pub(crate) fn is_busy(&self) -> bool {
         !self.leased().is_empty()
     }
 
-    /// Begins to keep watch, if it does not yet. It must be called within a runtime.
+    /// Starts the watcher, if it is not running. Must be called within a runtime.
     pub(crate) fn watch(&self, shared: &Arc<Shared>) {
         if !self.is_watching.swap(true, Ordering::Relaxed) {
             tokio::spawn(keep_watch(Arc::downgrade(shared)));
@@ -231,7 +229,6 @@ impl Node {
         }
     }
 
-    /// Stops the handlers that still work, and gives their calls to other processes.
     pub(crate) async fn release(&self, now: Millis) {
         let leased: Vec<_> = self.leased().iter().map(|call| call.taken).collect();
         if leased.is_empty() {
@@ -246,11 +243,10 @@ impl Node {
             }
         };
         let _ = tokio::time::timeout(STOP, stopping).await;
-        // If it fails, other processes go on when the leases are over.
+        // On failure, other processes continue when the leases expire.
         let _ = self.heard(self.journal.renew(&leased, now).await);
     }
 
-    /// Hears of sessions whose clients have chosen something at other processes.
     pub(crate) fn chosen(&self) -> broadcast::Receiver<SessionId> {
         self.chosen.subscribe()
     }
@@ -261,14 +257,12 @@ impl Node {
         }
     }
 
-    /// Has the readers of a call's log look at it.
     pub(crate) fn wake(&self, call: CallId) {
         for news in self.followers().get(&call).into_iter().flatten() {
             news.notify_one();
         }
     }
 
-    /// Stops the handlers that work on a request here.
     pub(crate) fn stop(&self, request: [u8; 16]) {
         for call in self.leased().iter().filter(|it| it.request == request) {
             call.stop.notify_one();
@@ -287,11 +281,10 @@ struct LeasedCall {
     taken: (CallId, u32),
     request: [u8; 16],
     stop: Arc<Notify>,
-    /// If it is a task: whose, and what there is to tell of it.
     task: Option<(SessionId, WorkingTask)>,
 }
 
-/// Holds the lease on a call as long as this value lasts.
+/// Holds the lease on a call until it is dropped.
 struct LeaseGuard {
     node: Arc<Node>,
     stop: Arc<Notify>,
@@ -316,14 +309,15 @@ impl LeaseGuard {
 
 impl Drop for LeaseGuard {
     fn drop(&mut self) {
-        // A call that was answered while it was parked again is held twice for a moment, in one epoch.
+        // A call that is answered while it is being parked is held twice for a moment, in one
+        // epoch.
         let is_other = |call: &LeasedCall| !Arc::ptr_eq(&call.stop, &self.stop);
         self.node.leased().retain(is_other);
     }
 }
 
 impl LeaseGuard {
-    /// Works on the call until the work is done or stopped, in a task of the runtime. The lease lasts as long.
+    /// Runs the work in its own task until it ends or is stopped. The lease lasts as long.
     fn work(self, work: impl Future<Output = ()> + Send + 'static) {
         tokio::spawn(async move {
             tokio::select! {
@@ -334,26 +328,24 @@ impl LeaseGuard {
     }
 }
 
-/// The state of a call in the journal, as this process knows it.
 #[derive(Clone)]
 pub(crate) struct CallRecord {
     pub(crate) call: CallId,
     pub(crate) session: SessionId,
     pub(crate) id: RequestId,
-    /// The epoch in which this process has it; 0 if it is not in the journal yet.
+    /// The epoch of this process's lease; 0 if the call is not in the journal yet.
     epoch: u32,
     asked: BTreeMap<u32, AskedQuestion>,
     next_ask: u32,
-    /// Those of them whose answers this process has.
+    /// The questions whose answers this process has.
     settled: Vec<u32>,
     pub(crate) next_event: u64,
     task: Option<WorkingTask>,
-    /// How far it had come when it was written down, and what was told since.
+    /// The progress that was recorded, and notices since then.
     progress: ProgressState,
 }
 
 impl CallRecord {
-    /// A call that is not in the journal yet, and whose next message has this number.
     pub(crate) fn new(call: CallId, session: SessionId, id: RequestId, next_event: u64) -> Self {
         Self {
             call,
@@ -369,7 +361,7 @@ impl CallRecord {
         }
     }
 
-    /// Which request of its session it answers, for a journal. A task outlives its request.
+    /// The journal's key for the request that this call answers. A task outlives its request.
     fn request(&self) -> [u8; 16] {
         match self.task {
             Some(_) => self.call.0,
@@ -410,13 +402,11 @@ impl CallRecord {
         })
     }
 
-    /// The questions that the client may still answer.
     fn open(&self) -> impl Iterator<Item = u32> {
         let asked = self.asked.keys().copied();
         asked.filter(|number| !self.settled.contains(number))
     }
 
-    /// The message that a question is withdrawn.
     fn withdrawal(&self, shared: &Shared, number: u32, at: u64) -> Result<Event> {
         let name = AskName {
             call: self.call,
@@ -459,7 +449,7 @@ pub(crate) async fn park(
             asked.key == key && asked.request == request && !standing.settled.contains(number)
         });
         if let Some((number, asked)) = known {
-            // The client has it, and may be about to answer.
+            // The client has this question, and may be about to answer.
             open.insert(*number, asked.clone());
             continue;
         }
@@ -484,11 +474,11 @@ pub(crate) async fn park(
         }
         open.insert(number, AskedQuestion { key, request });
     }
-    // What is not asked any more is withdrawn.
+    // Questions that are no longer asked are withdrawn.
     let mut settled = standing.settled.clone();
     for number in standing.open().filter(|number| !open.contains_key(number)) {
         settled.push(number);
-        // A task says what it still asks.
+        // The status of a task lists its open questions.
         if standing.task.is_none() {
             let at = standing.next_event + events.len() as u64;
             events.push(standing.withdrawal(shared, number, at)?);
@@ -496,7 +486,7 @@ pub(crate) async fn park(
     }
     let wake = pause.wake;
     let limits = &incoming.limits.asking;
-    // A task has its whole time for its answers, and is gone then.
+    // A task has until it expires to get its answers.
     let (answer_by, wake, expires) = match &standing.task {
         Some(task) => {
             let expires = task.expires(shared);
@@ -552,24 +542,22 @@ fn cannot_ask(error: StoreError) -> Error {
     Error::new("the server cannot ask now: what it asks could not be written down; try again later")
 }
 
-/// The fate of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DeliveryOutcome {
-    /// It counts, or it is one more answer to a question that is answered.
+    /// The answer was recorded, or the question was answered before.
     Accepted,
-    /// There is no such question (any more).
+    /// The question does not exist (any more).
     Unknown,
-    /// The journal does not answer.
     Unavailable,
 }
 
-/// The sender of the message for which a call goes on: who that is, and what its transport hands to handlers.
+/// The sender of a message that continues a call: its principal, and what its transport gives to
+/// handlers.
 pub(crate) type MessageSender<'a> = (
     Option<&'a Arc<Principal>>,
     Option<&'a Arc<dyn Any + Send + Sync>>,
 );
 
-/// Takes an answer to a question of any process of the fleet.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     session: SessionId,
@@ -586,7 +574,6 @@ pub(crate) async fn answer(
     answer_to(shared, node, (session, name), cause, outcome).await
 }
 
-/// Takes an answer to a question of a call.
 async fn answer_to(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
@@ -633,7 +620,6 @@ async fn answer_to(
     }
 }
 
-/// Continues a call that this process has taken, in a task of the runtime.
 fn go_on(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
@@ -652,7 +638,7 @@ fn go_on(
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
     let Some(continuation) = continuation else {
-        // It would be taken again and again.
+        // Otherwise it would be taken again and again.
         tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
         tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
         return;
@@ -669,7 +655,6 @@ fn go_on(
     }
 }
 
-/// Runs the handler of a call until it asks again or ends.
 async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Continuation {
         call,
@@ -695,7 +680,6 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     }
     let answered = dispatch::answer_again(Arc::clone(&shared), call, peer, errors).await;
     let Some(answered) = answered else {
-        // It is parked again.
         return;
     };
     let last = |message, withdrawn: Vec<Event>| {
@@ -703,7 +687,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
         let message = event(&shared, whose, at, None, message, None)?;
         Ok([withdrawn, vec![message]].concat())
     };
-    // What is still asked is asked for nothing.
+    // Open questions are withdrawn.
     let withdrawn = (standing.next_event..).zip(standing.open());
     let withdrawn = withdrawn.map(|(at, number)| standing.withdrawal(&shared, number, at));
     let withdrawn = withdrawn.collect::<Result<_>>();
@@ -717,10 +701,11 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     finish(&shared, &node, (whose.1, epoch), &events, None).await;
 }
 
-/// The pauses between the tries to write an answer down.
+/// The pauses between attempts to record an answer.
 const ANSWER_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// The pauses between the tries to write the end of a call down. Then it is another process that goes on with it.
+/// The pauses between attempts to record the end of a call. After that, another process continues
+/// it.
 const FINISH_PAUSES: [Duration; 4] = [
     Duration::from_millis(250),
     Duration::from_secs(1),
@@ -728,7 +713,7 @@ const FINISH_PAUSES: [Duration; 4] = [
     Duration::from_secs(10),
 ];
 
-/// Ends a call with its last messages, or with the last status of a task, which also says when it expires.
+/// Ends a call with its last messages. For a task, this is its last status, with its expiry.
 async fn finish(
     shared: &Shared,
     node: &Node,
@@ -764,7 +749,7 @@ async fn finish(
     node.hint(call);
 }
 
-/// Removes a call that was cancelled while it was written down.
+/// Removes a call that was cancelled while it was being recorded.
 pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
     let end = FinishRequest {
         call,
@@ -773,15 +758,13 @@ pub(crate) async fn end_cancelled(shared: &Shared, node: &Node, call: CallId) {
         status: None,
         expires: shared.clock().now(),
     };
-    // If it fails, the call ends when the time for its answers is over.
+    // On failure, the call ends when its answers are overdue.
     let _ = node.heard(node.journal.finish(end).await);
 }
 
-/// A call, ready to go on.
 struct Continuation {
     call: Call,
     standing: CallRecord,
-    /// The questions that the client answered with an error.
     errors: BTreeMap<String, Reply>,
 }
 
@@ -806,7 +789,7 @@ impl Continuation {
         let mut settled = Vec::new();
         for (number, reply) in &taken.answers {
             settled.push(*number);
-            // An answer to a question that is not open any more changes nothing.
+            // An answer to a question that is no longer open changes nothing.
             let Some(asked) = record.asked.get(number) else {
                 continue;
             };
@@ -886,7 +869,8 @@ impl Continuation {
     }
 }
 
-/// The client of a call that another process may have begun. What only tells of the way is not written down.
+/// The client of a call that another process may have started. Progress and log messages are not
+/// recorded.
 struct JournalPeer {
     shared: Arc<Shared>,
     node: Arc<Node>,

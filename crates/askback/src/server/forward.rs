@@ -1,4 +1,4 @@
-//! Servers whose requests another server answers.
+//! Servers that forward their requests to another server.
 
 use std::{
     future::Future,
@@ -33,32 +33,33 @@ use crate::{
     transport::ChannelEnds,
 };
 
-/// A server whose requests something else answers than handlers, such as another server: see
+/// Answers the requests of a server in place of handlers, for example by another server: see
 /// [`ServerBuilder::forward`].
 pub trait Forward: Send + Sync + 'static {
-    /// Returns the capabilities that clients are shown. It is called once, when the server is built.
+    /// Returns the capabilities that clients are shown. Called once, when the server is built.
     fn capabilities(&self) -> ServerCapabilities;
 
-    /// Answers a request. It is cancelled by dropping the future.
+    /// Answers a request. Dropping the future cancels it.
     ///
-    /// The requests are [`ClientRequest::Other`], with their parameters as they came, and on a session also
-    /// `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe`. Their `_meta` is in `ctx`. What opens a
-    /// connection, `ping` and `subscriptions/listen` are answered by the server itself.
+    /// Requests are [`ClientRequest::Other`], with their parameters as they came; on a session also
+    /// `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe`. Their `_meta` is in
+    /// `ctx`. The server itself answers the requests that open a connection, `ping` and
+    /// `subscriptions/listen`.
     ///
     /// # Errors
     ///
-    /// Become a JSON-RPC error; [`Error::protocol`] has its code and data.
+    /// Become JSON-RPC errors; [`Error::protocol`] sets code and data.
     fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>>;
 
-    /// A client's connection began: with the handle, the client is told something and asked outside of its requests.
-    /// It is not called over HTTP.
+    /// Called when a client has connected, with a handle to notify and ask it outside of requests.
+    /// Not called over HTTP.
     fn connected(&self, client: ForwardClient) {
         let _ = client;
     }
 
-    /// A client opened a subscription of this id (2026-07-28, basic/patterns/subscriptions), and wants to hear of the
-    /// changes in the filter; `None` when the subscription ended. [`Server::changed`](super::Server::changed) tells of a
-    /// change. It is not called over HTTP.
+    /// Called when a client opens a subscription with this id and filter (2026-07-28,
+    /// basic/patterns/subscriptions), and with `None` when the subscription ends.
+    /// [`Server::changed`](super::Server::changed) announces a change. Not called over HTTP.
     fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
         let _ = (subscription, filter);
     }
@@ -68,12 +69,12 @@ pub trait Forward: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Forwarded {
-    /// A result in the words of a revision. It is written as it is to a client of the same one, and converted for any
-    /// other.
+    /// A result in the format of a revision. It is sent unchanged to clients of that revision, and
+    /// converted for others.
     Result {
         /// The `result` of the response.
         result: RawJson,
-        /// The revision of the server that gave it.
+        /// The revision of the server that returned it.
         revision: Revision,
     },
     /// Questions for a client of 2026-07-28, which sends the request again with the answers.
@@ -114,13 +115,13 @@ impl ForwardCtx {
         self.origin.principal.as_deref()
     }
 
-    /// The name under which the client wants to be told of progress.
+    /// Returns the token for progress notifications, if the client wants them.
     #[must_use]
     pub fn progress_token(&self) -> Option<&ProgressToken> {
         self.origin.progress_token.as_ref()
     }
 
-    /// The least level of log lines that the request asks for (2026-07-28).
+    /// Returns the lowest log level that the request asks for (2026-07-28).
     #[must_use]
     pub fn log_level(&self) -> Option<LoggingLevel> {
         self.origin.log_level
@@ -132,25 +133,27 @@ impl ForwardCtx {
         &self.meta
     }
 
-    /// Whether the client takes this question, down to the mode of an elicitation and the features of sampling.
+    /// Returns whether the client supports this question, including the mode of an elicitation and
+    /// the features of sampling.
     #[must_use]
     pub fn takes(&self, question: &InputRequest) -> bool {
         missing_for(&self.origin, question).is_none()
     }
 
-    /// Whether the client is asked by requests of its session, with [`ForwardCtx::ask`]. Another one is asked with
-    /// [`Forwarded::NeedInput`].
+    /// Returns whether the client can be asked on its session, with [`ForwardCtx::ask`]. Ask other
+    /// clients with [`Forwarded::NeedInput`].
     #[must_use]
     pub fn can_ask(&self) -> bool {
         matches!(self.peer, CallPeer::Held(_))
     }
 
-    /// Asks the client on its session, and returns its answer as it came. Dropping the future withdraws the question. A key
-    /// is sent in the question's `_meta`.
+    /// Asks the client on its session, and returns its answer unparsed. Dropping the future
+    /// withdraws the question. A `key` is sent in the question's `_meta`.
     ///
     /// # Errors
     ///
-    /// The client's error, or that it does not take the question or cannot be asked so.
+    /// The client's error, or an error if the client does not support the question or has no
+    /// session.
     pub async fn ask(&self, key: Option<&str>, question: InputRequest) -> Result<RawJson> {
         let CallPeer::Held(peer) = &self.peer else {
             return Err(Error::new("this client is asked in results only"));
@@ -158,12 +161,12 @@ impl ForwardCtx {
         ask(&**peer, &self.origin, key, question).await
     }
 
-    /// Tells the client something that belongs to the request, if its revision has a word for it.
+    /// Sends the client a notification about this request, if its revision has it.
     pub fn notify(&self, notification: ServerNotification) {
         self.peer.to_tell().notify(notification);
     }
 
-    /// Takes room for so many bytes that are kept for the client.
+    /// Reserves room for data that is kept for the client.
     pub(crate) fn take_room(&self, bytes: usize) -> Result<Room, ErrorObject> {
         let mut charge = self.shared.kept.open(self.origin.principal.as_ref());
         let taken = charge.cover(bytes);
@@ -171,7 +174,7 @@ impl ForwardCtx {
         Ok(Room { _charge: charge })
     }
 
-    /// Seals a state that the client brings back with the next round of the same request.
+    /// Seals a state that the client returns in the next round of the same request.
     pub(crate) fn seal<T: Serialize>(&self, request: &OtherRequest, state: &T) -> Result<String> {
         let issued = self.shared.clock().now();
         let bytes = serde_json::to_vec(&SealedState { issued, state })?;
@@ -182,7 +185,8 @@ impl ForwardCtx {
             .map_err(|_| Error::new("what this call has to remember is too large"))
     }
 
-    /// Opens a state that was sealed for this request; `None` for any other text, also for one that is too old.
+    /// Opens a state that was sealed for this request. Returns `None` if it is not one, or is too
+    /// old.
     pub(crate) fn open<T: DeserializeOwned>(
         &self,
         request: &OtherRequest,
@@ -201,7 +205,6 @@ impl ForwardCtx {
         Ok((age <= millis(asking.round_ttl)).then_some(state))
     }
 
-    /// Returns what a state belongs to: it opens for the same request and no other.
     fn binding<'a>(&'a self, request: &'a OtherRequest, arguments: [u8; 32]) -> Binding<'a> {
         let principal = self.principal();
         Binding {
@@ -218,7 +221,6 @@ impl ForwardCtx {
     }
 }
 
-/// Room for something that is kept for a client, given back when it is dropped.
 pub(crate) struct Room {
     _charge: Charge,
 }
@@ -239,32 +241,31 @@ pub(crate) fn arguments_digest(request: &OtherRequest) -> Result<[u8; 32]> {
     canonical::digest_of(&params).map_err(Error::invalid_params)
 }
 
-/// The client of a connection, outside of its requests. It does not keep the connection open.
+/// The client of a connection, outside of its requests. The handle does not keep the connection
+/// open.
 #[derive(Clone)]
 pub struct ForwardClient(pub(super) Weak<dyn SessionClient>);
 
-/// A connection, as far as its client can be reached outside of requests.
 pub(super) trait SessionClient: Send + Sync {
-    /// The client.
     fn peer(self: Arc<Self>) -> Arc<dyn AskingPeer>;
 
-    /// The client of the session, once it is open.
     fn origin(&self) -> Option<Arc<Origin>>;
 }
 
 impl ForwardClient {
-    /// Whether a session is open whose client takes this question.
+    /// Returns whether a session is open whose client supports this question.
     #[must_use]
     pub fn takes(&self, question: &InputRequest) -> bool {
         let origin = self.0.upgrade().and_then(|client| client.origin());
         origin.is_some_and(|origin| missing_for(&origin, question).is_none())
     }
 
-    /// Asks the client of a session, as [`ForwardCtx::ask`].
+    /// Asks the client of a session, like [`ForwardCtx::ask`].
     ///
     /// # Errors
     ///
-    /// The client's error, or that it does not take the question, or no session is open.
+    /// The client's error, or an error if the client does not support the question or no session is
+    /// open.
     pub async fn ask(&self, key: Option<&str>, question: InputRequest) -> Result<RawJson> {
         let over = || Error::new("no session is open");
         let client = self.0.upgrade().ok_or_else(over)?;
@@ -272,15 +273,16 @@ impl ForwardClient {
         ask(&*client.peer(), &origin, key, question).await
     }
 
-    /// Tells the client of a session something. A log line reaches a client without a session, too, if a request in progress
-    /// asks for it.
+    /// Sends the client of a session a notification. A log message also reaches a client without a
+    /// session if one of its running requests asks for it.
     pub fn notify(&self, notification: ServerNotification) {
         if let Some(client) = self.0.upgrade() {
             client.peer().notify(notification);
         }
     }
 
-    /// Tells the client that what was behind a link is done (2025-11-25, client/elicitation, Completion Notifications).
+    /// Tells the client that the interaction at a link is complete (2025-11-25, client/elicitation,
+    /// Completion Notifications).
     pub fn complete_elicitation(&self, elicitation_id: String) {
         if let Some(client) = self.0.upgrade() {
             client.peer().complete_elicitation(elicitation_id);
@@ -306,7 +308,6 @@ async fn ask(
 }
 
 impl Server {
-    /// Serves a client whose first message was taken from its channel.
     pub(crate) async fn serve_on(
         &self,
         ends: ChannelEnds,
@@ -318,7 +319,7 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// Sets what another server says of itself.
+    /// Takes over another server's description of itself.
     pub(crate) fn described_as(
         mut self,
         info: Implementation,
@@ -329,8 +330,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Has all requests answered by something else, such as another server. This server then has no tools, prompts and
-    /// resources of its own, and does not count calls, as the other one does.
+    /// Forwards all requests, for example to another server. This server then has no tools, prompts
+    /// or resources of its own, and no rate limit, because the other server has one.
     pub fn forward(mut self, to: impl Forward) -> Self {
         self.forward = Some(Arc::new(to));
         self.without_rate_limit()

@@ -1,4 +1,4 @@
-//! The parts that the handlers of one server have for themselves.
+//! The per-server parts of handlers: states, limits and middleware.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use crate::{
     store::Store,
 };
 
-/// The parts that the handlers of one server have for themselves, before it is built: also where it
-/// is mounted on another.
+/// The builder's version of [`HandlerScope`]. A mounted server keeps its own.
 #[derive(Default)]
 pub(super) struct ScopeParts {
     pub(super) states: States,
@@ -20,15 +19,13 @@ pub(super) struct ScopeParts {
     pub(super) layers: Vec<Layer>,
 }
 
-/// The parts that the handlers of one server have for themselves.
 pub(super) struct HandlerScope {
     pub(super) backing: Arc<Backing>,
-    /// The middleware around their calls, the outermost first.
+    /// Outermost first.
     pub(super) layers: Vec<Layer>,
 }
 
 impl ScopeParts {
-    /// The same with middleware of another server around its own.
     pub(super) fn inside(mut self, layers: &[Layer]) -> Self {
         self.layers.splice(0..0, layers.iter().cloned());
         self

@@ -1,5 +1,5 @@
-//! The keys of the seal, and the store of claims. A key that lasts longer than the claims would open an
-//! old state for a process that no longer knows what was committed, so the two are chosen together.
+//! The seal's keys and the store of claims. They are chosen together: if a key outlived the claims,
+//! a process could open an old state without knowing what was committed.
 
 use std::{
     path::PathBuf,
@@ -22,17 +22,16 @@ use crate::{
     },
 };
 
-/// The keys of the seal, and the store of claims, chosen when they are first needed: a server that never
-/// asks makes no files.
+/// The seal's keys and the store of claims. They are chosen on first use, so that a server that
+/// never asks makes no files.
 pub(super) struct Keys {
     service: String,
     source: Mutex<Option<KeySource>>,
-    /// Whether an operator has configured the keys: they outlive this process.
+    /// Whether an operator configured the keys, so that they outlive this process.
     is_configured: bool,
     given: Option<Arc<dyn Store>>,
     store_bytes: usize,
     directory: Option<PathBuf>,
-    /// Whether a client outside of this process is served.
     serves_others: AtomicBool,
     chosen: OnceLock<KeyChoice>,
 }
@@ -61,7 +60,7 @@ impl Keys {
         }
     }
 
-    /// Warns if the keys outlive the process, or this machine, and the claims may not.
+    /// Warns if the keys outlive the process or the machine, and the claims may not.
     pub(super) fn warn(&self) {
         match &self.given {
             _ if !self.is_configured => {}
@@ -81,7 +80,7 @@ impl Keys {
         }
     }
 
-    /// The store of claims, for an operator to read. It may not be there yet.
+    /// Describes the store of claims for an operator. It may not exist yet.
     #[cfg(feature = "http-server")]
     pub(super) fn describe_store(&self) -> String {
         match (&self.given, &self.directory) {
@@ -96,7 +95,8 @@ impl Keys {
         }
     }
 
-    /// A client outside of this process is served. It may come back when the process has ended.
+    /// Notes that a client outside this process is served. It may come back after the process has
+    /// ended.
     pub(super) fn serve_others(&self) {
         self.serves_others.store(true, Ordering::Relaxed);
     }
@@ -123,7 +123,6 @@ impl Keys {
         })
     }
 
-    /// Chooses for a server that was given no store.
     fn choose(&self, source: KeySource) -> KeyChoice {
         let memory = || Arc::new(MemoryStore::new(self.store_bytes)) as Arc<dyn Store>;
         if !self.serves_others.load(Ordering::Relaxed) {
@@ -177,7 +176,6 @@ impl Keys {
     }
 }
 
-/// The store of a server that was given none.
 pub(super) struct DefaultStore(pub(super) Arc<Keys>);
 
 impl DefaultStore {

@@ -1,5 +1,5 @@
-//! The methods that tools, prompts, resources and resource templates have alike: for their `_meta`, the scopes they
-//! need, and the callers that find them.
+//! Methods that tools, prompts, resources and resource templates share: for `_meta`, required
+//! scopes and visibility.
 
 use askback_core::{ask::Principal, protocol::HasMeta};
 use serde_json::Value;
@@ -12,8 +12,8 @@ use super::{
 macro_rules! with_meta {
     ($($name:ident),*) => {$(
         impl $name {
-            /// Sets a value in its `_meta`, under a key of an extension or one of your own such as
-            /// `com.example/price`. Clients are told of it with the lists.
+            /// Sets a value in `_meta`, under a key of an extension or one of your own such as
+            /// `com.example/price`. Lists show it to clients.
             #[must_use]
             pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
                 let meta = self.description.meta_mut();
@@ -30,13 +30,13 @@ macro_rules! needing {
     ($($name:ident: $used:literal),*) => {$(
         impl $name {
             #[doc = concat!("Sets the scopes an access token must have for ", $used, ", beside those that")]
-            /// every request needs. A request whose token lacks any is refused before the handler,
-            /// with all of them named at once, so that the client can ask for them (2026-07-28,
+            /// every request needs. A request without them is refused before the handler runs. The
+            /// error names all missing scopes, so that the client can request them (2026-07-28,
             /// basic/authorization, Runtime Insufficient Scope Errors).
             ///
-            /// They count wherever there are tokens: over HTTP, where the endpoint is
-            /// [protected](crate::http::Endpoint::protect). Where there are none, such as over
-            /// standard streams, whoever started the server may use all of it.
+            /// Scopes are checked only if the endpoint is
+            /// [protected](crate::http::Endpoint::protect). Without tokens, as over standard
+            /// streams, the process that started the server may use everything.
             #[must_use]
             pub fn scopes<T: AsRef<str>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
                 self.needs = Needs::of(scopes);
@@ -56,16 +56,16 @@ needing!(
 macro_rules! visible {
     ($($name:ident),*) => {$(
         impl $name {
-            /// Shows it only to the callers for whom this is true. For all others it does not exist:
-            /// it is in no list, and whatever asks for it is answered as if there were no such thing.
+            /// Shows it only to callers for which this returns true. For all others it does not
+            /// exist: lists leave it out, and requests for it fail as if it did not exist.
             ///
-            /// The caller is the [principal](crate::Ctx::principal) the server has found out, and
-            /// `None` where nobody is known. The closure is called for every list and every request
-            /// of such a thing, and must be quick; where it panics, the thing is hidden. Where its answer changes for a principal, tell it
-            /// with [`Server::changed_for`](crate::Server::changed_for) or
+            /// The caller is the [principal](crate::Ctx::principal) that the server has
+            /// authenticated, or `None`. The closure is called for every list and every request, so
+            /// it must be fast. If it panics, the thing is hidden. When its result changes for a
+            /// principal, call [`Server::changed_for`](crate::Server::changed_for) or
             /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller).
             ///
-            /// A list that differs by caller is never the same for everybody
+            /// A list that differs by caller cannot be cached for all callers
             /// ([`ServerBuilder::cache`](crate::ServerBuilder::cache)).
             ///
             /// ```

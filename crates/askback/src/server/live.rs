@@ -1,4 +1,4 @@
-//! The catalog of a server that runs.
+//! The catalog of a running server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,11 +6,11 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::catalog::Catalog;
 
-/// The current catalog of a server. A change makes another catalog, so that a request is answered
-/// from one that stays the same.
+/// The current catalog of a server. Each change makes a new catalog, so a request sees one that
+/// does not change.
 pub(super) struct LiveCatalog {
     now: ArcSwap<Catalog>,
-    /// Held by whoever makes the next one.
+    /// Held while the next catalog is made.
     changing: Mutex<()>,
 }
 
@@ -22,7 +22,7 @@ impl LiveCatalog {
         }
     }
 
-    /// The catalog of this moment, for what does not wait.
+    /// The current catalog, for code that does not wait.
     pub(super) fn load(&self) -> Guard<Arc<Catalog>> {
         self.now.load()
     }
@@ -31,7 +31,6 @@ impl LiveCatalog {
         self.now.load_full()
     }
 
-    /// Changes what is offered from now on, unless the change fails.
     pub(super) fn change<T, E>(
         &self,
         change: impl FnOnce(&mut Catalog) -> Result<T, E>,

@@ -1,8 +1,8 @@
 //! Middleware: code that runs around each call, whatever its transport and revision.
 //!
 //! A [`Middleware`] sees every request that reaches a handler: `tools/call`, `prompts/get`,
-//! `resources/read` and `completion/complete`. It may let it go on, refuse it in words of its own, and
-//! look at how it ended.
+//! `resources/read` and `completion/complete`. It can continue the call, refuse it with an error of
+//! its own, and look at its outcome.
 //!
 //! ```
 //! use std::time::Instant;
@@ -54,21 +54,21 @@ use crate::{
 
 /// Code that runs around each call.
 ///
-/// It runs **once a round**, outside of the replay of handlers: in 2026-07-28 a call that asks a person
-/// comes again with the answer, and each time passes the middleware; in the handshake revisions the
-/// questions travel while the call is under way, and it passes once. A request whose response is lost may
-/// be sent again, as any other may: do nothing here that must happen only once.
+/// It runs **once per round**, outside the replay of handlers. In 2026-07-28 a call that asks a
+/// user comes again with the answer, and passes the middleware each time. In the handshake
+/// revisions the questions are sent while the call runs, and it passes once. A client may send a
+/// request again if the response was lost: do nothing here that must happen only once.
 ///
-/// A call of something that does not exist for the caller reaches no middleware, nor does a call
-/// that the [rate limit](crate::ServerBuilder::without_rate_limit) refuses. Of a call that becomes
-/// a [task](crate::Tool::task), the middleware sees how it began.
+/// Calls of something that does not exist for the caller do not reach middleware, nor do calls that
+/// the [rate limit](crate::ServerBuilder::without_rate_limit) refuses. If a call becomes a
+/// [task](crate::Tool::task), the middleware sees only how it started.
 pub trait Middleware: Send + Sync + 'static {
-    /// Handles a call, most often by running what is [next](Next::run).
+    /// Handles a call, usually by running [the rest](Next::run).
     ///
     /// # Errors
     ///
-    /// The handler's error, or one that refuses the call; clients see either as they see
-    /// [those of handlers](crate::Error).
+    /// The handler's error, or one that refuses the call; clients see either like [a handler's
+    /// error](crate::Error).
     fn around(
         &self,
         call: &Incoming,
@@ -76,7 +76,7 @@ pub trait Middleware: Send + Sync + 'static {
     ) -> impl Future<Output = Result<HandledCall>> + Send;
 }
 
-/// The rest of what handles a call: other middleware, and then the handler.
+/// The rest of the chain: other middleware, and then the handler.
 #[must_use = "a call is handled when what is next is run"]
 pub struct Next<'a> {
     rest: &'a [Layer],
@@ -84,14 +84,13 @@ pub struct Next<'a> {
     handler: BoxFuture<'a, Result<HandledCall>>,
 }
 
-/// A call that was handled, by its own handler. Its result is not changed on the way.
+/// A call that its handler has handled. Middleware cannot change the result.
 #[derive(Debug)]
 pub struct HandledCall(CallEnding);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallEnding {
     Done,
-    /// It is a tool's result that is an error.
     Failed,
     Asking,
     Task,
@@ -118,11 +117,11 @@ impl<M: Middleware> ErasedMiddleware for M {
 }
 
 impl Next<'_> {
-    /// Goes on with the call.
+    /// Runs the rest of the chain.
     ///
     /// # Errors
     ///
-    /// Fails with the refusal of the rest of the middleware, or the handler's error.
+    /// The error of other middleware or of the handler.
     pub async fn run(self) -> Result<HandledCall> {
         match self.rest.split_first() {
             None => self.handler.await,
@@ -132,13 +131,14 @@ impl Next<'_> {
 }
 
 impl HandledCall {
-    /// Returns whether a tool answered with a result that is an error.
+    /// Returns whether a tool returned an error result.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.0 == CallEnding::Failed
     }
 
-    /// Returns whether the call asks something first: it ends here, and comes again with the answer.
+    /// Returns whether the call asks a question: this round ends here, and the call comes again
+    /// with the answer.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.0 == CallEnding::Asking

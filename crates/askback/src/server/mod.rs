@@ -95,7 +95,7 @@ use crate::{
     transport::Channel,
 };
 
-/// A server: tools, prompts and resources, ready to be served over any transport, to clients of
+/// An MCP server: tools, prompts and resources, ready to be served over any transport to clients of
 /// every revision. Cheap to clone.
 ///
 /// ```no_run
@@ -135,7 +135,7 @@ pub struct ServerBuilder {
     service: Option<String>,
     keys: KeySource,
     store: Option<Arc<dyn Store>>,
-    /// Whether large states go to the store: to one that the author gave.
+    /// Whether large states go to the store: only if the author set one.
     spills: bool,
     clock: Arc<dyn Clock>,
     seed: Option<[u8; 32]>,
@@ -143,7 +143,6 @@ pub struct ServerBuilder {
     trace_parent: Option<TraceParent>,
     roots_changed: Option<roots::Handler>,
     logs: bool,
-    /// The extensions.
     declared: ServerCapabilities,
     #[cfg(feature = "http-server")]
     fleet: Option<fleet::Fleet>,
@@ -200,7 +199,7 @@ impl Server {
 
     /// Serves one client over standard input and output, until its input ends.
     ///
-    /// On Unix, what the program prints meanwhile goes to standard error, where logs belong too; on
+    /// On Unix, whatever the program prints meanwhile goes to standard error, where logs belong. On
     /// other systems nothing may print to standard output ([`stdio`](crate::transport::stdio)).
     ///
     /// # Errors
@@ -211,7 +210,7 @@ impl Server {
         self.serve_stdio_until(std::future::pending()).await
     }
 
-    /// [`Server::serve_stdio`], and [stops](Server::serve_until) when the signal comes.
+    /// Like [`Server::serve_stdio`], but [stops](Server::serve_until) when the signal comes.
     ///
     /// # Errors
     ///
@@ -236,8 +235,9 @@ impl Server {
 
     /// Serves one client over a channel of messages, until the channel ends or the signal arrives.
     /// After the signal, new calls are refused. Running calls, with their questions, may continue
-    /// for [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); after that they get
-    /// an error that says why. Subscriptions end with their result, and then the channel ends.
+    /// for [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); after that they end
+    /// with an error that gives the reason. Subscriptions end with their result, and then the
+    /// channel ends.
     ///
     /// # Errors
     ///
@@ -254,16 +254,14 @@ impl Server {
     /// For a change that concerns one principal, use [`Server::changed_for`].
     ///
     /// Changes through [`Offers`] are announced automatically. A change to a list is announced only
-    /// if the list was declared to change ([`ServerBuilder::changing_tools`] and the similar
-    /// methods).
+    /// if the list was declared to change, for example with [`ServerBuilder::changing_tools`].
     pub fn changed(&self, changed: Change) {
         self.0.changed(&changed, Audience::All);
     }
 
-    /// Tells one principal's clients that something has changed for it: its list of resources, or
-    /// the content of one of its resources. Clients of other principals are not told, even if they
-    /// watch the same URI. The tenant, the issuer and the subject identify the principal; all
-    /// clients that act for it are told.
+    /// Tells one principal's clients that its list of resources, or the content of one of its
+    /// resources, has changed. Clients of other principals are not told, even if they watch the
+    /// same URI. The tenant, the issuer and the subject identify the principal.
     ///
     /// ```
     /// # use askback::{Change, Principal, Server};
@@ -275,9 +273,9 @@ impl Server {
         self.0.changed(&changed, Audience::only(Some(principal)));
     }
 
-    /// How many bytes the server keeps for its clients now: at most
-    /// [`limits.server.kept_bytes`](crate::limits::ServerLimits::kept_bytes). What is small is
-    /// counted in steps of 4 KiB.
+    /// Returns how many bytes the server keeps for its clients now: at most
+    /// [`limits.server.kept_bytes`](crate::limits::ServerLimits::kept_bytes). Small data is counted
+    /// in steps of 4 KiB.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.0.kept.used()
@@ -312,7 +310,7 @@ impl ServerBuilder {
         self.offer(resource.into())
     }
 
-    /// Adds a family of resources.
+    /// Adds a resource template.
     pub fn resource_template(self, template: impl Into<ResourceTemplate>) -> Self {
         self.offer(template.into())
     }
@@ -323,8 +321,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Lists dynamic resources, after the fixed ones. Announce changes with [`Server::changed`] or
-    /// [`Ctx::changed`](crate::Ctx::changed).
+    /// Sets a function that lists dynamic resources. They come after the fixed ones. Announce
+    /// changes with [`Server::changed`] or [`Ctx::changed`](crate::Ctx::changed).
     pub fn list_resources<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn() -> Fut + Send + Sync + 'static,
@@ -336,11 +334,11 @@ impl ServerBuilder {
         self
     }
 
-    /// Lists dynamic resources that differ between callers. The caller is known if the server
+    /// Sets a function that lists dynamic resources for a caller. The caller is known if the server
     /// authenticates it ([`Ctx::principal`](crate::Ctx::principal)). Announce changes to one
     /// principal's list with [`Server::changed_for`] or
     /// [`Ctx::changed_for_caller`](crate::Ctx::changed_for_caller), so that other principals are
-    /// not told. Such a list is never cached for all callers ([`ServerBuilder::cache`]).
+    /// not told. This list is never cached for all callers ([`ServerBuilder::cache`]).
     pub fn list_resources_for<F, Fut>(mut self, lister: F) -> Self
     where
         F: Fn(Option<Arc<Principal>>) -> Fut + Send + Sync + 'static,
@@ -353,7 +351,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds code that runs around each call, inside the middleware added before: see
+    /// Adds code that runs around each call, inside the middleware that was added before: see
     /// [`middleware`].
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         self.own.layers.push(Arc::new(middleware));
@@ -372,10 +370,11 @@ impl ServerBuilder {
         self
     }
 
-    /// Declares an extension, by its name and its settings: an object, or `()` for none (2026-07-28,
-    /// basic/versioning, Extension Negotiation). Clients of older revisions are not told.
+    /// Declares an extension, by its name and its settings: an object, or `()` for none
+    /// (2026-07-28, basic/versioning, Extension Negotiation). Clients of older revisions are not
+    /// told.
     ///
-    /// A client declares its own; [`Ctx::extension`](crate::Ctx::extension) tells whether it did.
+    /// [`Ctx::extension`](crate::Ctx::extension) returns whether the client declares it too.
     ///
     /// ```
     /// use askback::Server;
@@ -397,12 +396,13 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets what is done when a client of a handshake revision says that its roots changed: forget
-    /// what was kept of them, so that the next call asks with [`Ctx::roots`](crate::Ctx::roots).
+    /// Sets a handler for when a client of a handshake revision says that its roots changed. Use it
+    /// to drop cached roots, so that the next call asks again with
+    /// [`Ctx::roots`](crate::Ctx::roots).
     ///
-    /// It runs at most once at a time for each connection, and once more where the client says so
-    /// meanwhile. It may take [`limits.wire.request`](crate::limits::WireLimits::request). In
-    /// 2026-07-28 clients do not say so: there, each call asks.
+    /// Each connection runs it once at a time; notices that come meanwhile run it once more. It may
+    /// take [`limits.wire.request`](crate::limits::WireLimits::request). Clients of 2026-07-28 do
+    /// not send this notice: there, each call asks.
     pub fn on_roots_changed<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(RootsChanged) -> Fut + Send + Sync + 'static,
@@ -412,7 +412,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Gives handlers shared state, such as a database: a handler that takes a
+    /// Gives handlers shared state, such as a database. A handler that takes a
     /// [`State`](crate::State) of this type gets a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         if !self.own.states.add(state) {
@@ -441,18 +441,17 @@ impl ServerBuilder {
         self
     }
 
-    /// Declares that the server sends log lines, as handlers do with [`Ctx::log`](crate::Ctx::log).
-    /// Without it they are dropped: the feature is deprecated (2026-07-28, server/utilities/logging),
-    /// and what a server logs is rarely meant for its clients.
+    /// Lets the server send log messages, which handlers write with [`Ctx::log`](crate::Ctx::log).
+    /// By default they are dropped: the feature is deprecated (2026-07-28,
+    /// server/utilities/logging), and a server's logs are rarely meant for its clients.
     pub fn logging(mut self) -> Self {
         self.logs = true;
         self
     }
 
-    /// Sets how the span of a request becomes a child of the trace its client says it is in: called
-    /// with the span, before it is entered, and with what the request says. An OpenTelemetry layer has a
-    /// function for that (`set_parent` of `tracing-opentelemetry`). It is not called where nobody listens
-    /// to the spans.
+    /// Sets how the span of a request becomes a child of the client's trace. The function gets the
+    /// span before it is entered, and the trace context of the request; for OpenTelemetry, use
+    /// `set_parent` of `tracing-opentelemetry`. It is not called if the spans have no subscriber.
     pub fn trace_parent(
         mut self,
         parent: impl Fn(&tracing::Span, &protocol::TraceContext) + Send + Sync + 'static,
@@ -461,7 +460,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Cuts lists into pages of this many items.
+    /// Splits lists into pages of this many items.
     pub fn page_size(mut self, size: usize) -> Self {
         self.pages.size = Some(size.max(1));
         self
@@ -474,27 +473,29 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the name under which the processes of this service know each other's sealed states: all
-    /// that share it and the [keys](ServerBuilder::keys) serve one flow. It is the server's name
-    /// unless told otherwise.
+    /// Sets the name of this service. Processes with the same name and [keys](ServerBuilder::keys)
+    /// can open each other's sealed states, and so continue each other's flows. The default is the
+    /// server's name.
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.service = Some(name.into());
         self
     }
 
-    /// Sets the keys of the seal. By default they come from a file of the service's own, made on
-    /// first use. A server that has only served clients in memory, as in tests, makes no file.
+    /// Sets the keys of the seal. By default they come from a key file for this service, which is
+    /// made on first use. A server that has only served clients in memory, as in tests, makes no
+    /// file.
     ///
-    /// Processes on several machines that have the same keys need a [store](Self::store) that they share.
+    /// Processes on several machines with the same keys also need a shared [store](Self::store).
     pub fn keys(mut self, keys: KeySource) -> Self {
         self.keys = keys;
         self
     }
 
     /// Sets the store for claims of commits, and for states too large for their clients. Without
-    /// one, claims are kept in a folder next to the key file ([`FileStore`](crate::store::FileStore)), and a
-    /// commit happens at most once on this machine. If there is no place for that folder, claims are kept in
-    /// memory and the key ends with the process, so that no call goes on after them.
+    /// one, claims are kept in a folder next to the key file
+    /// ([`FileStore`](crate::store::FileStore)), and a commit happens at most once on this machine.
+    /// If that folder cannot be used, claims and keys are kept in memory, and no call continues
+    /// after the process ends.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self.spills = true;
@@ -507,9 +508,9 @@ impl ServerBuilder {
         self
     }
 
-    /// Decides whose receipts count for the tools that [require a witness](Tool::requires_witness): the function gets the key of a
-    /// receipt, and the principal of the call, if the server's authentication identified one. Receipts of other keys prove
-    /// nothing, because any program can make a key.
+    /// Decides which receipts count for tools that [require a witness](Tool::requires_witness). The
+    /// function gets the key of a receipt, and the principal of the call, if the server's
+    /// authentication identified one. Trust only keys that you know: any program can make a key.
     #[cfg(feature = "witness")]
     pub fn trust_witness(
         mut self,
@@ -519,15 +520,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Runs each handler again from its record before its questions are asked, and fails loudly
-    /// where it asks something else: for tests and staging, since the handler's effects outside
-    /// of steps are repeated once more. [`testing`](crate::testing) always does.
+    /// Replays each handler before its questions are asked, and fails if it asks something else.
+    /// Use it in tests and staging, because effects outside of steps are repeated once more.
+    /// [`testing`](crate::testing) always does this.
     pub fn check_replay(mut self, check: bool) -> Self {
         self.checks_replay = check;
         self
     }
 
-    /// Sets the store that claims are kept in, in place of the author's, if there is one.
     #[cfg(feature = "testing")]
     pub(crate) fn map_store(
         mut self,
@@ -537,7 +537,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Draws the random values of every flow from this seed, so that tests see the same ones.
+    /// Draws the random values of every flow from this seed, so that tests are repeatable.
     #[cfg(feature = "testing")]
     pub(crate) fn seed(mut self, seed: [u8; 32]) -> Self {
         self.seed = Some(seed);
@@ -548,7 +548,7 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// The first error in what was added.
+    /// Returns the first mistake among the offers and settings.
     pub fn build(mut self) -> Result<Server, BuildError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
@@ -670,7 +670,7 @@ impl ServerBuilder {
     #[cfg(feature = "http-server")]
     pub fn fleet(mut self, fleet: fleet::Fleet) -> Self {
         self.fleet = Some(fleet);
-        // A handler that is not safe to run again is found by its first question.
+        // The first question then shows whether a handler can be replayed.
         self.checks_replay |= cfg!(debug_assertions);
         self
     }

@@ -1,4 +1,4 @@
-//! Servers made of others.
+//! Mounts one server on another.
 
 use super::{
     Prompt, Resource, ResourceTemplate, ServerBuilder, Tool,
@@ -9,18 +9,18 @@ use super::{
 };
 
 impl ServerBuilder {
-    /// Adds all that another server offers: its tools and prompts as `{prefix}_{name}`, its resources
-    /// under their own URIs. With an empty prefix, names stay as they are. Names and URIs that are
-    /// taken are found when the server is built.
+    /// Adds everything that another server offers: its tools and prompts as `{prefix}_{name}`, its
+    /// resources under their own URIs. With an empty prefix, names stay as they are. Conflicting
+    /// names and URIs are reported when the server is built.
     ///
-    /// Its handlers, completers and middleware keep what is theirs: they get its
-    /// [states](ServerBuilder::state) and the bounds of its [limits](ServerBuilder::limits) on asking,
-    /// steps and tasks, and its middleware runs inside of this server's. Its lists may
-    /// [change](ServerBuilder::changing_tools) if they could before; what is added later belongs to
-    /// this server.
+    /// The mounted server's handlers, completers and middleware keep their
+    /// [states](ServerBuilder::state) and its [limits](ServerBuilder::limits) on asking, steps and
+    /// tasks. Its middleware runs inside this server's. Its lists may
+    /// [change](ServerBuilder::changing_tools) if they could before; offers that are added later
+    /// belong to this server.
     ///
-    /// All that clients see of a server as a whole is this server's: what it is called, its revisions,
-    /// pages, caches, keys, store, clock, and all other limits.
+    /// Everything else is this server's: its name, revisions, pages, caches, keys, store, clock,
+    /// and all other limits.
     ///
     /// ```
     /// use askback::{Result, Server, ServerBuilder, State, Tool, server::BuildError};
@@ -75,7 +75,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Takes what another server offers of a kind. Its handler scopes come after those that are there.
+    /// Takes another server's offers of a kind. Its handler scopes follow the existing ones.
     fn take<T: Offer>(&mut self, catalog: &Catalog, prefix: &str, first: usize) {
         let registry: &Registry<T> = T::registry(catalog);
         for entry in registry.entries() {

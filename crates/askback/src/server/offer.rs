@@ -1,4 +1,4 @@
-//! The common part of tools, prompts, resources and resource templates.
+//! What tools, prompts, resources and resource templates have in common.
 
 use std::{
     borrow::Cow,
@@ -24,7 +24,6 @@ use super::{
 };
 use crate::{clock::millis, ctx::Parameters};
 
-/// Which lists of a server may change while it runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ChangeableLists {
     pub(super) tools: bool,
@@ -33,7 +32,6 @@ pub(super) struct ChangeableLists {
 }
 
 impl ChangeableLists {
-    /// Combines the lists of two servers that are served as one.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             tools: self.tools || other.tools,
@@ -54,11 +52,9 @@ pub(super) struct Cache {
 #[derive(Clone, Default)]
 pub(super) struct Visibility(Option<Arc<PrincipalFilter>>);
 
-/// Decides whether a caller may see an offer.
 type PrincipalFilter = dyn Fn(Option<&Principal>) -> bool + Send + Sync;
 
 impl Visibility {
-    /// Restricts an offer to the callers for which this returns true.
     pub(super) fn only(
         is_for: impl Fn(Option<&Principal>) -> bool + Send + Sync + 'static,
     ) -> Self {
@@ -74,7 +70,7 @@ impl Visibility {
         })
     }
 
-    /// Whether the result depends on the caller.
+    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.0.is_some()
     }
@@ -97,7 +93,8 @@ impl Needs {
         Self(scopes.map(some).map_err(|bad| bad.to_string()))
     }
 
-    /// Returns the scopes, if there are any. A server with invalid scopes is not built.
+    /// Returns the scopes. A server with invalid scopes cannot be built, so an error counts as
+    /// none.
     pub(super) fn scopes(&self) -> Option<&Arc<Scopes>> {
         self.0.as_ref().ok()?.as_ref()
     }
@@ -115,19 +112,15 @@ impl Needs {
     }
 }
 
-/// One offer, of any kind.
 pub(super) trait OfferDetails: Send + Sync {
-    /// The name or URI that clients use.
     fn name(&self) -> &str;
 
-    /// Returns the needs of its handler's parameters.
     fn parameters(&self) -> &Parameters;
 
     fn needs(&self) -> &Needs;
 
     fn visibility(&self) -> &Visibility;
 
-    /// The completers of its arguments, for kinds that support completion.
     fn completers(&self) -> Option<&Completers> {
         None
     }
@@ -137,9 +130,7 @@ pub(super) trait OfferDetails: Send + Sync {
     }
 }
 
-/// A kind of offer, with its own registry and list.
 pub(super) trait Offer: OfferDetails + Clone + 'static {
-    /// The words for one and for several.
     const ONE: &'static str;
     const KIND: &'static str;
 
@@ -154,7 +145,7 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
     /// Adds a prefix to the name, unless the name is a URI.
     fn prefix(&mut self, prefix: &str);
 
-    /// Checks what only a complete one shows, and takes down what calls need of that.
+    /// Checks the complete offer, and computes what its calls need.
     fn check(&mut self, limits: &Limits) -> Result<(), BuildError>;
 
     fn registry(catalog: &Catalog) -> &Registry<Self>;
@@ -174,7 +165,6 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
     ) -> Self::List;
 }
 
-/// Checks the `_meta` of an offer.
 fn check_meta(name: &str, offered: &impl HasMeta) -> Result<(), BuildError> {
     let checked = offered.meta().map_or(Ok(()), |meta| meta.check());
     checked.map_err(|why| BuildError::Meta {

@@ -1,4 +1,4 @@
-//! The handle that changes a server's offers while it runs.
+//! Changes a server's offers while it runs.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::ctx::{Audience, Ctx};
 
-/// The tools, prompts, resources or resource templates of a server that runs: they are added,
+/// The tools, prompts, resources or resource templates of a running server. They can be added,
 /// removed, enabled and disabled while clients are connected. Cheap to clone.
 ///
-/// Clients that care are told of each change. A call that is under way keeps what it began with; a
-/// call that asked a person and is made again finds what there is by then.
+/// Clients that subscribed are told of each change. A running call keeps the offers it started
+/// with; the next round of a call that asked a user sees the current ones.
 ///
 /// ```
 /// use askback::{Ctx, Result, Server, Tool, server::BuildError};
@@ -42,35 +42,35 @@ pub struct Offers<T> {
 }
 
 impl ServerBuilder {
-    /// Declares that the tools change while the server runs: through [`Server::tools`], or in who
-    /// finds them, where that is told with [`Server::changed`]. Tools with
-    /// [`Tool::visible_to`] declare it by themselves.
+    /// Declares that the tools may change while the server runs: through [`Server::tools`], or in
+    /// their visibility, which you announce with [`Server::changed`]. A tool with
+    /// [`Tool::visible_to`] declares this by itself.
     ///
-    /// The server then says that it tells of changes, and that calls may become tasks, whatever
-    /// tools it begins with.
+    /// The server then declares that its tools change and that calls may become tasks, whatever
+    /// tools it starts with.
     pub fn changing_tools(mut self) -> Self {
         self.changing.tools = true;
         self
     }
 
-    /// Declares that the prompts change while the server runs: through [`Server::prompts`], or in
-    /// who finds them, where that is told with [`Server::changed`]. Prompts with
-    /// [`Prompt::visible_to`] declare it by themselves.
+    /// Declares that the prompts may change while the server runs: through [`Server::prompts`], or
+    /// in their visibility, which you announce with [`Server::changed`]. A prompt with
+    /// [`Prompt::visible_to`] declares this by itself.
     ///
-    /// The server then says that it tells of changes, and that it completes arguments, whatever
-    /// prompts it begins with.
+    /// The server then declares that its prompts change and that it completes arguments, whatever
+    /// prompts it starts with.
     pub fn changing_prompts(mut self) -> Self {
         self.changing.prompts = true;
         self
     }
 
-    /// Declares that the resources change while the server runs: through [`Server::resources`] and
-    /// [`Server::resource_templates`], or in who finds them, where that is told with
-    /// [`Server::changed`]. Resources with [`Resource::visible_to`], and
-    /// [`ServerBuilder::list_resources`], declare it by themselves.
+    /// Declares that the resources may change while the server runs: through [`Server::resources`]
+    /// and [`Server::resource_templates`], or in their visibility, which you announce with
+    /// [`Server::changed`]. A resource with [`Resource::visible_to`], and
+    /// [`ServerBuilder::list_resources`], declare this by themselves.
     ///
-    /// The server then says that it tells of changes, and that it completes variables, whatever
-    /// resources it begins with.
+    /// The server then declares that its resources change and that it completes variables, whatever
+    /// resources it starts with.
     pub fn changing_resources(mut self) -> Self {
         self.changing.resources = true;
         self
@@ -78,7 +78,7 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Returns the tools, to be changed.
+    /// Returns a handle to change the tools.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Server {
         self.offers()
     }
 
-    /// Returns the prompts, to be changed.
+    /// Returns a handle to change the prompts.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Server {
         self.offers()
     }
 
-    /// Returns the resources that have a URI of their own, to be changed.
+    /// Returns a handle to change the resources with a fixed URI.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Server {
         self.offers()
     }
 
-    /// Returns the families of resources, to be changed.
+    /// Returns a handle to change the resource templates.
     ///
     /// # Errors
     ///
@@ -128,11 +128,11 @@ impl Server {
 impl Ctx {
     /// Returns the server that handles this call, to change what it offers.
     ///
-    /// A handler that asks is run again: do in a [`Ctx::run`] or [`Ctx::commit`] what must not happen
-    /// twice.
+    /// A handler that asks is run again, so use [`Ctx::run`] or [`Ctx::commit`] for changes that
+    /// must not happen twice.
     ///
-    /// In a [mounted](ServerBuilder::mount) server this is the whole server: names are those that
-    /// clients see, with their prefix, and what is added is outside of the mounted server's middleware.
+    /// In a [mounted](ServerBuilder::mount) server this returns the outer server: names have their
+    /// prefix, as clients see them, and new offers do not pass the mounted server's middleware.
     #[must_use]
     pub fn server(&self) -> Server {
         Server(Shared::behind(self))
@@ -141,11 +141,11 @@ impl Ctx {
 
 #[expect(private_bounds, reason = "there are these four kinds and no others")]
 impl<T: Offer> Offers<T> {
-    /// Adds one at the end of the list.
+    /// Adds an item at the end of the list.
     ///
     /// # Errors
     ///
-    /// As [`ServerBuilder::build`]: nothing is added that a server could not be built with.
+    /// As [`ServerBuilder::build`]. On an error nothing is added.
     pub fn add(&self, item: impl Into<T>) -> Result<(), BuildError> {
         let mut item = item.into();
         self.shared.rules().check(&mut item)?;
@@ -156,7 +156,7 @@ impl<T: Offer> Offers<T> {
         Ok(())
     }
 
-    /// Removes the one of this name or URI; returns whether there was one.
+    /// Removes the item with this name or URI. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self
             .shared
@@ -165,14 +165,14 @@ impl<T: Offer> Offers<T> {
         self.tell_of(removed)
     }
 
-    /// Enables the one of this name or URI, so that clients find it again; returns whether it was
-    /// disabled.
+    /// Enables the item with this name or URI, so that clients find it again. Returns whether it
+    /// was disabled.
     pub fn enable(&self, name: &str) -> bool {
         self.switch(name, true)
     }
 
-    /// Disables the one of this name or URI until it is enabled: clients do not find it, as if there
-    /// were none, but its name is taken. Returns whether it was enabled.
+    /// Disables the item with this name or URI until it is enabled. Clients do not find it, but its
+    /// name stays taken. Returns whether it was enabled.
     pub fn disable(&self, name: &str) -> bool {
         self.switch(name, false)
     }
@@ -192,7 +192,6 @@ impl<T: Offer> Offers<T> {
         changed.is_ok()
     }
 
-    /// Tells whoever finds the thing that the list has changed.
     fn tell(&self, visibility: &Visibility) {
         let to = if visibility.differs() {
             let visibility = visibility.clone();

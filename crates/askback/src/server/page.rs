@@ -1,4 +1,4 @@
-//! Lists in pages.
+//! Splits lists into pages.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -6,12 +6,11 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pages {
-    /// The most items on a page; all of them where this is `None`.
+    /// The most items on a page, or `None` for all.
     pub(super) size: Option<usize>,
 }
 
 impl Pages {
-    /// The page a cursor points at, and the cursor of the next.
     pub(super) fn page<'a, T>(
         self,
         items: &'a [T],
@@ -29,11 +28,12 @@ impl Pages {
     }
 }
 
-/// Where the page begins that a cursor points at.
+/// Returns the index at which the cursor's page begins.
 ///
-/// A cursor names the last item of the page before it, so that a list which changes in between repeats
-/// and skips as little as it can; where that item is gone, those after it have moved up into its place.
-/// It also says where that item was, which is where it is looked for first.
+/// A cursor holds the name and the index of the last item on the previous page. If the list has
+/// changed in between, the name finds the place again, with as few repeated and skipped items as
+/// possible. If the item is gone, the items after it have moved up, and the page begins at its
+/// index.
 pub(super) fn start<T>(items: &[T], name: impl Fn(&T) -> &str, cursor: &str) -> Result<usize> {
     let wrong = || Error::invalid_params("the cursor is not one this server gave");
     let (place, last) = read(cursor).ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! Responses as they were written, and the pages of lists that are the same for everybody.
+//! Written responses, and a cache for the pages of lists that are the same for all callers.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,6 @@ use askback_core::{
     revision::Revision,
 };
 
-/// The pages of a catalog that were written, for as long as that is the catalog.
 #[derive(Default)]
 pub(super) struct WrittenPages(Mutex<PageCache>);
 
@@ -20,13 +19,14 @@ struct PageCache {
     bytes: usize,
 }
 
-/// A response as it goes to its client. What it shares with others is not copied before it is written.
+/// A response to send. The part that it shares with other responses is not copied before it is
+/// written.
 pub(crate) struct Message {
     own: Vec<u8>,
     page: Option<Arc<WrittenResponse>>,
 }
 
-/// Which page: of what kind of offers, in the words of which revision, and from which item on.
+/// The key of a page: the kind of offers, the revision, and the index of the first item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) kind: &'static str,
@@ -35,13 +35,12 @@ pub(super) struct Place {
 }
 
 impl WrittenPages {
-    /// The page at a place, if it was written.
     pub(super) fn get(&self, place: &Place) -> Option<Arc<WrittenResponse>> {
         self.lock().pages.get(place).cloned()
     }
 
-    /// Keeps the response to the request of this id, which is the page at a place, if that leaves all
-    /// pages together at `most` bytes.
+    /// Caches the response to this request as the page at a place, if all pages together then have
+    /// at most `most` bytes.
     pub(super) fn keep(&self, place: Place, response: &[u8], id: &RequestId, most: usize) {
         if response.len() > most.saturating_sub(self.lock().bytes) {
             return;
@@ -70,7 +69,6 @@ impl Message {
         }
     }
 
-    /// Returns its bytes in one piece.
     pub(crate) fn into_vec(self) -> Vec<u8> {
         let Self { mut own, page } = self;
         if let Some(page) = page {
@@ -79,7 +77,7 @@ impl Message {
         own
     }
 
-    /// Returns the bytes that are its own, and the page whose [rest](WrittenResponse::rest) comes after
+    /// Returns the response's own bytes, and the page whose [rest](WrittenResponse::rest) follows
     /// them.
     #[cfg(feature = "http-server")]
     pub(crate) fn into_pieces(self) -> (Vec<u8>, Option<Arc<WrittenResponse>>) {
@@ -93,7 +91,7 @@ impl From<Vec<u8>> for Message {
     }
 }
 
-/// A copy is for the next catalog, of which nothing is written yet.
+/// A cloned catalog is about to change, so it starts with an empty cache.
 impl Clone for WrittenPages {
     fn clone(&self) -> Self {
         Self::default()

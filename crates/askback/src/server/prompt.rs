@@ -1,4 +1,4 @@
-//! Prompts: messages a person picks like a command.
+//! Prompts: messages that a user picks like a command.
 
 use askback_core::{
     limits::Limits,
@@ -15,8 +15,8 @@ use crate::handler::{ErasedHandler, Handler, IntoPromptResult, erase};
 
 /// A prompt and its handler.
 ///
-/// The arguments are a struct with `#[derive(Form)]`: the wire carries texts, each of which is
-/// read by the type of its field. A choice completes itself; [`Prompt::complete`] does so for any
+/// The arguments are a struct with `#[derive(Form)]`. Clients send strings, which the types of the
+/// fields parse. A field with a fixed choice completes itself; use [`Prompt::complete`] for any
 /// other argument.
 #[derive(Clone)]
 pub struct Prompt {
@@ -28,7 +28,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt, with the arguments its handler takes.
+    /// Creates a prompt with the arguments that its handler takes.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -57,7 +57,8 @@ impl Prompt {
         }
     }
 
-    /// Completes an argument while it is typed, knowing what was typed for the others. At most
+    /// Adds a completer for an argument. It also gets the values of the other arguments that the
+    /// client has. At most
     /// [`limits.server.completion_values`](crate::limits::ServerLimits::completion_values) values
     /// are sent.
     #[must_use]
@@ -78,14 +79,13 @@ impl Prompt {
             .any(|argument| argument.name == name)
     }
 
-    /// Puts the name of a server it is mounted from before its own. No dot is between them: models
-    /// are often called with names that may not have one.
+    /// Prefixes the name when the server is mounted. The separator is not a dot, because many model
+    /// APIs do not allow dots in function names.
     pub(super) fn prefix(&mut self, prefix: &str) {
         let name = &mut self.description.name;
         *name = format!("{prefix}_{name}");
     }
 
-    /// Checks what only a complete prompt shows.
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         let parameters = self.handler.parameters();
         let reads = parameters.undescribed || parameters.schema.is_some();
@@ -103,7 +103,7 @@ impl Prompt {
 
 described!(Prompt.description: "Sets the description of what it is for.");
 
-/// A function that gives a prompt, such as [`#[prompt]`](macro@crate::prompt) makes one.
+/// A function that returns a prompt, as [`#[prompt]`](macro@crate::prompt) makes it.
 impl<F: FnOnce() -> Self> From<F> for Prompt {
     fn from(function: F) -> Self {
         function()

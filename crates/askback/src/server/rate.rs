@@ -1,11 +1,11 @@
-//! How often one caller may call one thing (2026-07-28, server/tools, Security Considerations).
+//! The rate limit for each caller and offer (2026-07-28, server/tools, Security Considerations).
 //!
-//! Each pair of caller and thing has a bucket: it holds
-//! [`limits.server.calls`](crate::limits::ServerLimits::calls) calls, and fills again within
-//! [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window). A bucket that is full
-//! again is forgotten, so that only those who called of late take memory. Callers who are not known
-//! are one, with [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls).
-//! Callers are known by the hash of their name: buckets keep nothing that a client sent.
+//! Each pair of caller and offer has a bucket of
+//! [`limits.server.calls`](crate::limits::ServerLimits::calls) calls, which refills within
+//! [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window). A full bucket is
+//! dropped, so that only recent callers take memory. All unauthenticated callers share a bucket of
+//! [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls). Callers are
+//! identified by a hash: buckets keep nothing that a client sent.
 
 use std::{
     collections::HashMap,
@@ -21,13 +21,11 @@ use askback_core::{
 
 use crate::clock::millis;
 
-/// How many parts the buckets are in, so that calls rarely wait for one another.
+/// The buckets are split into this many parts, to reduce lock contention.
 const PARTS: usize = 16;
 
-/// Makes the hashes by which callers and things are known.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// The buckets of a server.
 pub(super) struct RateLimit {
     known: u64,
     unknown: u64,
@@ -38,34 +36,31 @@ pub(super) struct RateLimit {
     parts: [Mutex<Buckets>; PARTS],
 }
 
-/// A thing that is called, by the hash of its name: that is worked out once, and not for each call.
+/// The hash of an offer's name, which is computed once and not for each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ThingHash(u64);
 
 type Buckets = HashMap<u64, Bucket, BuildHasherDefault<IdentityHasher>>;
 
-/// Hands on what is a hash already, of which nobody outside knows the key.
+/// Returns a hash unchanged. Its key is secret, so clients cannot cause collisions.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
-/// The recent calls of one caller: each call adds the milliseconds of the window, each millisecond
-/// that passes takes away the number of calls.
+/// The recent calls of one caller: each call adds the milliseconds of the window, and each
+/// millisecond that passes removes the number of calls.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     calls: u64,
     taken: u64,
     at: Millis,
-    /// Whether the last call found too few in it.
     refused: bool,
 }
 
-/// A call that came too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RateLimitError {
-    /// How long the caller has to wait for it.
     pub(super) wait: Duration,
-    /// Whether it is the first one after a call that was made: a log that tells of no other cannot be
-    /// filled.
+    /// Whether the previous call was allowed. Only this one is logged, so that a client cannot fill
+    /// the log.
     pub(super) is_first: bool,
 }
 
@@ -80,11 +75,9 @@ impl RateLimit {
         }
     }
 
-    /// Takes one call.
-    ///
     /// # Errors
     ///
-    /// Refused where the caller has to wait for it.
+    /// Fails if the caller has to wait.
     pub(super) fn take(
         &self,
         caller: Option<&Principal>,
@@ -95,7 +88,7 @@ impl RateLimit {
             Some(caller) => (self.known, HASHER.hash_one((caller.owner(), thing))),
             None => (self.unknown, thing.0),
         };
-        // Of bits in the middle: a map looks at those at both ends.
+        // Uses bits in the middle, because maps use the bits at both ends.
         let part = &self.parts[(hash >> 32) as usize % PARTS];
         let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get_mut(&hash) {
@@ -104,8 +97,8 @@ impl RateLimit {
         if buckets.len() >= self.most {
             buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
         }
-        // Where there are too many, those who come then share one, those who are known among
-        // themselves: what it holds differs.
+        // If there are too many buckets, new callers share one. Unauthenticated callers have a
+        // separate shared bucket, because it has a different size.
         let is_shared = buckets.len() >= self.most;
         let shared = u64::from(caller.is_some());
         let empty = Bucket {
@@ -155,7 +148,7 @@ impl Bucket {
                 is_first: !std::mem::replace(&mut self.refused, true),
             });
         }
-        // A clock that is turned back passes the same time again, which fills nothing twice.
+        // If the clock is set back, the same time does not refill the bucket twice.
         (self.taken, self.at, self.refused) = (taken, self.at.max(now), false);
         Ok(())
     }
@@ -176,7 +169,7 @@ mod tests {
     fn a_bucket_gives_what_it_holds_and_fills_again_in_its_window() {
         let rate = RateLimit::new(&limits(3, Duration::from_secs(60)));
         let ada = Principal::new("ada");
-        // When, and how long the caller has to wait.
+        // The time of a call, and how long the caller has to wait.
         let cases = [
             (0, 0),
             (0, 0),
@@ -186,15 +179,15 @@ mod tests {
             (19_999, 1),
             (20_000, 0),
             (20_000, 20_000),
-            // As long as it is not called, it fills, but not over.
+            // It refills while it is not called, but only up to its size.
             (1_000_000, 0),
             (1_000_000, 0),
             (1_000_000, 0),
             (1_000_000, 20_000),
-            // A clock that is turned back gives nothing, and takes nothing.
+            // A clock that is set back changes nothing.
             (0, 20_000),
             (1_020_000, 0),
-            // Nor does a call fill it that was made meanwhile.
+            // Nor does a call that was made meanwhile refill it.
             (1_080_000, 0),
             (0, 0),
             (1_080_000, 0),
@@ -215,7 +208,7 @@ mod tests {
             ..Principal::new("ada")
         };
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
-        // Who calls what, and whether they may.
+        // The caller, the thing it calls, and whether it may.
         let cases = [
             (Some(&ada), "tools", "a", true),
             (Some(&ada), "tools", "a", false),
@@ -223,7 +216,7 @@ mod tests {
             (Some(&ada), "tools", "b", true),
             (Some(&ada), "prompts", "a", true),
             (Some(&eve), "tools", "a", true),
-            // All who are not known have a rate of their own together.
+            // All unauthenticated callers share one bucket.
             (None, "tools", "a", true),
             (None, "tools", "a", true),
             (None, "tools", "a", false),
@@ -262,7 +255,7 @@ mod tests {
             rate.take(Some(&who), ThingHash::new("tools", "a"), 0)
                 .is_ok()
         };
-        // Each part is full with its first bucket; the next callers of a part share.
+        // Each part is full with its first bucket; later callers of a part share.
         for subject in 0..1000 {
             known(&format!("first {subject}"));
         }
@@ -270,7 +263,7 @@ mod tests {
             rate.take(None, ThingHash::new("tools", &name.to_string()), 0)
                 .is_ok()
         });
-        // Two calls of those who are not known in each part, however few the known have there.
+        // Each part allows two unauthenticated calls, however few the known callers have there.
         assert_eq!(unknown.count(), 2 * PARTS);
     }
 
@@ -289,7 +282,7 @@ mod tests {
             parts.map(|part| part.lock().unwrap().len()).sum()
         };
         let mut taken = (0..10_000).filter(|subject| call(*subject, 0)).count();
-        // One more of each part is shared by all others.
+        // One more bucket in each part is shared by all others.
         assert_eq!((taken, kept()), (5 * PARTS, 5 * PARTS));
         taken = (10_000..10_004)
             .filter(|subject| call(*subject, 1000))

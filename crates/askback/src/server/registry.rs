@@ -1,4 +1,4 @@
-//! Things with names, in the order in which their author gave them.
+//! A registry of named offers.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,29 +6,27 @@ use askback_core::ask::Principal;
 
 use super::{offer::OfferDetails, rate::ThingHash};
 
-/// Things with names, found by name and listed in order.
+/// Offers that are found by name and listed in the order in which they were added.
 ///
-/// Whatever answers a client finds and lists them for its caller: a thing that is disabled, or hidden
-/// from the caller, is not there.
+/// Requests find and list only what is visible: a disabled offer, or one hidden from the caller,
+/// does not exist for them.
 pub(super) struct Registry<T> {
     entries: Vec<Entry<T>>,
-    /// Places by names. Only authors give names, so that nobody can choose them to be slow to find.
+    /// Indexes by name. Only authors choose names, so clients cannot make lookups slow.
     by_name: BTreeMap<String, usize>,
-    /// Whether anything here was ever for some callers only.
+    /// Whether any offer was ever restricted to some callers.
     differs: bool,
 }
 
-/// A thing among others.
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
     pub(super) scope: ScopeId,
-    /// As what its calls are counted.
+    /// The key for the rate limit.
     pub(super) thing: ThingHash,
     enabled: bool,
 }
 
-/// Which handler scope a thing belongs to: the server's own is the first, and those of mounted servers
-/// come after it.
+/// The index of an offer's handler scope: 0 is the server itself; mounted servers follow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ScopeId(pub(super) usize);
 
@@ -43,17 +41,17 @@ impl<T: OfferDetails> Registry<T> {
         entries.filter(move |entry| entry.is_for(caller))
     }
 
-    /// All things, whoever finds them.
+    /// All offers, visible or not.
     pub(super) fn entries(&self) -> &[Entry<T>] {
         &self.entries
     }
 
-    /// The thing of this name, whoever finds it.
+    /// Finds an offer by name, visible or not.
     pub(super) fn get(&self, name: &str) -> Option<&Entry<T>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
-    /// Whether callers may differ in what they find.
+    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.differs
     }
@@ -62,7 +60,7 @@ impl<T: OfferDetails> Registry<T> {
         self.entries.is_empty()
     }
 
-    /// Adds an item at the end; hands it back where its name is taken.
+    /// Adds an item at the end, or returns it if its name is taken.
     pub(super) fn add(&mut self, item: T, scope: ScopeId, thing: ThingHash) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
@@ -79,7 +77,7 @@ impl<T: OfferDetails> Registry<T> {
         Ok(())
     }
 
-    /// Completes each item, none of which takes another name by that.
+    /// Completes each item. This must not change names.
     pub(super) fn complete<E>(
         &mut self,
         mut complete: impl FnMut(&mut T, ScopeId) -> Result<(), E>,
@@ -91,7 +89,6 @@ impl<T: OfferDetails> Registry<T> {
         entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope))
     }
 
-    /// Takes an item out; those behind it move up.
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
         let at = self.by_name.remove(name)?;
         for place in self.by_name.values_mut().filter(|place| **place > at) {
@@ -100,7 +97,7 @@ impl<T: OfferDetails> Registry<T> {
         Some(self.entries.remove(at).item)
     }
 
-    /// Enables or disables an item; gives it where that changed something.
+    /// Returns the item if this changed something.
     pub(super) fn enable(&mut self, name: &str, enabled: bool) -> Option<&Arc<T>> {
         let entry = &mut self.entries[*self.by_name.get(name)?];
         let before = std::mem::replace(&mut entry.enabled, enabled);

@@ -1,5 +1,5 @@
-//! The replay check: a handler that has asked is run again from its record, and must come to the
-//! same questions.
+//! The replay check: a handler that has asked is run again from its record, and must ask the same
+//! questions.
 
 use std::{sync::Arc, task::Poll};
 
@@ -16,22 +16,18 @@ use crate::{
     flow::Turn,
 };
 
-/// How the error begins that the check ends a call with.
+/// The start of the error message with which the check ends a call.
 pub(crate) const UNSAFE_REPLAY: &str = "the handler is not safe to run again";
 
-/// How what a rehearsal asks compares with what was asked.
 struct ReplayDifference {
-    /// A question comes with other words.
     changed: bool,
-    /// A question has not come.
     missing: bool,
-    /// A question comes that was not asked, or a step that was not run.
+    /// A question that was not asked before, or a step that was not run.
     extra: bool,
 }
 
 impl<T: Answer> HandlerCall<T> {
-    /// Runs the handler again from its record, and fails loudly if it asks something else than it
-    /// did.
+    /// Runs the handler again from its record, and fails if it asks something else.
     pub(super) async fn check_replay(&self, state: FlowState) -> Result<()> {
         let limits = self.limits();
         let flow = Flow::rehearse(state.clone(), Arc::clone(limits));
@@ -47,8 +43,8 @@ impl<T: Answer> HandlerCall<T> {
                 Poll::Ready(Turn::Done(_) | Turn::BecomeTask) => return Poll::Ready(false),
                 Poll::Ready(Turn::Ask) => {
                     let compared = compare(&state, &drive.cell().flow());
-                    // How long it waits for what is not recorded is another time longer or shorter:
-                    // then it may be further than it was.
+                    // A wait that is not recorded may be shorter or longer this time, so the replay
+                    // may get further.
                     if compared.changed || (compared.extra && !waited) {
                         return Poll::Ready(false);
                     }
@@ -61,7 +57,7 @@ impl<T: Answer> HandlerCall<T> {
             waited = true;
             Poll::Pending
         });
-        // What it waits for may take as long as a step.
+        // It may wait for something that takes as long as a step.
         let is_safe = tokio::time::timeout(limits.asking.run, rehearsal).await == Ok(true);
         let why = (!is_safe).then(|| explain(&state, &drive.cell().flow()));
         drive.suspend();
@@ -108,7 +104,6 @@ fn explain(state: &FlowState, again: &Flow) -> String {
     )
 }
 
-/// The peer of a handler that is run again only to see what it asks.
 struct SilentPeer;
 
 impl Peer for SilentPeer {

@@ -26,10 +26,10 @@ pub struct Resource {
     pub(super) visibility: Visibility,
 }
 
-/// A family of resources, and the handler that reads any of them.
+/// A family of resources, and the handler that reads them.
 ///
-/// The variables of the template are the handler's arguments: a struct with `#[derive(Form)]`, each
-/// field read by its type.
+/// The variables of the URI template are the handler's arguments: a struct with `#[derive(Form)]`,
+/// whose field types parse the values.
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(super) description: protocol::ResourceTemplate,
@@ -41,7 +41,7 @@ pub struct ResourceTemplate {
 }
 
 impl Resource {
-    /// A resource at a URI.
+    /// Creates a resource at a URI.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -55,22 +55,22 @@ impl Resource {
         }
     }
 
-    /// A URI stays as it is: others know it.
+    /// A URI is not prefixed, because other systems may know it.
     #[expect(clippy::unused_self, reason = "other kinds have names")]
     pub(super) fn prefix(&mut self, _: &str) {}
 
-    /// Checks what only a complete resource shows.
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         check_uri(&self.description.uri, &self.description.uri)
     }
 }
 
 impl ResourceTemplate {
-    /// A family of resources: a URI template with simple variables (`{name}`), or reserved ones
-    /// that take slashes too (`{+path}`), of RFC 6570.
+    /// Creates a resource template with simple variables (`{name}`), or reserved ones that also
+    /// match slashes (`{+path}`), of RFC 6570.
     ///
-    /// A URI fits only if no value leads out of its place, whatever is encoded in it: `{name}` never
-    /// gives a slash, a backslash, `.` or `..`, and `{+path}` no segment of dots.
+    /// A URI matches only if no value can escape its place, also after percent-decoding: `{name}`
+    /// never contains a slash or a backslash and is never `.` or `..`, and `{+path}` has no `.` or
+    /// `..` segment.
     pub fn new<M, H>(template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -88,7 +88,8 @@ impl ResourceTemplate {
         }
     }
 
-    /// Completes a variable while it is typed, knowing what was typed for the others.
+    /// Adds a completer for a variable. It also gets the values of the other variables that the
+    /// client has.
     #[must_use]
     pub fn complete<M, C: Completer<M>>(
         mut self,
@@ -106,11 +107,10 @@ impl ResourceTemplate {
             .any(|variable| variable == name)
     }
 
-    /// A URI stays as it is: others know it.
+    /// A URI is not prefixed, because other systems may know it.
     #[expect(clippy::unused_self, reason = "other kinds have names")]
     pub(super) fn prefix(&mut self, _: &str) {}
 
-    /// Checks what only a complete template shows.
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         let Some(template) = &self.template else {
             return Err(BuildError::Template(self.description.uri_template.clone()));
@@ -135,14 +135,14 @@ impl ResourceTemplate {
     }
 }
 
-/// A function that gives a resource, such as [`#[resource]`](macro@crate::resource) makes one.
+/// A function that returns a resource, as [`#[resource]`](macro@crate::resource) makes it.
 impl<F: FnOnce() -> Self> From<F> for Resource {
     fn from(function: F) -> Self {
         function()
     }
 }
 
-/// A function that gives a family of resources, such as [`#[resource]`](macro@crate::resource) makes one.
+/// A function that returns a resource template, as [`#[resource]`](macro@crate::resource) makes it.
 impl<F: FnOnce() -> Self> From<F> for ResourceTemplate {
     fn from(function: F) -> Self {
         function()
@@ -154,14 +154,14 @@ macro_rules! resource {
         described!($name.description: "Sets the description of what it holds.");
 
         impl $name {
-            /// Sets the media type of what it holds.
+            /// Sets the media type of the content.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.description.mime_type = Some(mime_type.into());
                 self
             }
 
-            /// Sets for whom it is, and how important.
+            /// Sets the audience and the priority.
             #[must_use]
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.description.annotations = Some(annotations);
@@ -180,7 +180,7 @@ fn check_uri(address: &str, example: &str) -> Result<(), BuildError> {
     Err(BuildError::Uri(address.to_owned()))
 }
 
-/// Fills in what a handler left empty: the URI that was read, and the media type of its resource.
+/// Sets the URI and the media type of contents if the handler left them empty.
 pub(super) fn complete_contents(contents: &mut [ResourceContents], uri: &str, mime: Option<&str>) {
     for content in contents {
         let (its_uri, its_mime) = match content {

@@ -1,4 +1,4 @@
-//! Clients that say that their roots changed.
+//! Notices that a client's roots changed.
 
 use std::{
     sync::{
@@ -17,7 +17,6 @@ use crate::flow::BoxFuture;
 
 pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Returns a handler that runs both, one after the other.
 pub(super) fn both(first: Option<Handler>, second: Option<Handler>) -> Option<Handler> {
     let (first, second) = match (first, second) {
         (Some(first), Some(second)) => (first, second),
@@ -32,28 +31,27 @@ pub(super) fn both(first: Option<Handler>, second: Option<Handler>) -> Option<Ha
     }))
 }
 
-/// A client of a handshake revision says that its roots changed (2025-11-25, client/roots, Root List
-/// Changes): see [`ServerBuilder::on_roots_changed`](super::ServerBuilder::on_roots_changed).
+/// The notice that a client's roots changed, which clients of handshake revisions send (2025-11-25,
+/// client/roots, Root List Changes): see
+/// [`ServerBuilder::on_roots_changed`](super::ServerBuilder::on_roots_changed).
 #[derive(Debug, Clone)]
 pub struct RootsChanged {
     origin: Arc<Origin>,
 }
 
-/// Runs the handler for one connection, one time after another: however often its client says that
-/// its roots changed, no more than two of its notices are kept.
+/// Runs the handler for one connection, one run at a time. However many notices the client sends,
+/// at most one more run is pending.
 #[derive(Debug, Default)]
 pub(super) struct RootsWatch(Arc<AtomicU8>);
 
-/// The handler does not run.
 const IDLE: u8 = 0;
-/// It runs.
 const RUNNING: u8 = 1;
-/// It runs, and is to run again.
+/// Running, with another run pending.
 const AGAIN: u8 = 2;
 
 impl RootsChanged {
-    /// Whose roots they are, where the server has found out: as
-    /// [`Ctx::principal`](crate::Ctx::principal) in calls.
+    /// Returns the principal, if the server's authentication identified one, as
+    /// [`Ctx::principal`](crate::Ctx::principal) does in calls.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.origin.principal.as_deref()
@@ -65,7 +63,7 @@ impl RootsChanged {
         self.origin.client.as_ref()
     }
 
-    /// The revision of the session.
+    /// Returns the revision of the session.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.origin.revision
@@ -73,7 +71,6 @@ impl RootsChanged {
 }
 
 impl RootsWatch {
-    /// Has the handler run, if there is one, for no longer than this.
     pub(super) fn changed(&self, handler: Option<&Handler>, limit: Duration, origin: Arc<Origin>) {
         let Some(handler) = handler.cloned() else {
             return;
@@ -97,7 +94,7 @@ impl RootsWatch {
     }
 }
 
-/// The handler while it runs; where it panics, the next notice has it run again.
+/// Marks the handler as running. If it panics, the next notice runs it again.
 struct Running(Option<Arc<AtomicU8>>);
 
 impl Running {
@@ -107,7 +104,8 @@ impl Running {
         }
     }
 
-    /// Ends, unless there was another notice. From then on, another may run.
+    /// Returns whether the handler has finished, without another notice. Then another run may
+    /// start.
     fn end(&mut self) -> bool {
         let idle = |state: &Arc<AtomicU8>| {
             let (succeeded, failed) = (Ordering::AcqRel, Ordering::Acquire);

@@ -1,7 +1,7 @@
-//! Between two rounds of the stateless era: a flow's state goes out sealed and comes back.
+//! Seals and opens the state of a flow between two rounds of the stateless era.
 //!
-//! The bounds of a state are those of its handler's server, also where that is mounted on another: what
-//! the handler does is claimed for as long as a state leads to it, which only one of the two can say.
+//! The limits of a state come from its handler's server, even if that server is mounted on another.
+//! Claims last as long as a state that can use them, so both limits must come from one server.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,7 +25,6 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The content of a retry.
 #[derive(Default)]
 pub(super) struct Rounds {
     state: Option<String>,
@@ -35,18 +34,16 @@ pub(super) struct Rounds {
     carrier: Carrier,
 }
 
-/// Where a state is between two rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Carrier {
-    /// The client has it, for as long as a round may take. A large one is kept in the store.
+    /// At the client, for as long as a round may take. A large state is kept in the store.
     #[default]
     Client,
-    /// It is a part of a record of a journal, which says until when it counts.
+    /// In a journal record, which has its own expiry.
     Journal,
 }
 
-/// The sealed content: the state, or its place in the store. In the store it is sealed as the
-/// state.
+/// The sealed content: the state, or its key in the store. In the store, the state is sealed too.
 #[derive(Serialize, Deserialize)]
 enum SealedContent<S> {
     #[serde(rename = "s")]
@@ -55,11 +52,9 @@ enum SealedContent<S> {
     Spilled(String),
 }
 
-/// Why a state was not opened.
 enum StateOpenError {
-    /// It is no state of this request.
     Refused(SealError),
-    /// The keys or the store of the server failed: the client may send the same again.
+    /// The keys or the store failed: the client may send the same request again.
     Failed(Error),
 }
 
@@ -85,21 +80,20 @@ impl Rounds {
         }
     }
 
-    /// The same, from a journal, with the questions that the client answered with an error.
+    /// Reads the state from a journal, with the questions that the client answered with an error.
     pub(super) fn of_journal(mut self, errors: &BTreeMap<String, Reply>) -> Self {
         self.errors.clone_from(errors);
         self.carrier = Carrier::Journal;
         self
     }
 
-    /// About how many bytes it holds.
     pub(super) fn kept_bytes(&self) -> usize {
         self.state.as_ref().map_or(0, String::len) + responses_bytes(&self.responses)
     }
 
-    /// The state that came back, if one did.
+    /// Opens the state that the client returned, if any.
     ///
-    /// Whatever is wrong with it is told in the same words: a client learns nothing from trying.
+    /// Every defect has the same error message, so that a client learns nothing from trying.
     pub(super) async fn open(
         &self,
         shared: &Arc<Shared>,
@@ -108,7 +102,7 @@ impl Rounds {
         let Some(token) = &self.state else {
             return Ok(None);
         };
-        // Apart, as all that a first round has no use for: it would make every call larger.
+        // Boxed, because it would make every call larger, and a first round does not need it.
         match Box::pin(open(shared, incoming, token, self.carrier)).await {
             Ok(state) => Ok(Some(state)),
             Err(StateOpenError::Failed(error)) => Err(error),
@@ -126,14 +120,12 @@ impl Rounds {
         }
     }
 
-    /// Marks the questions that were turned down by the client itself.
     pub(super) fn mark_refusals(&mut self, took: Option<Millis>, limits: &AskingLimits) {
         for answer in self.responses.values_mut() {
             *answer = mark_refusal(answer.clone(), took, limits);
         }
     }
 
-    /// The answers, by the keys of their questions.
     pub(super) fn replies(&self) -> BTreeMap<String, Reply> {
         let replies = self.responses.iter();
         let mut replies: BTreeMap<_, _> = replies
@@ -143,8 +135,8 @@ impl Rounds {
         replies
     }
 
-    /// Fails if the client answered a question with an error, or not in time: a handler that asks by hand has no place for
-    /// that.
+    /// Fails if the client answered a question with an error, or not in time, because a handler
+    /// that asks by hand cannot receive that.
     pub(super) fn check_errors(&self) -> Result<()> {
         match self.errors.values().next().cloned() {
             None => Ok(()),
@@ -152,7 +144,6 @@ impl Rounds {
         }
     }
 
-    /// Whether there were rounds before.
     pub(super) fn continue_a_call(&self) -> bool {
         self.state.is_some() || !self.responses.is_empty()
     }
@@ -162,7 +153,6 @@ impl Rounds {
     }
 }
 
-/// The questions of a suspended flow, with its state.
 pub(super) async fn seal(
     shared: &Shared,
     incoming: &Incoming,
@@ -190,8 +180,8 @@ pub(super) async fn seal(
     })
 }
 
-/// A hand-written result, with its author's own state sealed beside the flow's. The flow's is sent also
-/// where the author gave none: without it every retry would be another flow, in which nothing is claimed.
+/// Seals a hand-written result, with its author's own state next to the flow's. The flow's state is
+/// sent even if the author set none: without it every retry would be a new flow without claims.
 pub(super) async fn seal_by_hand(
     shared: &Shared,
     incoming: &Incoming,
@@ -250,7 +240,7 @@ async fn open(
             let kept = String::from_utf8(kept).map_err(|_| SealError::unreadable())?;
             match unseal(&kept, limits.spilled_bytes)? {
                 SealedContent::Here(state) => state,
-                // The store keeps states, never names: to follow them could have no end.
+                // Stored content must be a state. A chain of references might never end.
                 SealedContent::Spilled(_) => return Err(SealError::unreadable().into()),
             }
         }
@@ -314,7 +304,7 @@ fn too_large() -> Error {
     ))
 }
 
-/// Returns the binding of a state: it opens for this request and no other.
+/// The binding of a state: it opens for this request only.
 fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>, CanonicalError> {
     let arguments = match incoming.arguments() {
         Arguments::Object(object) => canonical::digest_of(object)?,

@@ -1,4 +1,4 @@
-//! The rules that everything a server offers has to fit.
+//! The checks that every offer has to pass.
 
 use askback_core::{ask::check_form, limits::Limits, protocol::CacheScope};
 
@@ -13,7 +13,6 @@ use super::{
 };
 use crate::ctx::States;
 
-/// The rules that everything a server offers has to fit.
 pub(super) struct Rules<'a> {
     pub(super) states: &'a States,
     pub(super) limits: &'a Limits,
@@ -21,8 +20,7 @@ pub(super) struct Rules<'a> {
 }
 
 impl Catalog {
-    /// Adds a thing, which is [checked](Rules::check) before the server offers it. The registry of its
-    /// kind keeps the order in which they were added.
+    /// Adds an item, which is [checked](Rules::check) later. The registry keeps the order.
     pub(super) fn add<T: Offer>(&mut self, item: T, scope: ScopeId) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let completers = item.completers().into_iter();
@@ -44,7 +42,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// Checks that the server can keep to all that it offers, and completes it.
     pub(super) fn check(
         &mut self,
         cache: Cache,
@@ -73,8 +70,8 @@ impl Catalog {
 }
 
 impl Rules<'_> {
-    /// Checks a thing by itself, that what its handler asks first may be asked, that the handler can be
-    /// given all that it takes, what tokens must have, and who finds it; completes what only is known then.
+    /// Checks one item: its own rules, the questions before its handler, the states that its
+    /// handler needs, its scopes and its visibility. Completes what is known only then.
     pub(super) fn check<T: Offer>(&self, item: &mut T) -> Result<(), BuildError> {
         item.check(self.limits)?;
         let (name, parameters) = (item.name(), item.parameters());

@@ -1,4 +1,4 @@
-//! From a builder to a running server in one step, for programs that do nothing else.
+//! Builds and runs a server in one step.
 
 use std::{fmt, io};
 
@@ -7,22 +7,23 @@ use super::ServerBuilder;
 
 /// The error of [`ServerBuilder::run_stdio`] and `ServerBuilder::run_http`.
 ///
-/// A `main` can return it: Rust prints the `Debug` form of such an error, which is the message here.
+/// A `main` can return it: Rust prints the `Debug` form of such an error, which is the message
+/// here.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The server cannot be built. The author is to blame.
+    /// The server could not be built. This is a mistake in the server's code.
     #[error("the server cannot be built: {0}")]
     Build(BuildError),
     /// Standard input or output failed.
     #[error("standard input or output failed: {0}")]
     Stdio(io::Error),
-    /// The address does not say where to listen.
+    /// The address to listen on cannot be resolved.
     #[error(
         "the address to listen on cannot be resolved: {0}. Give an IP address and a port, such as `127.0.0.1:8000`."
     )]
     Address(io::Error),
-    /// The address cannot be listened on.
+    /// Listening at the address failed.
     #[error("cannot listen on {address}: {why}.{}", way_out(why))]
     Listen {
         /// The addresses that were tried.
@@ -30,7 +31,7 @@ pub enum RunError {
         /// The error of the operating system.
         why: io::Error,
     },
-    /// The connections cannot be served any longer.
+    /// Accepting connections failed.
     #[error("the server stopped: {0}")]
     Serve(io::Error),
 }
@@ -50,7 +51,7 @@ impl From<BuildError> for RunError {
 #[cfg(feature = "stdio")]
 impl ServerBuilder {
     /// Builds the server and serves the client that started this process over standard input and
-    /// output, until its input ends: all that the `main` of most servers does.
+    /// output, until its input ends. This is all that the `main` of most servers needs.
     ///
     /// ```no_run
     /// use askback::{Result, RunError, Server, Tool};
@@ -64,14 +65,14 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// Fails where the server cannot be built, and where standard input or output fails.
+    /// Fails if the server cannot be built, or if standard input or output fails.
     pub async fn run_stdio(self) -> Result<(), RunError> {
         self.build()?.serve_stdio().await.map_err(RunError::Stdio)
     }
 }
 
-/// A stand-in for the address of `run_http`, which nothing is: what a program without the feature is
-/// told in place of "no method named `run_http`".
+/// Implemented for no type, so that a program without the feature gets this message and not "no
+/// method named `run_http`".
 #[cfg(not(feature = "http-server"))]
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -89,7 +90,7 @@ impl ServerBuilder {
     }
 }
 
-/// A stand-in for the program of `run_stdio`, which nothing is, in a build without the feature.
+/// Implemented for no type, so that a build without the feature gets this message.
 #[cfg(not(feature = "stdio"))]
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -104,14 +105,13 @@ impl ServerBuilder {
     #[doc(hidden)]
     pub fn run_stdio(self) -> std::future::Ready<Result<(), RunError>>
     where
-        // A lifetime has the compiler look where this is called, and not here.
+        // With this lifetime, the compiler reports the error at the call and not here.
         for<'a> &'a Self: StdioFeature,
     {
         std::future::ready(self.build().map(drop).map_err(RunError::from))
     }
 }
 
-/// The hint for an address that cannot be listened on.
 fn way_out(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::AddrInUse => " Stop the program that listens there, or choose another port.",

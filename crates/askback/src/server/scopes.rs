@@ -13,8 +13,8 @@ use super::{Shared, fleet, offer::OfferDetails, registry::Registry};
 use crate::error::Result;
 
 impl Shared {
-    /// Returns the scopes that a request of this principal needs beside those of every request. A
-    /// request about a task needs the scopes of the call that it was.
+    /// Returns the scopes that a request of this principal needs in addition to those of every
+    /// request. A request about a task needs the scopes of its call.
     pub(super) fn needed(
         &self,
         request: &ClientRequest,
@@ -52,7 +52,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Returns the scopes that a request about tasks of a fleet needs: those of the calls that they were.
+    /// Returns the scopes that a request about tasks of a fleet needs: the scopes of their calls.
     ///
     /// # Errors
     ///

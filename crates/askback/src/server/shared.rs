@@ -29,10 +29,8 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Makes the span of a request a child of what its client says.
 pub(super) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
 
-/// The state that all requests of a server share.
 pub(crate) struct Shared {
     pub(super) profile: Arc<Profile>,
     pub(super) signature: Signature,
@@ -45,28 +43,20 @@ pub(crate) struct Shared {
     pub(super) keys: Arc<Keys>,
     pub(super) commits: RunningCommits,
     pub(super) spills: bool,
-    /// Where every flow's random values come from, in tests.
     pub(super) seed: Option<[u8; 32]>,
     pub(super) checks_replay: bool,
-    /// Makes the span of a request a child of what its client says.
     pub(super) trace_parent: Option<TraceParent>,
     pub(super) roots_changed: Option<roots::Handler>,
-    /// The part that the server's own calls need.
     pub(super) backing: Arc<Backing>,
-    /// The parts of the handlers: those of the server itself, and those of each that is mounted on
-    /// it.
+    /// The scopes of the handlers: the server's own, and one for each mounted server.
     pub(super) handler_scopes: Vec<HandlerScope>,
-    /// How often one may call, unless everybody may as often as they like.
     pub(super) rate: Option<RateLimit>,
     pub(super) tasks: Board,
-    /// The room for all that is kept for clients.
     pub(super) kept: Budget,
     #[cfg(feature = "http-server")]
     pub(super) fleet: Option<Arc<super::fleet::Node>>,
-    /// The server that answers in place of handlers.
     #[cfg(feature = "bridge")]
     pub(super) forward: Option<Arc<dyn super::forward::Forward>>,
-    /// Whose receipts count.
     #[cfg(feature = "witness")]
     pub(super) trusted_keys: Option<crate::witness::TrustedKeys>,
 }
@@ -76,11 +66,11 @@ impl Shared {
         &self.handler_scopes[scope.0]
     }
 
-    /// Takes one call of a thing, where calls are counted.
+    /// Counts one call for the rate limit.
     ///
     /// # Errors
     ///
-    /// An error that names the wait.
+    /// An error that says how long to wait.
     pub(super) fn take_call(
         &self,
         caller: Option<&Principal>,
@@ -117,7 +107,6 @@ impl Shared {
         &self.backing.clock
     }
 
-    /// Tells the author's handler that a client's roots changed.
     pub(super) fn roots_changed(&self, watch: &RootsWatch, origin: Arc<Origin>) {
         let limit = self.limits().wire.request;
         watch.changed(self.roots_changed.as_ref(), limit, origin);
@@ -130,12 +119,11 @@ impl Shared {
         false
     }
 
-    /// Whether large states go to the store.
     pub(crate) fn spills(&self) -> bool {
         self.spills
     }
 
-    /// The name under which the processes of this service know each other's states.
+    /// The name under which the processes of this service recognize each other's states.
     pub(crate) fn service(&self) -> &str {
         &self.service
     }
@@ -148,14 +136,12 @@ impl Shared {
         self.checks_replay
     }
 
-    /// The server that handles a call.
     pub(super) fn behind(ctx: &Ctx) -> Arc<Self> {
         let server: Arc<dyn Any + Send + Sync> = Arc::clone(ctx.call_server()) as _;
         let shared = Arc::downcast(server);
         shared.expect("calls are handled by servers")
     }
 
-    /// Returns the rules that all offers have to fit.
     pub(super) fn rules(&self) -> Rules<'_> {
         Rules {
             states: &self.backing.states,
@@ -180,8 +166,8 @@ impl Shared {
         self.changes.tell(changed, to);
     }
 
-    /// Whether a change concerns a caller. Of what a server offers at a URI, only those are told who
-    /// find it.
+    /// Whether a change concerns a caller. A change at an offer's URI concerns only callers that
+    /// can see the offer.
     pub(crate) fn concerns(
         &self,
         changed: &Change,

@@ -1,7 +1,7 @@
-//! Calls that become tasks (SEP-2663): their work goes on without the request.
+//! Calls that become tasks (SEP-2663): their work continues without the request.
 //!
-//! A task lives in the process that does its work, and its handler stays suspended while a person
-//! is asked, as in the handshake revisions. In a fleet it is in the journal (`fleet/tasks.rs`).
+//! A task lives in the process that does its work, and its handler stays suspended while a user is
+//! asked, as in the handshake revisions. In a fleet it is in the journal (`fleet/tasks.rs`).
 
 use std::{
     future::Future,
@@ -33,27 +33,26 @@ use crate::{
     flow::BoxFuture,
 };
 
-/// How often tasks are looked over whose time may be over.
+/// How often expired tasks are removed.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// The client of a task: it is asked, and told, when it asks how the task stands.
+/// The client of a task. It gets questions and messages when it polls the task's status.
 #[derive(Clone)]
 pub(super) struct TaskPeer {
     shared: Arc<Shared>,
     id: Arc<str>,
 }
 
-/// The client of a call that may become a task: the client of the request, and then that of the task.
+/// The client of a call that may become a task: first the client of the request, then of the task.
 pub(super) struct HandoverPeer {
     request: Arc<dyn Peer>,
     task: OnceLock<Arc<dyn Peer>>,
 }
 
-/// Ends a task that its work has not ended, so that no client waits for one whose work is gone.
+/// Ends a task whose work was dropped before its end, so that no client waits for it.
 struct Worker(TaskPeer);
 
 impl Shared {
-    /// Begins a task, on which somebody is about to work.
     pub(super) fn begin_task(
         self: &Arc<Self>,
         owner: Option<Arc<Principal>>,
@@ -130,7 +129,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Cancels a task: its handler is dropped. One that has ended stays as it is.
+    /// A task that has ended does not change.
     fn cancel_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
         let now = self.clock().now();
         let mut board = self.tasks.lock();
@@ -144,7 +143,6 @@ impl Shared {
         Ok(())
     }
 
-    /// How a task of this owner stands, in this process or in any of the fleet.
     pub(super) async fn find_task(
         &self,
         id: &str,
@@ -157,7 +155,6 @@ impl Shared {
         self.task(id, owner)
     }
 
-    /// Takes answers to questions of a task of this process or of any of the fleet.
     pub(super) async fn update_task(
         self: &Arc<Self>,
         id: &str,
@@ -171,7 +168,6 @@ impl Shared {
         self.answer_task(id, origin.principal.as_ref(), responses)
     }
 
-    /// Cancels a task of this process or of any of the fleet.
     pub(super) async fn end_task(&self, id: &str, owner: Option<&Arc<Principal>>) -> Result<()> {
         #[cfg(feature = "http-server")]
         if let Some(node) = &self.fleet {
@@ -181,7 +177,7 @@ impl Shared {
     }
 
     fn task_changed(&self, id: &str) {
-        // Whose it is is looked at when it is told how the task stands.
+        // The owner is checked when the status is sent.
         self.changed(&Change::Task(id.to_owned()), Audience::All);
     }
 }
@@ -196,7 +192,7 @@ impl TaskPeer {
             let outcome = work.await;
             worker.0.end(outcome);
         });
-        // Work that has ended already has nothing to be stopped.
+        // Work that has ended cannot be stopped.
         if let Some(work) = self.shared.tasks.lock().work.get_mut(&*self.id) {
             work.handler = Some(working.abort_handle());
         }
@@ -222,7 +218,7 @@ impl Drop for Worker {
 }
 
 impl Peer for TaskPeer {
-    /// Nothing is told of a task but how it stands (Task Status Notifications).
+    /// The only notification about a task is its status (Task Status Notifications).
     fn notify(&self, _: ServerNotification) {}
 
     fn stands(&self, message: String) {
@@ -287,9 +283,8 @@ impl HandoverPeer {
         }
     }
 
-    /// From now on the client of the task is told.
     pub(super) fn hand_over(&self, task: Arc<dyn Peer>) {
-        // A call becomes a task once.
+        // A call becomes a task only once.
         let _ = self.task.set(task);
     }
 
@@ -320,7 +315,7 @@ impl Peer for HandoverPeer {
     }
 }
 
-/// Gives back the room of tasks whose time is over, also where nobody asks for them any more.
+/// Frees expired tasks, also if no client asks for them.
 async fn look_over(shared: Weak<Shared>) {
     loop {
         tokio::time::sleep(ROUND).await;

@@ -1,4 +1,4 @@
-//! Tools: what a model may call.
+//! Tools: functions that a model may call.
 
 use std::sync::Arc;
 
@@ -39,18 +39,15 @@ use crate::handler::{ErasedHandler, Handler, IntoToolResult, erase};
 pub struct Tool {
     pub(super) description: protocol::Tool,
     pub(super) handler: ErasedHandler<Outcome<CallToolResult>>,
-    /// The author has given the schema of the arguments.
+    /// Whether the author set the schema of the arguments.
     given: bool,
-    /// Neither arguments nor results are checked by the schemas.
     unchecked: bool,
     pub(super) input: Arc<InputCheck>,
     pub(super) output: Option<Arc<OutputCheck>>,
-    /// The headers of arguments, as far as they were not named by the schema itself.
     headers: Vec<(String, String)>,
-    /// Which arguments a client repeats in the headers of its request.
+    /// The arguments that a client repeats in the headers of its request.
     pub(super) mirrored: HeaderAnnotations,
     pub(super) tasks: Option<Tasks>,
-    /// Whether its tasks go on if their process dies while it works.
     pub(super) durable: bool,
     #[cfg(feature = "witness")]
     pub(super) requires_witness: bool,
@@ -58,19 +55,18 @@ pub struct Tool {
     pub(super) visibility: Visibility,
 }
 
-/// How the calls of a tool become tasks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tasks {
-    /// From their beginning, and not when the handler says so.
+    /// At the start of the call, and not when the handler decides.
     pub(super) at_once: bool,
-    /// They are refused where they cannot.
+    /// A call that cannot become a task is refused.
     pub(super) required: bool,
 }
 
 impl Tool {
-    /// A tool. Where a parameter of the handler has `#[derive(Form)]`, or is a `Json`, its schema is the
-    /// tool's input schema; [`Tool::input_schema`] sets another. Where the handler returns a `Json`, its
-    /// schema is the output schema, and [`Tool::output_schema`] sets another.
+    /// Creates a tool. If a parameter of the handler has `#[derive(Form)]` or is a `Json`, its
+    /// schema is the tool's input schema; [`Tool::input_schema`] sets another. If the handler
+    /// returns a `Json`, its schema is the output schema; [`Tool::output_schema`] sets another.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -102,17 +98,17 @@ impl Tool {
         }
     }
 
-    /// Hints about what it does; clients do not trust them.
+    /// Sets hints about what it does. Clients do not trust them.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.description.annotations = Some(annotations);
         self
     }
 
-    /// Sets the schema of its arguments, for handlers that take [`PlainJson`](crate::PlainJson). Arguments that
-    /// do not fit it are refused before the handler runs (feature `json-schema`).
+    /// Sets the schema of the arguments, for handlers that take [`PlainJson`](crate::PlainJson).
+    /// Arguments that do not fit are rejected before the handler runs (feature `json-schema`).
     ///
-    /// A property with an `x-mcp-header` is one that [`Tool::header`] has named a header for.
+    /// A property with `x-mcp-header` has the same effect as [`Tool::header`].
     #[must_use]
     pub fn input_schema(mut self, schema: Schema) -> Self {
         self.description.input_schema = schema;
@@ -120,32 +116,33 @@ impl Tool {
         self
     }
 
-    /// Has clients repeat an argument in the header `Mcp-Param-{header}` of their requests, for those
-    /// on the way to route by: `header("region", "Region")`. The argument is a text, an integer or
-    /// a yes or no.
+    /// Makes clients repeat an argument in the header `Mcp-Param-{header}` of their requests, so
+    /// that proxies can route by it: `header("region", "Region")`. The argument must be a string,
+    /// an integer or a boolean.
     ///
-    /// Over HTTP, a request whose headers say something else than its body is refused (2026-07-28,
-    /// basic/transports/streamable-http, Custom Headers from Tool Parameters). A client repeats what
-    /// everybody on the way may read: name no header for what is confidential.
+    /// Over HTTP, a request whose headers differ from its body is rejected (2026-07-28,
+    /// basic/transports/streamable-http, Custom Headers from Tool Parameters). Proxies can read
+    /// these headers: do not use them for confidential arguments.
     #[must_use]
     pub fn header(mut self, argument: impl Into<String>, header: impl Into<String>) -> Self {
         self.headers.push((argument.into(), header.into()));
         self
     }
 
-    /// Sets the schema of its structured results. A result that does not fit it, or has no structured
-    /// content and is no error, is withheld, and its client told so (feature `json-schema`).
+    /// Sets the schema of the structured results. A result that is not an error and does not fit,
+    /// or has no structured content, is not sent; the client gets an error instead (feature
+    /// `json-schema`).
     #[must_use]
     pub fn output_schema(mut self, schema: Schema) -> Self {
         self.description.output_schema = Some(schema);
         self
     }
 
-    /// Declares that arguments and results are not checked by the schemas that were set by hand or made of
-    /// types, because the handler checks them itself, or others do behind it. Without the feature
-    /// `json-schema` no server is built with a tool whose schemas nobody checks, unless it says so.
+    /// Turns off the schema checks of arguments and results, if the handler or a system behind it
+    /// checks them itself. Without the feature `json-schema`, a tool with a schema that was set by
+    /// hand or made from a type cannot be built without this.
     ///
-    /// Forms are checked in any case.
+    /// Forms are always checked.
     #[must_use]
     pub fn unchecked(mut self) -> Self {
         self.unchecked = true;
@@ -153,12 +150,12 @@ impl Tool {
     }
 
     /// Makes each call a task (the extension `io.modelcontextprotocol/tasks`, SEP-2663): the client
-    /// is given a handle at once, and asks how the work stands until it is done. For work that
+    /// gets a handle at once, and polls the status until the work is done. Use it for work that
     /// takes longer than a client should wait for a response.
     ///
-    /// Where the client takes no tasks, [`TaskSupport::Optional`] runs an ordinary call, and
+    /// If the client does not support tasks, [`TaskSupport::Optional`] runs an ordinary call, and
     /// [`TaskSupport::Required`] refuses it: with -32021 in 2026-07-28, with a tool error in the
-    /// handshake revisions. [`TaskSupport::Forbidden`] is how a tool is anyway.
+    /// handshake revisions. The default is [`TaskSupport::Forbidden`].
     ///
     /// ```
     /// use askback::{Ctx, Result, Tool, ctx::Progress, protocol::TaskSupport};
@@ -176,31 +173,35 @@ impl Tool {
         self.becomes_task(true, support)
     }
 
-    /// Lets the handler make a call a task when it is ready to, with
-    /// [`Ctx::become_task`](crate::Ctx::become_task). What it asks before travels as in any call.
+    /// Lets the handler turn a call into a task with [`Ctx::become_task`](crate::Ctx::become_task).
+    /// Questions before that are asked as in any call.
     ///
-    /// Where the client takes no tasks, [`TaskSupport::Optional`] goes on as an ordinary call, and
-    /// [`TaskSupport::Required`] refuses the call before anything is asked, as [`Tool::task`] does.
+    /// If the client does not support tasks, [`TaskSupport::Optional`] continues as an ordinary
+    /// call, and [`TaskSupport::Required`] refuses the call before anything is asked, as
+    /// [`Tool::task`] does.
     #[must_use]
     pub fn may_become_task(self, support: TaskSupport) -> Self {
         self.becomes_task(false, support)
     }
 
-    /// Lets another process of a [fleet](crate::Fleet) go on with a task if the process dies that works on it. The handler
-    /// runs again from the last question, or from the beginning of the task: steps after it (`ctx.run`) run once more, and a
-    /// commit is not repeated. Otherwise the task has failed, and its client is told so.
+    /// Lets another process of a [fleet](crate::Fleet) continue a task if its process dies. The
+    /// handler runs again from the last question, or from the beginning of the task: steps after it
+    /// (`ctx.run`) run once more, and a commit is not repeated. Without this, the task fails, and
+    /// its client is told so.
     ///
-    /// Without a fleet this changes nothing.
+    /// Without a fleet this has no effect.
     #[must_use]
     pub fn durable(mut self) -> Self {
         self.durable = true;
         self
     }
 
-    /// Accepts the answers of a person only if they come with a [receipt](crate::witness) that is signed with a key that
-    /// [`ServerBuilder::trust_witness`](crate::ServerBuilder::trust_witness) trusts. Every other yes ends the question with
-    /// [`AskError::NoWitness`](crate::ctx::AskError::NoWitness). A no needs no receipt. Revisions before 2025-11-25 change forms on
-    /// their way, so their clients cannot give receipts.
+    /// Accepts a user's answers only with a [receipt](crate::witness) that is signed with a key
+    /// that [`ServerBuilder::trust_witness`](crate::ServerBuilder::trust_witness) trusts. If the
+    /// user accepts without one, the question ends with
+    /// [`AskError::NoWitness`](crate::ctx::AskError::NoWitness). Declining needs no receipt.
+    /// Clients of revisions before 2025-11-25 cannot give receipts, because those revisions change
+    /// forms on the way.
     #[cfg(feature = "witness")]
     #[must_use]
     pub fn requires_witness(mut self) -> Self {
@@ -215,15 +216,14 @@ impl Tool {
         self
     }
 
-    /// Puts the name of a server it is mounted from before its own. No dot is between them: models
-    /// are often called with names that may not have one.
+    /// Prefixes the name when the server is mounted. The separator is not a dot, because many model
+    /// APIs do not allow dots in function names.
     pub(super) fn prefix(&mut self, prefix: &str) {
         let name = &mut self.description.name;
         *name = format!("{prefix}_{name}");
     }
 
-    /// Checks what only a complete tool shows, reads what its schema says of headers, and compiles its
-    /// schemas.
+    /// Checks the complete tool, reads the headers from its schema, and compiles its schemas.
     pub(super) fn check(&mut self, limits: &Limits) -> Result<(), BuildError> {
         let name = &self.description.name;
         // 2026-07-28, server/tools, Tool Names.
@@ -269,8 +269,8 @@ impl Tool {
 
 described!(Tool.description: "Sets the description of what it does, for a model and for people.");
 
-/// A form whose schema says that there are no other arguments: a call with others is refused, so that a
-/// model that misspells the name of an optional argument learns of it.
+/// Disallows other arguments in the form's schema, so that a model that misspells an optional
+/// argument gets an error.
 fn closed(form: &FormSchema) -> FormSchema {
     let mut form = form.clone();
     let annotations = &mut form.annotations;
@@ -278,7 +278,7 @@ fn closed(form: &FormSchema) -> FormSchema {
     form
 }
 
-/// A schema in which a header is named for an argument; none where there is no such argument.
+/// Returns the schema with a header for an argument, or `None` if it has no such argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {
     type Members = OrderedMap<RawJson>;
     let mut root: Members = schema.decode().ok()?;
@@ -290,7 +290,7 @@ fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> 
     Schema::new(&root).ok()
 }
 
-/// A function that gives a tool, such as [`#[tool]`](macro@crate::tool) makes one.
+/// A function that returns a tool, as [`#[tool]`](macro@crate::tool) makes it.
 impl<F: FnOnce() -> Self> From<F> for Tool {
     fn from(function: F) -> Self {
         function()

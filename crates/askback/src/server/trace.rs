@@ -1,6 +1,6 @@
-//! The span of a request, by the conventions of OpenTelemetry for MCP, and the counts.
+//! The span of a request, by the conventions of OpenTelemetry for MCP, and the metrics.
 //!
-//! Where nobody listens, a span is one comparison, and nothing of it is made.
+//! Without a subscriber, a span costs one comparison.
 
 use std::{sync::OnceLock, time::Instant};
 
@@ -15,13 +15,10 @@ use tracing::{Span, field::Empty, span::Entered};
 use super::Shared;
 use crate::span::{record_failure, record_target};
 
-/// One request, as it is told.
 pub(super) struct Trace {
     span: Span,
-    /// When it began, where its duration is counted.
     started: Option<Instant>,
     method: &'static str,
-    /// The tool or prompt that is called, where there is one.
     name: Option<String>,
     ended: OnceLock<RequestEnd>,
 }
@@ -91,7 +88,7 @@ impl Trace {
         if let Some(principal) = &origin.principal {
             span.record("enduser.id", excerpt(&principal.subject));
         }
-        // A name that the server does not know is the client's, and there is no end of those.
+        // An unknown name comes from the client, and there is no limit on different names.
         let catalog = shared.catalog.load();
         self.name = record_target(span, request, |request| match request {
             ClientRequest::CallTool(params) => {
@@ -110,12 +107,10 @@ impl Trace {
         !self.span.is_disabled() || self.started.is_some()
     }
 
-    /// Enters the span, for as long as the request is worked on without a pause.
     pub(super) fn enter(&self) -> Entered<'_> {
         self.span.enter()
     }
 
-    /// Notes what a request comes to.
     pub(super) fn note<T>(&self, outcome: &Outcome<T>) {
         if self.is_told() {
             let ended = match outcome {
@@ -181,7 +176,6 @@ pub(super) fn count_round(method: &str, questions: usize) {
     );
 }
 
-/// Counts a handler that is run again from a sealed state.
 pub(super) fn count_replay(method: &str) {
     tracing::event!(
         target: "askback::metrics",
@@ -191,7 +185,7 @@ pub(super) fn count_replay(method: &str) {
     );
 }
 
-/// Counts a request that is refused before any handler sees it.
+/// Counts a request that is rejected before any handler runs.
 pub(super) fn count_refusal(reason: &'static str) {
     tracing::event!(
         target: "askback::metrics",

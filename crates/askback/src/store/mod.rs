@@ -4,6 +4,7 @@
 //! A client may send a round twice, lose the answer and ask again, or go back to an older round. The seal cannot detect
 //! this (2026-07-28, basic/patterns/mrtr, Server Requirements: the server must enforce one-time use), so a commit first
 //! claims its name here.
+//!
 //! # The life of a claim
 //!
 //! ```text
@@ -43,12 +44,6 @@
 //!
 //! Implement [`Store`], use the functions of [`share`] to decide what there is room for, and run
 //! `askback::testing::check_store` (feature `testing`) on it, as the tests of this crate's stores do.
-//!
-//! # A store of your own
-//!
-//! It implements [`Store`], decides with the functions of [`share`] what there is room for, and passes
-//! `askback::testing::check_store` (feature `testing`), which is how the stores of this crate are
-//! tested.
 
 mod file;
 mod memory;

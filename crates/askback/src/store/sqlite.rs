@@ -426,7 +426,6 @@ impl SqliteStore {
         self.max_bytes
     }
 
-    /// Runs `work` on the store's thread in a write transaction.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,

@@ -48,7 +48,6 @@ impl fmt::Display for BrokenContract {
     }
 }
 
-/// The result of a rule. An error says what happened instead.
 pub(super) type CheckResult = Result<(), String>;
 
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;

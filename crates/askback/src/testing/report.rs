@@ -56,7 +56,7 @@ pub enum CallEnd {
         code: i64,
         /// The error message.
         message: String,
-        /// The error data; `null` if there is none.
+        /// The error data, or `null`.
         data: Value,
     },
     /// The client gave up: the user did not answer, refused, or had no answer in the script.
@@ -77,7 +77,7 @@ impl Report {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If the call was not made in this revision.
     #[must_use]
     #[track_caller]
     pub fn in_revision(&self, revision: Revision) -> &Run {
@@ -128,7 +128,7 @@ impl Run {
         }
     }
 
-    /// Returns the unparsed result; `null` if there is none.
+    /// Returns the unparsed result, or `null`.
     #[must_use]
     pub fn result(&self) -> &Value {
         match &self.ended {

@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// Trouble that the client of a call or its server makes. It only exists in 2026-07-28, because there the client
-/// carries the call's state.
+/// What goes wrong between a client and its server during a call. Only in 2026-07-28, because there the client carries
+/// the call's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trouble {
-    /// No trouble.
+    /// Nothing goes wrong.
     None,
     /// Every round goes to another process: the server is restarted between rounds, with the same keys, and with the
     /// same store unless that is in memory.
@@ -24,7 +24,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// All troubles, with `None` first. `Crash` is included with the first commit.
+    /// All variants, with `None` first. `Crash` is included with the first commit.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Restart,

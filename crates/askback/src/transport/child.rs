@@ -147,7 +147,7 @@ impl Child {
             };
             let folder = self.command.as_std().get_current_dir();
             let error = match folder.filter(|folder| !folder.is_dir()) {
-                // The system's error would blame the program.
+                // Otherwise the system's error would blame the program.
                 Some(folder) => match &self.shown_as {
                     Some(_) => "the folder for it is not there".to_owned(),
                     None => format!("the folder `{}` is not there", folder.display()),
@@ -249,7 +249,7 @@ pub enum ChildLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildEnd {
-    /// The exit code, if there is one.
+    /// The exit code, if any.
     pub code: Option<i32>,
     /// Whether the process exited when its input was closed, without a signal.
     pub is_by_itself: bool,
@@ -311,7 +311,7 @@ impl OpenChild {
     }
 }
 
-/// The last lines of a server's output, which may be unlimited. Each line has the length limit of
+/// The last lines of a server's output, which has no other limit. Each line has the length limit of
 /// standard error.
 #[derive(Default)]
 struct LastLines(VecDeque<String>);
@@ -338,8 +338,8 @@ struct Process {
 /// waiting failed.
 type Exit = Result<(ExitStatus, bool), String>;
 
-/// How long output is read after the exit if another process holds the pipe. The process's own
-/// output is in the pipe by then.
+/// How long output is read after the exit, if another process still holds the pipe. The process's
+/// own output is in the pipe by then.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl Process {
@@ -350,7 +350,6 @@ impl Process {
             Ok(exit) => exit.clone(),
             Err(_) => None,
         };
-        // A host that does not take the lines must not block the client.
         let _ = timeout(limits.client.exit, &mut self.listening).await;
         let exit = exit.unwrap_or_else(|| Err("the runtime ended".to_owned()));
         exit.map_err(io::Error::other)
@@ -374,7 +373,6 @@ async fn keep(
     let _ = tell.send(Some(exit.map_err(|error| error.to_string())));
 }
 
-/// Waits for a process whose input is closed to exit, then forces it.
 async fn end(
     child: &mut tokio::process::Child,
     group: &Group,
@@ -433,7 +431,6 @@ fn kill(group: u32, signal: LastSignal) {
 
     let group = i32::try_from(group).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
-        // A group that has ended needs no signal.
         let _ = match signal {
             LastSignal::Terminate => kill_process_group(group, Signal::TERM),
             LastSignal::Kill => kill_process_group(group, Signal::KILL),
@@ -444,8 +441,8 @@ fn kill(group: u32, signal: LastSignal) {
 #[cfg(not(unix))]
 fn kill(_: u32, _: LastSignal) {}
 
-/// A process's output. It ends with the process, even if a grandchild holds the pipe; the pipe's
-/// content is read first.
+/// A process's output. It ends with the process, even if a grandchild holds the pipe, but the
+/// content of the pipe is read first.
 struct Output<R> {
     pipe: R,
     after_exit: BoxFuture<'static, ()>,
@@ -454,7 +451,6 @@ struct Output<R> {
 impl<R> Output<R> {
     fn new(pipe: R, mut exited: watch::Receiver<Option<Exit>>) -> Self {
         let after_exit = Box::pin(async move {
-            // If the owner is gone, so is the process.
             let _ = exited.wait_for(Option::is_some).await;
             sleep(OUTPUT_AFTER_EXIT).await;
         });
@@ -489,7 +485,6 @@ impl ChannelResource for Process {
     }
 }
 
-/// Reads standard error, and converts it to text lossily.
 async fn listen(
     stderr: impl AsyncRead + Send + Unpin + 'static,
     said: mpsc::Sender<String>,

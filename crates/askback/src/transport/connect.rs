@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{Channel, Ends, LinkReceiver, LinkSender, Pause, Tap};
 
-/// Opens the connection to a server: once at first, and again if it is needed after the server went
+/// Opens the connection to a server, and opens it again if that is needed after the server went
 /// away.
 ///
 /// A [`Channel`] connects once. A function that returns a channel, or a [`Child`](super::Child),
@@ -23,33 +23,29 @@ pub trait Connect: Send + 'static {
     fn connect<'a>(&'a mut self, limits: &'a Limits) -> ConnectFuture<'a>;
 }
 
-/// A connection being opened. An error says what could not be reached and why.
+/// A connection that is being opened. An error says what could not be reached and why.
 pub type ConnectFuture<'a> = BoxFuture<'a, io::Result<Link>>;
 
 /// An open connection to a server.
 pub struct Link {
     pub(crate) receiver: LinkReceiver,
     pub(crate) sender: LinkSender,
-    /// The lines of the server's standard error.
     pub(crate) stderr: Option<mpsc::Receiver<String>>,
     pub(crate) behind: Option<Box<dyn ChannelResource>>,
     pub(crate) carrier: Carrier,
-    /// The transport's reports. A report on a request arrives before the end of the channel.
+    /// A report on a request arrives before the end of the channel.
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
     /// The time in which the transport waits for something other than the server.
     pub(crate) pause: Pause,
-    /// The authorization that requests are sent with.
     pub(crate) authorization: AuthorizationContext,
     pub(crate) tap: Tap,
 }
 
-/// A report of a transport, separate from its messages.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
 pub(crate) enum Report {
     /// A request will have no response.
     Lost(RequestId, RequestLoss),
-    /// A line for a log.
     Note(String),
 }
 
@@ -60,7 +56,6 @@ pub(crate) trait ChannelResource: Send {
 }
 
 impl Link {
-    /// A stream without a resource or reports.
     pub(super) fn new(receiver: LinkReceiver, sender: LinkSender) -> Self {
         Self {
             receiver,

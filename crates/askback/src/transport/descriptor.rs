@@ -120,7 +120,6 @@ impl AsyncWrite for Output {
     }
 }
 
-/// Whether the stream can be read or written now, or has failed.
 fn is_ready(stream: &File, way: PollFlags) -> io::Result<bool> {
     let now = Timespec::default();
     let ready = retry_on_intr(|| poll(&mut [PollFd::new(stream, way)], Some(&now)))?;
@@ -146,7 +145,6 @@ mod tests {
         File::from(end.into())
     }
 
-    /// Opens another handle of this end of the pipe.
     fn open_again(end: &impl AsFd, options: &mut OpenOptions) -> File {
         let path = format!("/proc/self/fd/{}", end.as_fd().as_raw_fd());
         options.open(path).unwrap()

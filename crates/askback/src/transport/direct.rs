@@ -1,4 +1,4 @@
-//! The ends of a channel, polled by the task that handles its messages, without tasks between them.
+//! The two ends of a channel, polled by the task that handles its messages.
 
 use std::{
     collections::VecDeque,
@@ -19,16 +19,14 @@ use super::{
 const WORTH_WAITING: usize = 64 << 10;
 
 pub(crate) enum DirectReceiver {
-    /// A stream of lines, borrowed from the read buffer.
     Lines(LineReader),
-    /// The messages that others leave there.
     Queue {
         receiver: Receiver,
         message: Vec<u8>,
     },
 }
 
-/// The sending end of a channel. After a failure it drops its messages and keeps failing.
+/// After a failure it drops its messages and keeps failing.
 pub(crate) struct DirectSender {
     way: SendPath,
     failed: bool,
@@ -39,15 +37,13 @@ enum SendPath {
     Queue(QueueSender),
 }
 
-/// Sends into the queue of another task.
 struct QueueSender {
-    /// Absent while it writes.
+    /// `None` while it writes.
     sender: Option<Sender>,
     /// The messages for which the queue had no room yet.
     waiting: VecDeque<Vec<u8>>,
     /// The bytes sent since the last flush.
     unwritten: usize,
-    /// Sends the waiting messages, and waits until they are written.
     writing: Option<BoxFuture<'static, io::Result<Sender>>>,
 }
 
@@ -76,7 +72,6 @@ impl Channel {
         }
     }
 
-    /// Splits the channel for one task that polls both ends.
     pub(crate) fn into_direct(self) -> (DirectReceiver, DirectSender) {
         let (receiver, way) = match self.ends {
             Ends::Lines(reader, writer) => (DirectReceiver::Lines(reader), SendPath::Lines(writer)),
@@ -92,7 +87,6 @@ impl Channel {
 }
 
 impl DirectReceiver {
-    /// Polls for the next message; `None` once the other side is gone.
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
         match self {
             Self::Lines(reader) => reader.poll_message(cx),
@@ -118,7 +112,7 @@ impl DirectSender {
         }
     }
 
-    /// The bytes it buffers, or has handed on without waiting.
+    /// The bytes that are buffered, or handed on without waiting.
     pub(crate) fn unwritten(&self) -> usize {
         match &self.way {
             _ if self.failed => 0,
@@ -138,7 +132,6 @@ impl DirectSender {
         Poll::Ready(flushed.map_err(|_| gone()))
     }
 
-    /// Writes what was sent, and closes this side.
     pub(crate) async fn close(mut self) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_flush(cx)).await?;
         match self.way {
@@ -214,7 +207,6 @@ mod tests {
 
     struct Reader(DirectReceiver);
 
-    /// Absent once closed.
     struct Writer(Option<DirectSender>);
 
     impl ReadMessages for Reader {

@@ -24,7 +24,6 @@ pub(super) struct LineBuffer {
     kept: usize,
     end: usize,
     memory: Vec<u8>,
-    /// The unread part of the buffer.
     read: Range<usize>,
     /// How much of the unread part contains no newline.
     searched: usize,
@@ -55,7 +54,6 @@ impl LineBuffer {
         }
     }
 
-    /// Returns the next complete line, without its newline.
     pub(super) fn next(&mut self) -> Option<Range<usize>> {
         let unsearched = self.read.start + self.searched;
         match memchr(b'\n', &self.memory[unsearched..self.read.end]) {
@@ -99,7 +97,6 @@ impl LineBuffer {
         line
     }
 
-    /// Returns the bytes of the last returned line.
     pub(super) fn get(&self, line: Range<usize>) -> &[u8] {
         &self.memory[line]
     }
@@ -165,7 +162,6 @@ impl LineQueue {
         flushed
     }
 
-    /// The number of unwritten bytes.
     pub(super) fn len(&self) -> usize {
         self.lines.len() - self.written
     }

@@ -25,7 +25,6 @@ pub(crate) struct QueuedMessage<M> {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// The receiver is gone.
 #[derive(Debug)]
 pub(super) struct ClosedInbox;
 
@@ -60,7 +59,6 @@ impl<M> Inbox<M> {
         self.messages.send(waiting).await.map_err(|_| ClosedInbox)
     }
 
-    /// Like `put`, on a thread that may block.
     #[cfg(feature = "stdio")]
     pub(super) fn blocking_put(
         &self,
@@ -77,7 +75,6 @@ impl<M> Inbox<M> {
         runtime.block_on(self.put(message, bytes))
     }
 
-    /// Waits until the receiver is gone.
     #[cfg_attr(not(feature = "http-client"), allow(dead_code))]
     pub(super) async fn closed(&self) {
         self.messages.closed().await;

@@ -87,7 +87,6 @@ impl LineReader {
         Poll::Ready(line.map(|line| self.lines.get(line)))
     }
 
-    /// Returns the next message, if it has been read already.
     #[cfg(feature = "client")]
     pub(super) fn ready(&mut self) -> Option<&[u8]> {
         let line = loop {
@@ -148,7 +147,6 @@ impl LineWriter {
         self.lines.add(message);
     }
 
-    /// The number of unwritten bytes.
     #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn unwritten(&self) -> usize {
         self.lines.len()
@@ -179,14 +177,12 @@ impl LineWriter {
         Poll::Ready(Ok(()))
     }
 
-    /// Writes queued messages and closes the stream.
     pub(super) fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_flush(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
-/// Splits a channel over lines into halves, each with its own task.
 pub(super) fn spawn(reader: LineReader, writer: LineWriter) -> (Receiver, Sender) {
     let (received, incoming) = Inbox::new(reader.most);
     let (outgoing, sent) = mpsc::channel(WAITING);

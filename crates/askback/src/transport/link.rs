@@ -21,21 +21,15 @@ use super::{
 use super::{inbox::QueuedMessage, lost};
 
 pub(crate) enum LinkReceiver {
-    /// From a channel, as bytes.
     Channel(Receiver),
-    /// From a stream that the receiver reads itself.
     Lines(LineReader),
-    /// From a transport, already decoded.
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Receiver<QueuedMessage<ServerMessage>>),
 }
 
 pub(crate) enum LinkSender {
-    /// To a channel, as bytes.
     Channel(Sender),
-    /// To a stream that the sender writes itself.
     Lines(LineWriter),
-    /// To the task that sends each message as its own exchange.
     #[cfg(feature = "http-client")]
     Exchanges(ExchangeSender),
 }
@@ -84,7 +78,6 @@ impl LinkReceiver {
         }
     }
 
-    /// Returns the next message, if it has arrived already.
     pub(crate) fn try_receive(&mut self, limits: &Limits, tap: &Tap) -> Option<ServerMessage> {
         match self {
             Self::Channel(channel) => {
@@ -147,7 +140,6 @@ impl LinkSender {
         }
     }
 
-    /// Closes this side after everything sent is written.
     pub(crate) async fn close(self) {
         match self {
             Self::Channel(mut channel) => {
@@ -193,7 +185,6 @@ impl LinkReady<'_> {
     }
 }
 
-/// Decodes a message from a stream.
 fn read(bytes: &[u8], limits: &Limits, tap: &Tap) -> ServerMessage {
     tap.show(WireEvent::Received(bytes));
     ServerMessage::parse(bytes, &limits.wire)

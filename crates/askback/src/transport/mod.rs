@@ -76,7 +76,6 @@ pub struct Channel {
     ends: Ends,
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
     place: ClientLocation,
-    /// The principal at the other end.
     principal: Option<Arc<Principal>>,
 }
 
@@ -103,7 +102,7 @@ pub struct Receiver {
 /// The sending half of a [`Channel`].
 #[derive(Debug)]
 pub struct Sender {
-    /// Absent once closed.
+    /// `None` once closed.
     messages: Option<Messages>,
     /// The task that writes; `None` in memory.
     writer: Option<JoinHandle<()>>,
@@ -128,7 +127,6 @@ enum Room<'a> {
 #[derive(Debug)]
 enum WriterCommand {
     Message(Vec<u8>),
-    /// Reports when everything before it is written.
     Flush(oneshot::Sender<()>),
 }
 
@@ -151,7 +149,6 @@ impl Channel {
         Self::over(Ends::Halves(receiver, sender))
     }
 
-    /// Makes a channel that may lead to another machine.
     fn over(ends: Ends) -> Self {
         Self {
             ends,
@@ -214,7 +211,6 @@ impl Receiver {
         Ok(received.map(|waiting| waiting.message))
     }
 
-    /// Receives the next message, if it has arrived already.
     #[cfg(feature = "client")]
     pub(crate) fn try_receive(&mut self) -> Option<Vec<u8>> {
         let received = self.messages.try_recv().ok()?;

@@ -26,7 +26,7 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// Pauses for as long as this value lives.
+/// Dropping it ends the pause.
 #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
 pub(crate) struct PauseGuard(Pause);
 
@@ -41,7 +41,7 @@ impl Pause {
         PauseGuard(self.clone())
     }
 
-    /// The total pause until now.
+    /// The total time of all pauses until now.
     pub(crate) fn lasted(&self) -> Duration {
         let state = self.lock();
         let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());

@@ -22,7 +22,6 @@ use super::{
 #[cfg(unix)]
 use super::{descriptor, lines};
 
-/// Whether the standard streams are in use.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Makes the channel over standard input and output, for messages of at most the given number of
@@ -63,7 +62,6 @@ pub fn stdio(max_message_bytes: usize) -> io::Result<Channel> {
     })
 }
 
-/// Makes the channel over the standard streams, and takes them away from all other uses.
 #[cfg(unix)]
 fn streams(max_message_bytes: usize) -> io::Result<Channel> {
     use std::os::fd::AsFd;
@@ -89,7 +87,6 @@ fn over(input: File, output: File, max_message_bytes: usize) -> Channel {
     }
 }
 
-/// Makes a channel over two blocking streams, with a thread for each.
 fn threads(
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
@@ -114,7 +111,7 @@ fn threads(
     Channel::elsewhere(incoming, None, outgoing, writer)
 }
 
-/// Reads lines until the stream ends or the receiver is gone. An error ends the stream.
+/// Ends when the stream ends or fails, or the receiver is gone.
 fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), ClosedInbox>, most: usize) {
     let mut lines = LineBuffer::new(most, KEPT_ENDS);
     let put_line = |line: &[u8]| {
@@ -173,7 +170,7 @@ mod tests {
     use super::{over, threads};
     use crate::transport::Channel;
 
-    /// The descriptors of two ends, each of which reads one and writes the other.
+    /// Two ends of a connection, each as the descriptors to read and to write.
     type Ends = [(File, File); 2];
 
     fn pipes() -> Ends {
@@ -185,7 +182,7 @@ mod tests {
         ]
     }
 
-    /// As Node gives them to its children: a pair of sockets for each direction.
+    /// Node gives its children a pair of sockets for each direction.
     fn sockets() -> Ends {
         let (ours, theirs) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
         let file = |socket: UnixStream| File::from(OwnedFd::from(socket));
@@ -195,7 +192,7 @@ mod tests {
         ]
     }
 
-    /// Checks channels that one function makes of descriptors that another makes.
+    /// Checks messages in both directions between two channels.
     async fn check(ends: fn() -> Ends, channel: fn(File, File, usize) -> Channel) {
         let checked = crate::testing::check_transport(async |max_bytes| {
             ends().map(|(input, output)| channel(input, output, max_bytes))
@@ -210,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The system tells of no file when it is ready.
+    /// The system cannot report when a file is ready.
     #[tokio::test]
     async fn files_are_read_and_written_too() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Everything that travels between a client and its server, shown to a function of the user.
+//! Lets a function observe everything that is sent between a client and its server.
 
 #[cfg(feature = "http-client")]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 #[cfg(feature = "http-client")]
 use url::Url;
 
-/// Something that travelled between a client and its server.
+/// Something that was sent between a client and its server.
 ///
-/// Messages are shown whole, with whatever a person answered in them. Of HTTP only the values of
-/// headers that hold no secret are shown ([`WireValue`]).
+/// Messages are shown in full, including a user's answers. Over HTTP, the values of headers are
+/// shown only if they hold no secret ([`WireValue`]).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum WireEvent<'a> {
@@ -22,7 +22,7 @@ pub enum WireEvent<'a> {
     Request(WireRequest<'a>),
     /// The head of the response to a request over HTTP.
     Response(WireResponse),
-    /// A message of the server, or what should have been one.
+    /// A message from the server, valid or not.
     Received(&'a [u8]),
 }
 
@@ -38,7 +38,7 @@ pub struct WireRequest<'a> {
     pub url: String,
     /// The headers.
     pub headers: Vec<WireHeader>,
-    /// The message; empty if there is none.
+    /// The message, which may be empty.
     pub message: &'a [u8],
 }
 
@@ -80,11 +80,9 @@ pub enum WireValue {
     },
 }
 
-/// A function that observes messages.
 pub(crate) type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
-/// The place of an [`Observer`] at a connection to a server. Without an observer, it costs only a
-/// check.
+/// The place of an [`Observer`] at a connection. Without an observer, it costs only a check.
 #[derive(Clone, Default)]
 pub(crate) struct Tap(Arc<TapState>);
 
@@ -110,7 +108,7 @@ impl Tap {
 
 #[cfg(feature = "http-client")]
 impl Tap {
-    /// Shows a request. Returns its number, which its response repeats.
+    /// Shows a request, and returns its number, which the response repeats.
     pub(crate) fn request(
         &self,
         method: &Method,
@@ -151,7 +149,7 @@ fn shown(headers: &HeaderMap) -> Vec<WireHeader> {
 }
 
 /// The headers whose values are not secret: those that HTTP defines for the content and its
-/// transfer, and the protocol's, which repeat the message.
+/// transfer, and the protocol's headers, which repeat the message.
 #[cfg(feature = "http-client")]
 const SHOWN: [&str; 21] = [
     "accept",
@@ -194,7 +192,7 @@ impl WireValue {
 pub(crate) fn shortened(mut url: Url) -> String {
     url.set_query(None);
     url.set_fragment(None);
-    // A URL that cannot have credentials contains none.
+    // This fails only for a URL that cannot have credentials.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()

@@ -1,4 +1,4 @@
-//! The rows of a form: one for each field, and those below the one that has the focus.
+//! The rows of a form.
 
 use super::FormView;
 use crate::{
@@ -15,23 +15,21 @@ use crate::{
     words,
 };
 
-/// The most rows that are seen of a text of several lines.
 const LINES: usize = 8;
 
-/// The most rows that are seen of what the server says of a field.
 const DESCRIBED: usize = 3;
 
-/// The most characters of a label or a description that are laid out.
+/// The maximum number of characters of a label or description that are laid out.
 const LAID_OUT: usize = 1024;
 
-/// The fewest columns for a part of a note.
+/// The minimum number of columns for a part of a note.
 const ASIDE: usize = 16;
 
-/// The fewest columns of a screen that shows notes next to their fields.
+/// Narrower screens show notes below their fields.
 const WIDE: usize = 64;
 
 impl FormView {
-    /// The rows of the form, and which of them has the focus.
+    /// Returns the rows, and the index of the focused field's row.
     pub(in crate::full) fn rows(
         &mut self,
         form: &view::FormView,
@@ -61,7 +59,7 @@ impl FormView {
         (rows, focused)
     }
 
-    /// A field; `found` are the options that have the text which is sought.
+    /// Adds the rows of a field. `found` has the options that match the typed text.
     fn field(
         &self,
         field: &FieldView,
@@ -84,7 +82,7 @@ impl FormView {
             Style::Plain
         };
         let begun = |mark_style, mark| {
-            // The mark of what is wrong takes two columns on some terminals.
+            // The mark for an error takes two columns on some terminals.
             let number = words!("{}", index.saturating_add(1));
             let number = number.right(MARKS.saturating_sub(1).saturating_sub(text::columns(mark)));
             let row = Row::new(columns)
@@ -117,7 +115,7 @@ impl FormView {
         };
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
-        // An error is shown next to its field as far as it fits, and whole at the focus.
+        // An error may be cut to fit next to its field, but not at the focus.
         let fits = note.as_ref().is_some_and(|(style, note)| {
             let whole = beside.room() >= text::columns(note.as_str());
             let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;
@@ -147,7 +145,7 @@ impl FormView {
         }
         let is_long = listed && is_text && self.editor.text().contains('\n');
         if is_long && !field.is_hidden {
-            // A default is the server's, until the person writes another text.
+            // The gutter is shown because a default value comes from the server.
             let lines = question::lines(&self.editor, &below().ours(Style::Dim, text::GUTTER));
             let text = self.editor.text();
             let at = text[..self.editor.at()].matches('\n').count();
@@ -178,7 +176,6 @@ impl FormView {
         }
     }
 
-    /// The text of a field.
     fn text(&self, field: &FieldView, has_focus: bool, row: Row, room: usize) -> Row {
         let text = self.editor.text();
         if has_focus && text.contains('\n') {
@@ -201,7 +198,6 @@ impl FormView {
         }
     }
 
-    /// The note next to a field: the error, or the hint.
     fn note(&self, field: &FieldView, has_focus: bool) -> Option<(Style, Words)> {
         if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
             let words = words!("Enter runs /{}; // for a text", text::given(name));
@@ -222,7 +218,6 @@ impl FormView {
     }
 }
 
-/// The first rows of what the server says of a field.
 fn described(description: &str, columns: usize) -> Vec<Row> {
     let look = Look {
         columns,
@@ -247,7 +242,6 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
     frame.into_rows()
 }
 
-/// As much of the label of a field as is laid out.
 fn label(field: &FieldView) -> &str {
     match field.is_inner {
         true => text::fitted_end(field.label.raw(), LAID_OUT),
@@ -255,8 +249,8 @@ fn label(field: &FieldView) -> &str {
     }
 }
 
-/// The label of a field. Of a member of an object, whose label is longer, the end is shown: it tells
-/// the members apart.
+/// The label of a field, shortened to fit. A nested field keeps the end of its label, which
+/// distinguishes it from its siblings.
 fn shown_label(field: &FieldView, columns: usize) -> PeerText {
     let label = label(field);
     let most = columns.saturating_sub(text::columns(text::GUTTER));

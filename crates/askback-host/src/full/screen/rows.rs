@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl Screen {
-    /// The screen, as it is now. `prompt` is shown if a line is wanted, `waiting` says what the user waits for if no
-    /// line is. A question that is settling says so and shows no keys.
+    /// Draws the screen. `prompt` is set if a line is wanted; otherwise `waiting` says what the
+    /// user waits for. A settling question shows a notice instead of its keys.
     pub fn frame(
         &mut self,
         talk: &Conversation,
@@ -60,7 +60,7 @@ impl Screen {
                 }
             }
         }
-        // One row stays for what is above.
+        // One row stays for the scrollback.
         frame.fit(size.rows.saturating_sub(1).max(1));
         frame
     }
@@ -99,14 +99,14 @@ impl Screen {
             let below = foot.len().saturating_add(keys.len());
             size.rows.saturating_sub(1).saturating_sub(below)
         };
-        // The title and the destination of a link stay on the screen with its code.
+        // The title and the destination of a link stay visible with the code.
         let told = body.len().saturating_add(1);
         let code = self
             .code
             .rows(front, look, room(&keys(true)).saturating_sub(told));
         let keys = keys(!code.is_empty());
         let room = room(&keys);
-        // What settles takes as many rows, so that nothing is seen then that is not seen later.
+        // The notice takes as many rows as the keys, so that nothing else moves.
         match is_settling {
             true => {
                 foot.push(moment(columns));
@@ -130,7 +130,6 @@ impl Screen {
     }
 }
 
-/// The row below what takes no keys yet.
 fn moment(columns: usize) -> Row {
     Row::new(columns).ours(Style::Dim, "One moment…")
 }

@@ -1,5 +1,3 @@
-//! Requests for a model at the desk, and how far the person permits them.
-
 use askback::protocol::CreateMessageResult;
 
 use super::{Desk, Open, declined};
@@ -13,7 +11,7 @@ use crate::{
 };
 
 impl Desk {
-    /// Has a model reply where the server wants that, as far as the person permits it.
+    /// Lets a model reply to the server's sampling requests, as far as the user permits.
     #[must_use]
     pub fn with_model(mut self, model: String, permission: Permission) -> Self {
         self.ask_model(model);
@@ -21,22 +19,22 @@ impl Desk {
         self
     }
 
-    /// Has a model reply from now on, as far as the person permits it.
+    /// Lets this model reply from now on.
     pub fn ask_model(&mut self, model: String) {
         self.model = Some(model);
     }
 
-    /// How far the server may have a model reply without asking.
+    /// How far the server may use a model without asking.
     pub fn permission(&self) -> Permission {
         self.permission
     }
 
-    /// Changes how far the server may have a model reply without asking.
+    /// Sets how far the server may use a model without asking.
     pub fn permit(&mut self, permission: Permission) {
         self.permission = permission;
     }
 
-    /// Has the model reply to the request in front, and does not ask for this again.
+    /// Runs the request in front, and saves the permission.
     pub(super) fn run(&mut self, permission: Permission) -> Vec<Effect> {
         let is_request = |open: &Open| matches!(open.stage, Stage::Request(_));
         let mut effects = Vec::new();
@@ -49,7 +47,7 @@ impl Desk {
         effects
     }
 
-    /// Declines the request in front, and all others for a model.
+    /// Declines the request in front and all later sampling requests of the server.
     pub(super) fn never(&mut self) -> Vec<Effect> {
         let is_sampling = |open: &Open| matches!(open.question.ask, Ask::Sample(_));
         if !self.front.as_ref().is_some_and(is_sampling) {

@@ -1,20 +1,22 @@
-//! The other sites that stand in a link: whoever opens it may be sent on to them.
+//! Finds other hosts in a link: possible redirect targets.
 
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use super::domain;
 
-/// How often a value is decoded once more: each page that passes one on encodes it again.
+/// How many times a value is decoded. Each page that passes a URL on encodes it again.
 const DECODED: usize = 3;
 
-/// The parts of the names of parameters that say where to go on: any host may stand alone in those.
+/// Substrings of parameter names that announce a redirect target. Any bare host in such a parameter
+/// counts.
 const GOES_ON: [&str; 12] = [
     "back", "continue", "dest", "forward", "goto", "jump", "landing", "location", "logout", "next",
     "redir", "return",
 ];
 
-/// The names of parameters that say where to go on, too short to be looked for within others.
+/// Whole parameter names that announce a redirect target. They are too short to search for as
+/// substrings.
 const GOES_ON_WHOLE: [&str; 25] = [
     "after",
     "cb",
@@ -43,7 +45,7 @@ const GOES_ON_WHOLE: [&str; 25] = [
     "wreply",
 ];
 
-/// The names of parameters whose addresses are no way: they name who asks, or what is asked for.
+/// Parameters whose URLs are identifiers, not redirect targets.
 const NO_WAY: [&str; 7] = [
     "audience",
     "client_id",
@@ -54,21 +56,23 @@ const NO_WAY: [&str; 7] = [
     "xmlns",
 ];
 
-/// The names of parameters that are looked for, or help to: a host alone is no way there.
+/// Search terms and login hints: a bare host in them is not a redirect target.
 const SOUGHT: [&str; 6] = ["domain_hint", "login_hint", "oq", "q", "query", "search"];
 
-/// The ends of names that are sites wherever they stand alone. Those of other sites end the names of files and fields, too.
+/// Top-level domains of names that count as sites anywhere. Other top-level domains are also file
+/// extensions and field names.
 const SITES: [&str; 16] = [
     "biz", "cn", "com", "de", "eu", "fr", "icu", "info", "jp", "net", "online", "org", "ru", "top",
     "uk", "xyz",
 ];
 
-/// The signs between the parts of a value, each of which may be a host alone.
+/// Separators between the parts of a value. Each part may be a bare host.
 const BETWEEN: [char; 15] = [
     '"', '\'', '`', '<', '>', '(', ')', '{', '}', '|', ',', ';', '&', '?', '#',
 ];
 
-/// The hosts of other sites in the parameters, their names and the path of a link, each once.
+/// Returns the hosts of other sites in the link's parameters, parameter names and path, without
+/// duplicates.
 pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let site = |name: &str| name[domain(name, 0..name.len())].to_owned();
     let here = site(name);
@@ -102,9 +106,8 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     hosts
 }
 
-/// Whether a parameter of this name says where to go on.
 fn goes_on(name: &str) -> bool {
-    // That of one of several.
+    // `name` in `name[0]`.
     let name = name.split('[').next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
     GOES_ON_WHOLE.contains(&name.as_str())
@@ -113,9 +116,9 @@ fn goes_on(name: &str) -> bool {
         || GOES_ON.iter().any(|part| name.contains(part))
 }
 
-/// A value as it is, and decoded again as long as that changes it.
+/// Returns a value, and each further decoding that changes it.
 fn decoded(value: String) -> Vec<String> {
-    // A browser drops tabs and line breaks within an address.
+    // Browsers drop tabs and line breaks in a URL.
     let dropped = ['\t', '\n', '\r'];
     let mut all = vec![value.replace(dropped, "")];
     while let Some(last) = all.last()
@@ -132,7 +135,8 @@ fn decoded(value: String) -> Vec<String> {
     all
 }
 
-/// The addresses in a value: that which it is on this page or by itself, and those within it.
+/// Returns the URLs in a value: the value itself, as an absolute URL or relative to this link, and
+/// URLs inside it.
 fn addresses(url: &Url, value: &str) -> Vec<Url> {
     let whole = [join(url, value), Url::parse(value).ok()];
     let small = value.to_ascii_lowercase();
@@ -144,7 +148,8 @@ fn addresses(url: &Url, value: &str) -> Vec<Url> {
     all.chain(behind_slashes(url, value)).collect()
 }
 
-/// A value on the page of this link as a browser reads it: slashes of both kinds are the same, and more than two are two.
+/// Resolves a value against this link as a browser does: a backslash is a slash, and more than two
+/// slashes are two.
 fn join(url: &Url, value: &str) -> Option<Url> {
     let slashes = ['/', '\\'];
     let value = value.trim_start_matches(|char: char| char <= ' ');
@@ -155,7 +160,8 @@ fn join(url: &Url, value: &str) -> Option<Url> {
     }
 }
 
-/// An address as far as its host, where a sign behind it is none of hosts: then others stand around it, as in JSON.
+/// Cuts a URL after its host if a character follows that no host has. Then the URL is embedded in
+/// other text, such as JSON.
 fn to_host(address: &str) -> &str {
     let slashes = ['/', '\\'];
     let start = match address.split_once(':') {
@@ -174,27 +180,28 @@ fn to_host(address: &str) -> &str {
     let authority = address[start..].split(is_end).next().unwrap_or_default();
     let is_of_host = |c: char| c.is_alphanumeric() || !c.is_ascii() || "-._:[]%@".contains(c);
     match authority.find(|c| !is_of_host(c)) {
-        // The name of a user may have other signs.
+        // A user name may have other characters.
         Some(end) if !authority.contains('@') => &address[..start.saturating_add(end)],
         _ => address,
     }
 }
 
-/// The addresses behind two slashes within a value. Between folders of a path a name has to be that of a site.
+/// Finds URLs after a double slash in a value. After a folder of a path, the host must end in a
+/// known public suffix.
 fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
     let slashes = value.match_indices(['/', '\\']);
     let doubled = slashes
         .filter(|(at, slash)| value[at.saturating_add(slash.len())..].starts_with(['/', '\\']));
     doubled.filter_map(|(at, _)| {
         let before = value[..at].chars().next_back()?;
-        // Those of a scheme, and of a run that was looked at.
+        // The double slash of a scheme, or a run of slashes that was already handled.
         if matches!(before, ':' | '/' | '\\') {
             return None;
         }
         let address = join(url, &value[at..])?;
         let is_site = match address.host()? {
             Host::Domain(name) => name.contains('.') && (before == '=' || ends_as_site(name)),
-            // A number alone is a folder.
+            // A single number is a folder.
             Host::Ipv4(_) => {
                 let name = value[at..].trim_start_matches(['/', '\\']);
                 let name = name.split(['/', '\\']).next().unwrap_or_default();
@@ -206,7 +213,7 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
     })
 }
 
-/// The addresses of hosts that stand alone in the value of a parameter, or in that of one within it.
+/// Finds bare hosts in a parameter's value, and in parameters nested in it.
 fn hosts_alone(name: &str, value: &str) -> Vec<Url> {
     let mut found = Vec::new();
     for part in value.split(BETWEEN) {
@@ -218,7 +225,7 @@ fn hosts_alone(name: &str, value: &str) -> Vec<Url> {
     found
 }
 
-/// The address of a host that stands alone, perhaps before a path.
+/// Parses a bare host, with an optional path.
 fn host_alone(value: &str, goes_on: bool) -> Option<Url> {
     if value.starts_with(['/', '\\']) || value.contains(['@', ' ']) {
         return None;
@@ -230,21 +237,21 @@ fn host_alone(value: &str, goes_on: bool) -> Option<Url> {
             let name = name.trim_end_matches('.');
             name.contains('.') && ends_as_site(name) && (goes_on || is_site(name))
         }
-        // A number alone is no address.
+        // A single number is not an address.
         Host::Ipv4(number) => goes_on && value.starts_with(&number.to_string()),
         Host::Ipv6(_) => goes_on,
     };
     is_host.then_some(address)
 }
 
-/// Whether a name is that of a site wherever it stands. Names of programs are written from their end.
+/// Whether a name is a site wherever it appears. Package names such as `com.example.app` are not
+/// sites.
 fn is_site(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or_default();
     let last = name.rsplit('.').next().unwrap_or_default();
     SITES.contains(&last) && !["com", "io", "net", "org"].contains(&first)
 }
 
-/// Whether a name ends as those of sites do.
 fn ends_as_site(name: &str) -> bool {
     psl::domain(name.as_bytes()).is_some_and(|domain| domain.suffix().is_known())
 }
@@ -292,7 +299,7 @@ mod tests {
             &["127.0.0.1"],
         );
         check("https://example.com/?to=myapp:/cb", &[]);
-        // Encoded for each of the pages that pass it on, and within an address of this site.
+        // Encoded once per page that passes it on, and inside a URL of this site.
         check(
             "https://example.com/?to=https%253A%252F%252Fevil.example",
             &["evil.example"],
@@ -313,7 +320,7 @@ mod tests {
             "https://example.com/?to=https:evil.example",
             &["evil.example"],
         );
-        // A host alone, where one may stand.
+        // A bare host, in a parameter that may have one.
         check("https://example.com/?next=evil.com/x", &["evil.com"]);
         check("https://example.com/?Return_To=evil.co.uk", &["evil.co.uk"]);
         check("https://example.com/?redirect=home.html", &[]);
@@ -325,7 +332,7 @@ mod tests {
         check("https://example.com/?image_url=evil.com", &["evil.com"]);
         check("https://example.com/?target=evil.com", &["evil.com"]);
         check("https://example.com/files//2024//notes.txt", &[]);
-        // The names of what a person signs in for.
+        // Parameters that name what the user signs in to.
         check(
             "https://example.com/?scope=https://www.googleapis.com/auth/drive&resource=https://api.other.com",
             &[],
@@ -342,7 +349,6 @@ mod tests {
 
     #[test]
     fn sites_are_found_wherever_an_address_fits() {
-        // In the name of a parameter.
         check(
             "https://example.com/?https://evil.example",
             &["evil.example"],
@@ -352,7 +358,6 @@ mod tests {
             &["evil.example"],
         );
         check("https://example.com/?a.com=b", &[]);
-        // Behind two slashes.
         check("https://example.com/%2F%2Fevil.com/x", &["evil.com"]);
         check("https://example.com/?a=///evil.example", &["evil.example"]);
         check("https://example.com/go//evil.com/x", &["evil.com"]);
@@ -367,7 +372,6 @@ mod tests {
         check("https://example.com/go//www.example.com", &[]);
         check("https://example.com/?to=/go//x", &[]);
         check("https://example.com/?to=myapp://evil", &["evil"]);
-        // A host alone.
         for name in ["to", "go", "link", "out", "redir", "Redirect_To"] {
             check(
                 &format!("https://example.com/?{name}=evil.com"),
@@ -398,7 +402,7 @@ mod tests {
                 check(&link(none), &[]);
             }
         }
-        // Whatever the name, where nothing but sites is named so.
+        // With any parameter name, if the top-level domain is only used by sites.
         check(
             "https://example.com/?tool=a.com&b=1;c=d.co.uk",
             &["a.com", "d.co.uk"],
@@ -425,7 +429,7 @@ mod tests {
         ] {
             check(&format!("https://example.com/?{none}"), &[]);
         }
-        // Among other signs.
+        // Surrounded by other characters.
         for around in [
             r#"{"to":"_","a":1}"#,
             "{to:_}",
@@ -445,7 +449,7 @@ mod tests {
         check(&format!("https://example.com/?a={json}"), &["evil.com"]);
         check("https://example.com/?a=https://u,x@evil.app", &["evil.app"]);
         check("https://example.com/?a=//.evil.app", &["evil.app"]);
-        // The dot of the root.
+        // The root's trailing dot.
         check(
             "https://example.com/?a=evil.com.&next=localhost.",
             &["evil.com", "localhost"],
@@ -455,7 +459,6 @@ mod tests {
             &["evil.com"],
         );
         check("https://example.com/?a=https://example.com./", &[]);
-        // A browser drops tabs and line breaks.
         check(
             "https://example.com/?a=x%20ht%09tps://evil.com",
             &["evil.com"],

@@ -1,4 +1,4 @@
-//! The steps of a request to a model.
+//! The stages of a sampling request.
 
 use askback::protocol::CreateMessageResult;
 
@@ -12,7 +12,6 @@ use crate::{
     text::{PeerText, Words},
 };
 
-/// Before a request goes to a model.
 pub(super) fn request_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
         Action::Run(_) => run(sampling),
@@ -25,7 +24,6 @@ pub(super) fn request_said(mut sampling: Sampling, said: Action) -> Turn {
     }
 }
 
-/// While the model is at work.
 pub(super) fn running_said(sampling: Sampling, said: Action) -> Turn {
     match said {
         Action::Back => Turn::to(before(sampling)),
@@ -33,7 +31,6 @@ pub(super) fn running_said(sampling: Sampling, said: Action) -> Turn {
     }
 }
 
-/// While a reply is written in place of a model.
 pub(super) fn write_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
         Action::Draft(text) => {
@@ -50,7 +47,6 @@ pub(super) fn write_said(mut sampling: Sampling, said: Action) -> Turn {
     }
 }
 
-/// Before a reply goes to the server.
 pub(super) fn replied_said(mut sampling: Sampling, said: Action) -> Turn {
     match said {
         Action::Send => match (sampling.fault(), sampling.reply.take()) {
@@ -73,7 +69,6 @@ pub(super) fn replied_said(mut sampling: Sampling, said: Action) -> Turn {
     }
 }
 
-/// While a part is rewritten.
 pub(super) fn rewriting_said(
     mut sampling: Sampling,
     (part, text): (Part, String),
@@ -90,7 +85,7 @@ pub(super) fn rewriting_said(
     }
 }
 
-/// Takes in why a model did not reply: the person may try again.
+/// The model did not reply. The user may try again.
 pub(in crate::model) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -> Turn {
     let turn = Turn::to(Stage::Request(sampling));
     match quoted {
@@ -99,7 +94,7 @@ pub(in crate::model) fn failed(sampling: Sampling, why: Words, quoted: Option<Pe
     }
 }
 
-/// Takes in the reply to a request. One that cannot be sent comes before the person, whatever is permitted.
+/// The model replied. A reply that cannot be sent goes to the user even if replies need no review.
 pub(in crate::model) fn came(
     mut sampling: Sampling,
     reply: CreateMessageResult,
@@ -131,7 +126,7 @@ pub(super) fn rewrite(sampling: Sampling, part: Part) -> Turn {
     }
 }
 
-/// The checkpoint at which a person stands with a sampling.
+/// The stage at which the user reviews the reply, or the request if no reply has arrived.
 pub(super) fn before(sampling: Sampling) -> Stage {
     match sampling.reply {
         Some(_) => Stage::Replied(sampling),

@@ -1,5 +1,3 @@
-//! Texts that stand for variables and files.
-
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
 use askback::limits::Limits;
@@ -13,7 +11,7 @@ use serde_json::json;
 use super::values::kinds;
 use crate::safety;
 
-/// The text that a rule sends whose file is in such a folder.
+/// Expands the text of a rule whose file is in this folder.
 fn expanded(text: &str, folder: &Path) -> Result<String, String> {
     let file = format!("answers:\n  - cancel: true\n  - accept: {{text: {text}}}");
     let variable = |name: &str| match name {
@@ -64,7 +62,7 @@ fn texts_stand_for_variables_and_files() {
     check("'@@ada'", "@ada");
     check("'@'", "@");
     check("ada@example.com", "ada@example.com");
-    // A variable stands for its text, whatever that looks like.
+    // The value of a variable is not expanded again.
     check("'${FILE}'", "@notes.txt");
     check("'${TAG}'", "@@ada");
     check("'${TWICE}'", "${NAME}");
@@ -108,7 +106,6 @@ sampling:
 proptest! {
     #![proptest_config(safety::config())]
 
-    /// A text that was written down is sent as it was, whatever it looks like.
     #[test]
     fn a_text_can_stand_for_itself(text in "[@$\\{}Aa./ \\né字😀]{0,16}") {
         let written = json!(literal(&text)).to_string();

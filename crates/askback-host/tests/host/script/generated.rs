@@ -1,5 +1,3 @@
-//! Values that are made up.
-
 use askback::{
     forms::{FormSchema, TextFormat},
     limits::FormLimits,
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 use super::{answer, sample};
 use crate::{form, safety, travel};
 
-/// Forms whose fields take few values, or values of many kinds.
+/// Fields that accept few values, and fields that accept many kinds of values.
 const NARROW: &str = r#"
     "text": {"type": "string"},
     "long": {"type": "string", "minLength": 500},
@@ -71,7 +69,7 @@ fn values_that_are_made_up_fit() {
     let first = made(0);
     assert_eq!(first.len(), names.len());
     assert_eq!(first, made(0));
-    // The form checks what is sent.
+    // The form checks the values.
     let others: Vec<_> = (1..200).map(made).collect();
     assert!(others.iter().all(|other| *other != first));
     assert!(first["day"].as_str().is_some_and(|day| day > "2026-03-01"));
@@ -146,7 +144,7 @@ fn what_cannot_be_made_up_is_said() {
     check(r#""format": "date", "maxLength": 3"#);
 }
 
-/// A field as a server may write it: with bounds that may cross, and a pattern that may be none.
+/// A field with arbitrary bounds and patterns, which may be contradictory or invalid.
 fn field() -> impl Strategy<Value = Value> {
     let pattern = "[ab1(|)*+?{},\\[\\]^$.\\\\wd-]{0,16}";
     let length = prop_oneof![0..100_u64, any::<u64>()];
@@ -179,7 +177,7 @@ fn field() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(safety::config())]
 
-    /// The form checks what is made up, so what is sent fits; and no schema takes what does not end.
+    /// Generated values fit the form, and generation always ends.
     #[test]
     fn no_schema_is_too_much(mut field in field(), seed: u64) {
         if let Value::Object(members) = &mut field {

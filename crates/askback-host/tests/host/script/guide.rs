@@ -1,10 +1,7 @@
-//! The guide on answers files.
-
 use askback_host::script::Script;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/answers.md");
 
-/// The blocks of YAML in a page.
 fn blocks(page: &str) -> Vec<&str> {
     let parts = page.split("```yaml\n").skip(1);
     parts
@@ -35,7 +32,6 @@ fn the_guide_names_every_member() {
         "sampling: [{reply: {odd: 1}}]",
     ] {
         let refused = Script::parse(at).expect_err("there is no such member");
-        // It says which members there are.
         let told = refused.to_string();
         let (_, members) = told.split_once("known: ").expect(at);
         let members: Vec<_> = members.split('`').skip(1).step_by(2).collect();

@@ -1,5 +1,3 @@
-//! The rule that is offered where none fits.
-
 use askback_host::{
     model::{Ask, Asker, Call, Question, Reply},
     script::{Answer, Script, rule_for},
@@ -32,7 +30,7 @@ fn a_rule_to_start_from_is_offered() {
     );
 }
 
-/// Names that YAML, a terminal or a rule could take for something else.
+/// Names with characters that are special in YAML, in a terminal or in a rule.
 const NAMES: [&str; 22] = [
     "plain",
     "",
@@ -80,7 +78,7 @@ fn every_rule_offered_is_read_back_and_fits_its_question() {
         assert_eq!(rules, fits, "{rule}");
         match answer(&rule, asker, question) {
             Answer::Unmatched => panic!("it fits nothing: {rule}"),
-            // Which values a form wants is for the person to say; but it has these fields.
+            // The user must choose the values, but the fields exist.
             Answer::Unfit { why, .. } => assert!(!why.contains("is not known"), "{rule}\n{why}"),
             _ => {}
         }

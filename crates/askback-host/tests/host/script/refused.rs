@@ -1,5 +1,3 @@
-//! Files that are none of answers.
-
 use askback_host::script::Script;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rules: which questions they answer, how often, and one after the other.
+//! Which questions rules answer, how often, and in which order.
 
 use askback::{
     limits::Limits,
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::{answer, answers, declined, play, sample, wishes};
 use crate::{form, link, offering, travel};
 
-/// What a model is asked that is offered these tools.
 fn offered(tools: &[&str]) -> Question {
     let tools = tools.iter().map(|name| Tool {
         name: (*name).to_owned(),
@@ -116,7 +115,7 @@ fn rules_name_their_questions() {
     );
     check("message: 3000 USD", form, true);
     check("message: 3000 usd", form, false);
-    // A part is read letter by letter.
+    // Without `regex`, text is literal.
     check("message: 30.. USD", form, false);
     check("message: {regex: '30.. USD'}", form, true);
     check("message: {regex: '^Book \\d+ nights'}", form, true);
@@ -140,7 +139,7 @@ fn rules_name_their_questions() {
     check("fields: [a]", link, false);
     check("host: pay.example.com", link, true);
     check("host: example.com", link, false);
-    // How it is reached is meant, too.
+    // The scheme and the port are part of the name.
     for (url, named) in [
         ("http://pay.example.com/", "http://pay.example.com"),
         ("https://pay.example.com:8443/", "pay.example.com:8443"),
@@ -212,10 +211,10 @@ fn answers_come_one_after_the_other() {
         &[other, form, other, form, form],
         &["window", "window", "window", "aisle", "window"],
     );
-    // Counted whoever answers them.
+    // Questions answered by other rules count, too.
     let both = format!("  - {{{window}, times: 1}}\n  - {{when: {{nth: 2}}, {aisle}}}");
     check(&both, &[form; 3], &["window", "aisle", "unmatched"]);
-    // Consent to a link needs its host at each step.
+    // A step that accepts a link needs the rule to name its host.
     let link = &link("https://example.com/");
     let consent = "  - {decline: true, then: [{accept: true}]}";
     check(consent, &[link; 2], &["declined", "unmatched"]);
@@ -256,7 +255,7 @@ fn rules_say_how_often_they_are_asked() {
     check(&accepts(", asked: {least: 0}"), &[], &[], false);
     check(&accepts(", asked: {most: 2}"), &[], &[], false);
 
-    // A guard may stay unused; a no that is expected is none.
+    // A rule that only refuses may stay unused, unless its refusal is expected.
     check(
         "answers: [{decline: true}, {cancel: true}]",
         &[],
@@ -284,7 +283,7 @@ fn rules_say_how_often_they_are_asked() {
         true,
     );
     check(&unused("error"), &[&form], &[], false);
-    // What must be asked is no matter of taste.
+    // `unused` does not affect `asked`.
     let lenient = format!("{}\nunused: allow", accepts(", asked: true"));
     check(&lenient, &[], &[never], true);
 }

@@ -1,4 +1,4 @@
-//! Values, as a file writes them and as they are sent.
+//! Values in a file, and as they are sent.
 
 use askback_host::{
     model::{Question, Reply},
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::answer;
 use crate::{form, travel};
 
-/// A form of one field of each kind.
 pub(super) fn kinds() -> Question {
     form(
         "Book?",
@@ -30,7 +29,6 @@ pub(super) fn kinds() -> Question {
     )
 }
 
-/// What a rule fills in.
 fn filled(accept: &str) -> Result<Value, String> {
     match answer(
         &format!("answers: [{{accept: {accept}}}]"),
@@ -69,7 +67,7 @@ fn values_are_read_as_a_person_writes_them() {
         "{count: '4', agreed: 'yes'}",
         json!({"count": 4, "agreed": true}),
     );
-    // What is no value that is made is taken as it is.
+    // Other objects are sent as they are.
     for object in [
         "{b: 1}",
         "{date: today, generate: true}",
@@ -81,7 +79,7 @@ fn values_are_read_as_a_person_writes_them() {
             "{object}"
         );
     }
-    // A text is one as it is written.
+    // Text is not converted.
     check("{text: City}", json!({"text": "City"}));
     check("{text: 'yes'}", json!({"text": "yes"}));
     check("{text: null}", json!({}));

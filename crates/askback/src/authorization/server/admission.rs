@@ -69,7 +69,6 @@ impl Scheme {
 }
 
 impl Protection {
-    /// Admits a request: adds its principal and removes the token.
     pub(crate) async fn admit(&self, parts: &mut Parts, clock: &dyn Clock) -> Result<(), Refusal> {
         if parts.uri.query().is_some_and(holds_token) {
             let why = "send the access token in the Authorization header, never in the URL";

@@ -38,7 +38,6 @@ const PROOFS_OF_KEY: usize = 1 << 14;
 /// How long the server gives out a nonce. The nonce is accepted for twice that time.
 const NONCE: Duration = Duration::from_secs(5 * 60);
 
-/// Checks proofs, and remembers each one for as long as it could be replayed.
 #[derive(Debug)]
 pub(super) struct Proofs {
     url: Url,
@@ -70,7 +69,6 @@ impl Proofs {
         }
     }
 
-    /// Returns the same with nonces required in proofs.
     pub(super) fn with_nonces(&self) -> io::Result<Self> {
         Ok(Self {
             nonces: Some(Nonces(entropy()?)),

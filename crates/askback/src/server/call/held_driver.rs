@@ -1,5 +1,5 @@
-//! The driver of a handler that stays suspended while its client is asked, one question after another: of the handshake
-//! revisions, and of tasks.
+//! Drives a handler that stays suspended while its client is asked: for handshake revisions, and
+//! for tasks.
 
 use std::{
     future::{Future, poll_fn},
@@ -26,13 +26,12 @@ use crate::{
     flow::{BoxFuture, Cell, Drive, Turn},
 };
 
-/// The most of a question's message that a note of progress repeats, in bytes.
+/// How much of a question's message a progress note repeats, in bytes.
 const ABOUT_BYTES: usize = 120;
 
 /// The memory of a waiting call without its client's data, in bytes.
 const WAITING_BYTES: usize = 4 << 10;
 
-/// Drives a handler that stays until it ends.
 pub(super) struct HeldDriver<'a, T> {
     call: &'a mut HandlerCall<T>,
     peer: Arc<dyn AskingPeer>,
@@ -45,7 +44,8 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         Self { call, peer, notes }
     }
 
-    /// Runs the handler until it ends, also if it asks by hand. `first` is the result of its first poll.
+    /// Runs the handler until it ends, also if it asks by hand. `first` is the result of its first
+    /// poll.
     pub(super) async fn run(
         mut self,
         mut drive: Drive<Outcome<T>>,
@@ -78,7 +78,6 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         let is_task = self.call.is_task();
         let mut replies: Vec<(String, BoxFuture<'static, Reply>)> = Vec::new();
         let mut watch = Stopwatch::new(self.call.patience().0);
-        // The memory of a call that waits for its client.
         let mut room = None;
         loop {
             let turn = poll_fn(|cx| {
@@ -98,8 +97,8 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
                 for withdrawn in drive.cell().take_withdrawn() {
                     replies.retain(|(key, _)| *key != withdrawn);
                 }
-                // The time in which a person is asked does not count, nor that in which they are behind a
-                // link, but a task ends with its time.
+                // The time in which a user is asked, or visits a link, does not count. A task ends
+                // when it expires.
                 let waits = replies.is_empty() && !drive.cell().flow().holds();
                 if waits || is_task {
                     watch.poll(cx).map(Err)
@@ -134,7 +133,6 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         }
     }
 
-    /// Asks, and waits for the answer. Whatever is asked of a client that waits goes this way.
     fn ask(&mut self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
         self.notes.begin(question.get());
         let limit = self.call.patience().1;
@@ -154,8 +152,8 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         })
     }
 
-    /// Asks the questions of a hand-written result, so that its handler, run again, finds the
-    /// answers as it would in the stateless era.
+    /// Asks the questions of a hand-written result. The handler then runs again and finds the
+    /// answers, as in the stateless era.
     async fn answer_by_hand(&mut self, by_hand: InputRequiredResult, cell: &Cell) -> Result<()> {
         let mut answers = InputResponses::default();
         let requests = by_hand.input_requests.unwrap_or_default();
@@ -173,8 +171,8 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         Ok(())
     }
 
-    /// Tells the client from time to time that a question waits for its answer, if it asked to be told
-    /// of progress.
+    /// Tells the client at intervals that a question waits for its answer, if the client asked for
+    /// progress notifications.
     fn tell_waiting(&mut self, cell: &Cell, cx: &mut Context<'_>) {
         while self.notes.poll(cx).is_ready() {
             let Some(token) = self.call.incoming.progress_token() else {
@@ -193,7 +191,6 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
     }
 }
 
-/// Says from time to time that a question waits, and which.
 struct WaitingNotes {
     every: Duration,
     about: String,
@@ -209,17 +206,15 @@ impl WaitingNotes {
         }
     }
 
-    /// A question is sent. The time starts again.
     fn begin(&mut self, question: &InputRequest) {
         self.alarm = None;
         self.about = waiting_for(question);
     }
 
-    /// Ready whenever a note is due.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let every = self.every;
         if every.is_zero() {
-            // Notes would have no end.
+            // An interval of zero would send notes without end.
             return Poll::Pending;
         }
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(every)));
@@ -229,7 +224,6 @@ impl WaitingNotes {
     }
 }
 
-/// Says what a call that asks this waits for.
 pub(in crate::server) fn waiting_for(question: &InputRequest) -> String {
     match question {
         InputRequest::Elicit(params) => {

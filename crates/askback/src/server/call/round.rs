@@ -1,5 +1,5 @@
-//! The driver of a handler whose questions are the result of a round: it is dropped when it asks, and the next round runs
-//! it again. So it is in the stateless era, and for every call that a fleet keeps in its journal.
+//! Drives a handler in rounds: the handler is dropped when it asks, and the next round runs it
+//! again. Used in the stateless era, and for every call that a fleet keeps in its journal.
 
 use std::{future::poll_fn, sync::Arc, task::Poll};
 
@@ -21,7 +21,6 @@ use crate::{
 };
 
 impl<T: Answer> HandlerCall<T> {
-    /// Makes ready to go on with the handler where an earlier round has left it.
     pub(super) async fn resume(&mut self) -> Result<Drive<Outcome<T>>> {
         let mut rounds = std::mem::take(&mut self.rounds);
         let (flow, by_hand) = match rounds.open(&self.shared, &self.incoming).await? {
@@ -41,7 +40,7 @@ impl<T: Answer> HandlerCall<T> {
             rounds.check_errors()?;
         }
         let responses = rounds.into_responses();
-        // Middleware may look at the request meanwhile: then this makes another.
+        // Middleware may hold the request: then this makes a copy.
         if by_hand.is_some() || !responses.is_empty() {
             let incoming = Arc::make_mut(&mut self.incoming);
             incoming.request_state = by_hand;
@@ -50,7 +49,8 @@ impl<T: Answer> HandlerCall<T> {
         Ok(self.drive(flow, self.peer.to_tell()))
     }
 
-    /// Runs the handler until it ends or asks, and then drops it. `first` is the result of its first poll.
+    /// Runs the handler until it ends or asks, and then drops it. `first` is the result of its
+    /// first poll.
     pub(super) async fn run_round(
         &mut self,
         mut drive: Drive<Outcome<T>>,
@@ -65,7 +65,7 @@ impl<T: Answer> HandlerCall<T> {
                 },
             );
             match turn.await? {
-                // It became one in an earlier run.
+                // It became a task in an earlier run.
                 Turn::BecomeTask if self.is_task() => drive.cell().become_task(),
                 turn => break turn,
             }
@@ -110,14 +110,15 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Takes down what the retry needs, and drops the handler.
+    /// Drops the handler.
     fn suspend(&mut self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let taken = self.take_down(&drive)?;
         drive.suspend();
         Ok(taken)
     }
 
-    /// Takes down what the retry needs. The random bytes of the state and of its seal are drawn at once.
+    /// Returns the state for the retry. The random bytes of the state and of its seal are drawn
+    /// together.
     pub(super) fn take_down(&mut self, drive: &Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
         let mut random = RandomBytes::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;

@@ -1,5 +1,5 @@
-//! The driver of a call that is a task: its work goes on without the request. A handler in this process stays suspended
-//! while a person is asked; in a fleet it is dropped, and any process goes on with it.
+//! Drives a call that is a task: its work continues without the request. A handler in this process
+//! stays suspended while a user is asked; in a fleet it is dropped, and any process continues it.
 
 use std::{mem, sync::Arc};
 
@@ -26,25 +26,21 @@ use crate::{
     },
 };
 
-/// The task that a call may become.
 pub(in crate::server) struct TaskTerms {
-    /// Whether it is one from its beginning.
     pub(in crate::server) at_once: bool,
-    /// The scopes it needs.
     pub(in crate::server) scopes: Option<Arc<Scopes>>,
-    /// Whether it goes on if its process dies while it works.
     #[cfg_attr(not(feature = "http-server"), expect(dead_code))]
     pub(in crate::server) is_durable: bool,
 }
 
 pub(super) enum TaskRole {
-    /// It was not declared that it may be.
+    /// Its tool does not declare tasks.
     Undeclared,
-    /// It may not be: its client takes none.
+    /// Its client does not support tasks.
     Unsupported,
-    /// It becomes one at its beginning, or when its handler says so.
+    /// It becomes a task at its start, or when its handler decides.
     Possible(Arc<HandoverPeer>, TaskTerms),
-    /// It is one: from its beginning, or from when its handler says so.
+    /// It is a task: from its start, or since its handler decided.
     Is { at_once: bool },
 }
 
@@ -54,14 +50,14 @@ impl TaskRole {
             Self::Undeclared => TaskStage::Undeclared,
             Self::Unsupported => TaskStage::Unsupported,
             Self::Is { at_once: true } => TaskStage::Is,
-            // The handler of a task says so again.
+            // A replayed task handler decides again.
             Self::Possible(..) | Self::Is { at_once: false } => TaskStage::Possible,
         }
     }
 }
 
 impl<T: Answer> HandlerCall<T> {
-    /// Lets the handler say when the call becomes a task, if it does not begin as one.
+    /// Lets the handler decide when the call becomes a task, unless it starts as one.
     pub(in crate::server) fn may_become_task(mut self, terms: TaskTerms) -> Self {
         let handover = Arc::new(HandoverPeer::new(self.peer.to_tell()));
         self.peer = CallPeer::Rounds(Arc::clone(&handover) as _);
@@ -69,13 +65,12 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Does nothing when the handler says that the call becomes a task: its client takes none.
+    /// Ignores the handler's decision to become a task, because the client does not support tasks.
     pub(in crate::server) fn without_tasks(mut self) -> Self {
         self.task = TaskRole::Unsupported;
         self
     }
 
-    /// Goes on as the task that the call became in another process.
     pub(in crate::server) fn continue_task(mut self, at_once: bool) -> Self {
         self.task = TaskRole::Is { at_once };
         self
@@ -108,7 +103,7 @@ impl<T: Answer> HandlerCall<T> {
         Ok(Outcome::Task(task))
     }
 
-    /// The same in a fleet: the task is written down before its client hears of it, and asks in rounds.
+    /// Becomes a task of a fleet: it is saved before its client hears of it, and asks in rounds.
     #[cfg(feature = "http-server")]
     fn become_fleet_task<'a>(
         &'a mut self,
@@ -117,7 +112,8 @@ impl<T: Answer> HandlerCall<T> {
         terms: TaskTerms,
     ) -> BoxFuture<'a, Result<Outcome<T>>> {
         Box::pin(async move {
-            // Also of one that has only begun: a process that goes on with it makes the same claims.
+            // Also for a task that has just started: a process that continues it must make the same
+            // claims.
             let (state, random) = self.take_down(&drive)?;
             drive.cell().flow().note_written_down();
             let (shared, incoming) = (&self.shared, &self.incoming);
@@ -137,7 +133,6 @@ impl<T: Answer> HandlerCall<T> {
         })
     }
 
-    /// The work that is left when a call becomes a task.
     fn turn_into_task(&mut self, drive: &Drive<Outcome<T>>, peer: CallPeer, at_once: bool) -> Self {
         drive.cell().become_task();
         Self {
@@ -156,7 +151,7 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Runs a task until it ends or, with `None`, is parked again.
+    /// Runs a task until it ends, or returns `None` if it is parked again.
     #[cfg(feature = "http-server")]
     pub(in crate::server) async fn run_task(&mut self) -> Option<Result<RawJson, ErrorObject>> {
         let ended = self.run().await;
@@ -169,7 +164,7 @@ impl<T: Answer> HandlerCall<T> {
         (!is_parked).then(|| self.result_of_task(ended))
     }
 
-    /// Returns the result that the call would have had without the task (SEP-2663, Task Execution
+    /// Returns the result that the call would have without the task (SEP-2663, Task Execution
     /// Errors).
     fn result_of_task(&self, ended: Result<Outcome<T>>) -> Result<RawJson, ErrorObject> {
         let origin = &self.incoming.origin;

@@ -1,4 +1,4 @@
-//! The state of a connection that its calls share with it.
+//! The state that a connection shares with its calls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -28,10 +28,9 @@ use crate::{
 #[cfg(feature = "bridge")]
 use askback_core::engine::server::Origin;
 
-/// The message for calls that a stopping server does not begin, or does not wait for.
+/// The error for calls that a stopping server does not start, or does not wait for.
 const STOPPING: &str = "the server is stopping";
 
-/// The state that a connection shares with its calls: the engine and its outputs.
 pub(super) struct Link {
     state: Mutex<State>,
     pub(super) shared: Arc<Shared>,
@@ -43,27 +42,23 @@ pub(super) struct State {
     engine: Connection,
     asks: PendingQuestions<AskId>,
     roots: RootsWatch,
-    /// The calls of the message that is handled.
     calls: Vec<Call>,
-    /// The calls in progress that are tasks of their own.
     running: HashMap<RequestId, Task>,
     last_task: u64,
-    /// The message that is handled has ended a task, which goes when it has its turn.
+    /// Whether the current message has aborted a task, which is dropped when it is next scheduled.
     aborted: bool,
     outgoing: Vec<Vec<u8>>,
     outgoing_bytes: usize,
-    /// How many bytes were taken out of `outgoing` and are not written yet.
+    /// The bytes that were taken from `outgoing` and are not written yet.
     unwritten: usize,
-    /// The changes while the client did not read: each is notified once, when it reads again.
+    /// The changes while the client did not read: each is sent once, when it reads again.
     untold: BTreeSet<Change>,
-    /// Wakes the connection, while it rests: it looks at all of this before.
     resting: Option<Waker>,
 }
 
-/// The task that answers a call. A later call may have the id of one that was cancelled.
+/// The task of a call. The number distinguishes it from a later call with the same id.
 pub(super) struct Task {
     number: u64,
-    /// Ends it, once it has begun.
     handle: Option<AbortHandle>,
 }
 
@@ -96,7 +91,6 @@ impl Link {
         }
     }
 
-    /// Tells the server behind this one what a client watches.
     fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
         #[cfg(feature = "bridge")]
         if let Some(forward) = &self.shared.forward {
@@ -106,8 +100,8 @@ impl Link {
         let _ = (self, subscription, filter);
     }
 
-    /// Takes a message of the client; gives the calls in it. Whether it has ended a task: a call that
-    /// comes after finds what that held once the task has had its turn.
+    /// Takes a message of the client, and returns its calls in `calls`. Returns whether it has
+    /// aborted a task: the resources of that task are free only after its next turn.
     pub(super) fn handle(&self, message: &[u8], calls: &mut Vec<Call>) -> bool {
         let mut state = self.lock();
         state.engine.handle_message(message);
@@ -120,13 +114,13 @@ impl Link {
         self.with(|state| state.engine.finish());
     }
 
-    /// Notes that the connection is awake, and looks at what there is to do before it rests again.
+    /// Notes that the connection is awake and will check for work before it rests again.
     pub(super) fn attend(&self) {
         self.lock().resting = None;
     }
 
-    /// Lets the connection rest until something is to be sent, or the last call has ended. It cannot
-    /// where there is something by now, or the last of the calls that it saw has ended.
+    /// Lets the connection rest until there is something to send, or the last call has ended.
+    /// Returns `false` if this is already so.
     pub(super) fn rest(&self, was_busy: bool, waker: &Waker) -> bool {
         let mut state = self.lock();
         let is_over = was_busy && state.running.is_empty();
@@ -143,17 +137,16 @@ impl Link {
         state.unwritten += std::mem::take(&mut state.outgoing_bytes);
     }
 
-    /// Nobody will answer any more.
+    /// No more answers can arrive.
     pub(super) fn hang_up(&self) {
         self.lock().asks.clear();
     }
 
-    /// Whether there is room for more that is to be written.
     pub(super) fn has_room(&self) -> bool {
         self.lock().has_room(self.most_bytes)
     }
 
-    /// Notes that what was taken is written but for these bytes.
+    /// Notes that everything taken so far is written except for these bytes.
     pub(super) fn wrote_all_but(&self, unwritten: usize) {
         let mut state = self.lock();
         state.unwritten = unwritten;
@@ -165,7 +158,6 @@ impl Link {
         }
     }
 
-    /// Tells of a change; of a task, how it stands by now.
     fn tell(&self, state: &mut State, changed: &Change) {
         match changed {
             Change::Task(id) => {
@@ -179,19 +171,17 @@ impl Link {
         }
     }
 
-    /// Whether any call is in progress.
     pub(super) fn is_busy(&self) -> bool {
         !self.lock().running.is_empty()
     }
 
-    /// Answers a call that is not begun any more.
     pub(super) fn refuse(&self, id: &RequestId) {
         let error = ErrorObject::internal(STOPPING);
         let response = jsonrpc::write_error(Some(id), &error);
         self.with(|state| state.engine.respond(id, response));
     }
 
-    /// Answers what is not waited for any more.
+    /// Aborts the running calls, and answers them with an error.
     pub(super) fn stop(&self) {
         let running = self.take_tasks();
         if !running.is_empty() {
@@ -205,8 +195,9 @@ impl Link {
         }
     }
 
-    /// Notes that a call goes on as a task; gives the number of that. What begins the task may drop it
-    /// at once, where the runtime shuts down, and what is dropped may want this lock.
+    /// Registers the task of a call, and returns its number. Its handle is added later: a runtime
+    /// that is shutting down may drop the task while it is spawned, and the dropped values may need
+    /// this lock.
     pub(super) fn begin_task(&self, call: RequestId) -> u64 {
         let mut state = self.lock();
         state.last_task += 1;
@@ -216,7 +207,6 @@ impl Link {
         number
     }
 
-    /// Notes what ends a task, if that has not ended by now.
     pub(super) fn handle_task(&self, call: &RequestId, number: u64, handle: AbortHandle) {
         let mut state = self.lock();
         let task = state.running.get_mut(call);
@@ -225,17 +215,15 @@ impl Link {
         }
     }
 
-    /// Takes the tasks that have not ended.
     pub(super) fn take_tasks(&self) -> HashMap<RequestId, Task> {
         std::mem::take(&mut self.lock().running)
     }
 
-    /// Sends the response to a call that is no task.
     pub(super) fn respond(&self, id: &RequestId, response: Vec<u8>) {
         self.with(|state| state.engine.respond(id, response));
     }
 
-    /// Sends what a task answers, unless its call was cancelled meanwhile.
+    /// The response is dropped if the call was cancelled meanwhile.
     pub(super) fn finish_task(&self, id: &RequestId, number: u64, response: Vec<u8>) {
         let resting = self.with(|state| {
             let its_own = |task: &Task| task.number == number;
@@ -243,7 +231,7 @@ impl Link {
                 state.running.remove(id);
                 state.engine.respond(id, response);
             }
-            // The response of one in a batch may wait for others that do not come.
+            // The response of a batch may wait for calls that were cancelled.
             state.running.is_empty().then(|| state.resting.take())
         });
         if let Some(connection) = resting.flatten() {
@@ -251,7 +239,7 @@ impl Link {
         }
     }
 
-    /// Does something with the engine, and then what the engine wants done.
+    /// Uses the engine, and then performs the engine's actions.
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = act(&mut state);
@@ -264,7 +252,7 @@ impl Link {
         result
     }
 
-    /// Does what the engine wants done; whether something is to be sent.
+    /// Performs the engine's actions. Returns whether there is something to send.
     fn drain(&self, state: &mut State) -> bool {
         let before = state.outgoing.len();
         while let Some(output) = state.engine.poll() {
@@ -291,7 +279,8 @@ impl Link {
         state.outgoing.len() > before
     }
 
-    /// A panic while the lock was held cannot have left the engine half-changed: it calls nobody.
+    /// Ignores poisoning: the engine runs no foreign code under the lock, so a panic cannot leave
+    /// it half-changed.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -341,7 +330,7 @@ impl SessionClient for Link {
     }
 }
 
-/// The client of one request on a channel, or of none.
+/// The client of one request on a channel, or outside of requests.
 #[derive(Clone)]
 pub(super) struct ChannelPeer {
     pub(super) link: Arc<Link>,
@@ -350,7 +339,7 @@ pub(super) struct ChannelPeer {
 
 impl Peer for ChannelPeer {
     fn notify(&self, notification: ServerNotification) {
-        // What tells only of the way is left out where the client does not keep up.
+        // Drops progress and log messages if the client is slow.
         if self.link.has_room() {
             self.link.with(|state| match &self.call {
                 Some(call) => state.engine.notify(call, notification),

@@ -1,28 +1,24 @@
-//! How much of the work on calls a connection does itself.
+//! Limits how much of the work on calls a connection does in its own task.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a connection works on calls in one go. A spawned call costs about 2 µs more.
+/// How long a connection works on calls before it yields. A spawned call costs about 2 µs more.
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// The time of a call that is slow: one that blocks or computes, and not one that was interrupted.
+/// A call is slow if it takes this long: it blocks or computes, and was not just interrupted.
 const SLOW: Duration = Duration::from_millis(1);
 
-/// How many calls are spawned unpolled after a slow one. A handler that blocks holds up its connection
-/// once in so many calls; what was slow by accident costs no more than their spawning.
+/// How many calls are spawned unpolled after a slow one. A handler that blocks delays its
+/// connection only once in so many calls; after an accident, the cost is only the spawning.
 const CAUTION: u32 = 64;
 
-/// Measures the work of a connection from one wake-up to the next.
 pub(super) struct Pace {
-    /// When others should have their turn.
     ends: Instant,
-    /// When the message or call that is worked on becomes a slow one.
+    /// When the current message or call counts as slow.
     slow_from: Instant,
-    /// Whether others should have their turn.
     is_over: bool,
-    /// How many of the next calls are not polled here.
     caution: u32,
 }
 
@@ -37,7 +33,7 @@ impl Pace {
         }
     }
 
-    /// Begins to work, at a wake-up.
+    /// Starts the measurement at a wake-up.
     pub(super) fn begin(&mut self) {
         *self = Self {
             caution: self.caution,
@@ -45,17 +41,17 @@ impl Pace {
         };
     }
 
-    /// Lets others have their turn before anything else, as those who were told to end.
+    /// Makes the connection yield before anything else, so that aborted tasks can end.
     pub(super) fn give_way(&mut self) {
         self.is_over = true;
     }
 
-    /// Whether others should have their turn.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether the next call is polled where it was read. Else others may work on it at the same time.
+    /// Whether the next call is polled in this task. Otherwise it is spawned, and may run in
+    /// parallel.
     pub(super) fn polls_next(&mut self) -> bool {
         if self.caution > 0 {
             self.caution -= 1;
@@ -64,7 +60,6 @@ impl Pace {
         !self.is_over
     }
 
-    /// Notes that a message or a call was done with.
     pub(super) fn tick(&mut self) {
         let now = Instant::now();
         if now > self.slow_from {

@@ -1,4 +1,4 @@
-//! Memory for the future of a call, used again by the next call.
+//! Reuses the memory for the futures of calls.
 
 use std::{
     future::Future,
@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A pinned place for one future. Most calls end with their first poll and leave the place to the next.
+/// A pinned place for one future. Most calls end on their first poll and free the place.
 pub(super) struct Slot<F>(Pin<Box<Option<F>>>);
 
 impl<F: Future> Slot<F> {
@@ -15,7 +15,6 @@ impl<F: Future> Slot<F> {
         Self(Box::pin(None))
     }
 
-    /// Puts a future in, and drops the one before.
     pub(super) fn put(&mut self, future: F) {
         self.0.set(Some(future));
     }
@@ -29,7 +28,7 @@ impl<F: Future> Slot<F> {
         mem::replace(self, Self::new())
     }
 
-    /// Polls the future. An empty slot is pending.
+    /// An empty slot is pending.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<F::Output> {
         let future = self.0.as_mut().as_pin_mut();
         future.map_or(Poll::Pending, |future| future.poll(cx))

@@ -50,8 +50,8 @@ impl CallContext {
         self.page::<Resource>(id, all, params).map(Message::from)
     }
 
-    /// The page of a list that its cursor says, as it was written for the first who asked where all
-    /// find the same.
+    /// The page of a list at its cursor. If the list is the same for all callers, the page is
+    /// cached.
     fn page_of_catalog<T: Offer>(
         &self,
         id: &jsonrpc::RequestId,
@@ -90,7 +90,6 @@ impl CallContext {
             .collect()
     }
 
-    /// The page of a list that its cursor says.
     fn page<T: Offer>(
         &self,
         id: &jsonrpc::RequestId,
@@ -104,7 +103,6 @@ impl CallContext {
         Ok(self.write_whole(id, Outcome::Done(list)))
     }
 
-    /// Whether the server has such things: else it does not know the method.
     fn offers<T: Offer>(&self, method: &str) -> Result<()> {
         self.declared(T::is_declared(&self.shared.profile.capabilities), method)
     }

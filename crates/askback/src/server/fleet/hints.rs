@@ -15,13 +15,13 @@ use crate::{
     store::Owner,
 };
 
-/// How long a process listens before it looks whether its server is there still, and waits when the bus fails.
+/// How long one wait on the bus lasts before the process checks that its server still exists, and
+/// the pause after an error of the bus.
 const LISTEN: Duration = Duration::from_secs(1);
 
-/// The purpose of a hint, for its seal.
+/// The purpose of the seal.
 const HINT: &str = "bus hint";
 
-/// A change, for other processes.
 #[derive(Serialize, Deserialize)]
 struct ChangeHint {
     node: [u8; 8],
@@ -42,7 +42,6 @@ enum ChangedThing {
 
 #[derive(Serialize, Deserialize)]
 enum OwnerHint {
-    /// All who are not known.
     Unknown,
     Known([u8; 16]),
 }
@@ -55,7 +54,7 @@ impl ChangedThing {
             Change::Resources => Self::Resources,
             Change::Resource(uri) => Self::Resource(uri.clone()),
             Change::Task(id) => Self::Task(id.clone()),
-            // It has no word here.
+            // It is not published.
             _ => return None,
         })
     }
@@ -73,8 +72,8 @@ impl From<ChangedThing> for Change {
     }
 }
 
-/// Tells the other processes of a change. One that concerns those who may see an offer stays here: each process has a catalog
-/// of its own.
+/// Publishes a change to the other processes. A change that concerns those who can see an offer is
+/// not published, because each process has its own catalog.
 pub(in crate::server) fn publish_change(
     shared: &Shared,
     node: &Node,
@@ -103,7 +102,6 @@ pub(in crate::server) fn publish_change(
 }
 
 impl Node {
-    /// Wakes the readers of the log of a call, at all processes.
     pub(super) fn hint(&self, call: CallId) {
         self.wake(call);
         if let Some(bus) = &self.bus {
@@ -111,7 +109,7 @@ impl Node {
         }
     }
 
-    /// Tells the other processes that a client has chosen something.
+    /// Tells the other processes that a client has set its log level or subscriptions.
     pub(in crate::server) fn hint_session(&self, session: SessionId) {
         if let Some(bus) = &self.bus {
             bus.publish(Topic::Session(session), &self.id.0);
@@ -119,7 +117,6 @@ impl Node {
     }
 }
 
-/// Listens to the bus as long as the server is there.
 pub(super) async fn listen(shared: Weak<Shared>) {
     let mut cursor = None;
     loop {
@@ -158,7 +155,7 @@ fn take(shared: &Shared, node: &Arc<Node>, heard: HeardHints) {
         match topic {
             Topic::Call(_) | Topic::Session(_) if hint == node.id.0 => {}
             Topic::Call(call) => node.wake(call),
-            // No one may be listening.
+            // There may be no receiver.
             Topic::Session(session) => drop(node.chosen.send(session)),
             Topic::Changed => take_change(shared, node, &hint),
         }

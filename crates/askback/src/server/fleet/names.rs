@@ -1,5 +1,5 @@
-//! The names that clients get of calls, requests and questions. Each has a mac, so that only names that this fleet has given
-//! are read.
+//! The names of calls, requests and questions that clients see. Each has a MAC, so that only names
+//! of this fleet are accepted.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::{
     server::Shared,
 };
 
-/// The name of a question in a journal, as the client has it: `<call>.<number>.<mac>`.
+/// The name of a question for the client: `<call>.<number>.<mac>`.
 pub(crate) struct AskName {
     pub(super) call: CallId,
     pub(super) number: u32,
 }
 
-/// The length of the mac in a name, in bytes.
+/// The length of the MAC in a name, in bytes.
 pub(super) const MAC: usize = 8;
 
-/// The mac of a name of this purpose: over a call of a session, and what else the name says.
+/// The MAC of a name with this purpose, over a call of a session and the rest of the name.
 pub(super) fn mac(
     key: &Key,
     purpose: &str,
@@ -36,7 +36,6 @@ pub(super) fn mac(
     mac
 }
 
-/// Whether this fleet has given a name with this mac.
 pub(super) fn is_given(
     shared: &Shared,
     purpose: &str,
@@ -44,7 +43,7 @@ pub(super) fn is_given(
     rest: &[u8],
     given: [u8; MAC],
 ) -> bool {
-    // A comparison takes the same time for any mac.
+    // Compares in constant time.
     let is_of = |key: &Key| {
         let known = mac(key, purpose, whose, rest);
         known
@@ -56,13 +55,14 @@ pub(super) fn is_given(
     shared.keys().is_ok_and(|keys| keys.all().any(is_of))
 }
 
-/// The purpose of a mac: which request a call answers.
+/// The purpose of the MAC.
 const REQUEST_NAME: &str = "askback request name v1";
 
-/// The longest id of a request that is repeated in the ids of events, in bytes.
+/// The longest request id that is repeated in event ids, in bytes.
 const REQUEST_BYTES: usize = 64;
 
-/// The request that a call answers, for the ids of the events of its stream; `None` if its id is too long for that.
+/// The name of the request that a call answers, for the event ids of its stream; `None` if its id
+/// is too long.
 pub(crate) fn request_name(
     shared: &Shared,
     whose: (SessionId, CallId),
@@ -74,7 +74,7 @@ pub(crate) fn request_name(
     Some(URL_SAFE_NO_PAD.encode([&mac[..], &json].concat()).into())
 }
 
-/// Reads such a name, if this fleet has given it for this call of this session.
+/// Reads a request name, if this fleet has issued it for this call of this session.
 pub(crate) fn read_request_name(
     shared: &Shared,
     whose: (SessionId, CallId),
@@ -87,7 +87,7 @@ pub(crate) fn read_request_name(
         .flatten()
 }
 
-/// The purpose of a mac: the name of a question.
+/// The purpose of the MAC.
 const ASK_NAME: &str = "askback ask v1";
 
 impl AskName {
@@ -103,7 +103,7 @@ impl AskName {
         )))
     }
 
-    /// Reads a name, if this fleet has given it in this session.
+    /// Reads a name, if this fleet has issued it in this session.
     pub(crate) fn read(shared: &Shared, session: SessionId, text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let (call, number, mac) = (parts.next()?, parts.next()?, parts.next()?);
@@ -131,7 +131,7 @@ pub(crate) fn read_call(text: &str) -> Option<CallId> {
 pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
     let mut digest = Sha256::new_with_prefix("askback request v1");
     digest.update(session.0);
-    // As JSON: 7 is another id than "7".
+    // As JSON, because the id 7 differs from "7".
     digest.update(serde_json::to_string(id).unwrap_or_default());
     let mut half = [0; 16];
     half.copy_from_slice(&digest.finalize()[..16]);

@@ -23,10 +23,9 @@ use crate::{
     server::Shared,
 };
 
-/// The longest record, answer or message in a journal, in characters.
+/// The maximum length of a record, answer or message in a journal, in characters.
 const SEALED_CHARS: usize = 64 << 20;
 
-/// A call as it is written down.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) id: RequestId,
@@ -43,11 +42,10 @@ pub(super) struct Record {
     pub(super) state: Option<String>,
     pub(super) asked: BTreeMap<u32, AskedQuestion>,
     pub(super) next_ask: u32,
-    /// Until when they can be answered.
     pub(super) answer_by: Millis,
     #[serde(default)]
     pub(super) task: Option<TaskFacts>,
-    /// When it was written down, and how far it had come.
+    /// When it was recorded, and its progress at that time.
     pub(super) asked_at: Millis,
     pub(super) progress: ProgressState,
 }
@@ -58,8 +56,9 @@ struct LoggedMessage {
     waiting: Option<WaitingNote>,
 }
 
-/// What the client of a call is told from time to time while its question waits, if it asked to be told of progress. It is
-/// not a part of the log: the process with the client's stream makes the notes, and another process makes the same.
+/// The notes about a waiting question, for a client that asked for progress notifications. They are
+/// not part of the log: the process with the client's stream makes them, and any process makes the
+/// same.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WaitingNote {
     pub(super) token: ProgressToken,
@@ -73,7 +72,6 @@ impl WaitingNote {
         notes_since(shared, self.asked_at)
     }
 
-    /// The last of so many notes.
     pub(crate) fn notification(&self, notes: u64) -> ServerNotification {
         let ((progress, total), _) = self.progress.wait(notes);
         ServerNotification::Progress(ProgressParams {
@@ -86,7 +84,6 @@ impl WaitingNote {
     }
 }
 
-/// How many notes are due since a question was asked.
 pub(super) fn notes_since(shared: &Shared, asked_at: Millis) -> u64 {
     let every = millis(shared.limits().asking.progress_interval);
     let since = shared.clock().now().saturating_sub(asked_at);
@@ -133,7 +130,7 @@ impl PrincipalRecord {
     }
 }
 
-/// The binding of what is written down. It opens in no other place.
+/// The binding of a recorded value. It opens only at its own place.
 fn binding<'a>(shared: &'a Shared, what: &'a str, place: &'a str) -> seal::Binding<'a> {
     seal::Binding {
         audience: shared.service(),
@@ -183,7 +180,6 @@ pub(super) const RECORD: &str = "journal record";
 pub(super) const ANSWER: &str = "journal answer";
 const MESSAGE: &str = "journal message";
 
-/// The place of a part of a call in a journal. It opens in no other one.
 pub(super) fn place_in((session, call): (SessionId, CallId), part: impl fmt::Display) -> String {
     let session = URL_SAFE_NO_PAD.encode(session.0);
     format!("{session}.{}.{part}", call_text(call))

@@ -1,8 +1,9 @@
-//! Tasks of a fleet (SEP-2663): status and result are in the journal, and any process answers for them.
+//! Tasks of a fleet (SEP-2663): status and result are in the journal, and any process answers for
+//! them.
 //!
-//! A task asks as a parked call does: it is written down, and its handler is dropped until an answer comes. While it works,
-//! its process holds a lease. If that process dies, the task has failed, unless its tool is
-//! [durable](crate::Tool::durable).
+//! A task asks like a parked call: it is saved, and its handler is dropped until an answer comes.
+//! While it works, its process holds a lease. If that process dies, the task fails, unless its tool
+//! is [durable](crate::Tool::durable).
 
 use std::{
     collections::BTreeMap,
@@ -41,19 +42,19 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// How often the words with which a task says how it stands are written down, if they have changed.
+/// How often changed status messages of tasks are saved.
 pub(super) const SAY: Duration = Duration::from_secs(1);
 
-/// The longest words with which a task says how it stands, in bytes.
+/// The maximum length of a status message, in bytes.
 const MESSAGE_BYTES: usize = 4 << 10;
 
-/// The purpose of a mac: the name of a task.
+/// The purpose of the MAC.
 const TASK_NAME: &str = "askback task v1";
 
-/// The purpose of a status, for its seal.
+/// The purpose of the seal.
 const STATUS: &str = "journal status";
 
-/// The unchanging facts of a task, and the last words with which it said how it stands.
+/// The unchanging facts of a task, and its last status message.
 #[derive(Serialize, Deserialize, Clone)]
 pub(super) struct TaskFacts {
     name: String,
@@ -67,19 +68,16 @@ pub(super) struct TaskFacts {
 #[derive(Clone)]
 pub(super) struct WorkingTask {
     facts: TaskFacts,
-    /// The questions that have no answer yet.
     open: BTreeMap<u32, AskedQuestion>,
     said: Arc<Mutex<StatusMessage>>,
 }
 
-/// The last words with which a task said how it stands.
 #[derive(Default)]
 struct StatusMessage {
     message: Option<String>,
     is_new: bool,
 }
 
-/// The status of a task, for its client.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Status {
     created: Millis,
@@ -97,7 +95,7 @@ pub(super) enum Stage {
     Cancelled,
 }
 
-/// A task that is written down, and on which this process is about to work.
+/// A saved task, on which this process is about to work.
 pub(crate) struct BegunTask {
     shared: Arc<Shared>,
     node: Arc<Node>,
@@ -107,7 +105,6 @@ pub(crate) struct BegunTask {
     place: Charge,
 }
 
-/// The error of a task whose process is gone.
 pub(super) fn interrupted() -> ErrorObject {
     ErrorObject::internal(
         "the server process that worked on this task has ended, and the task with it; call the tool \
@@ -115,7 +112,7 @@ pub(super) fn interrupted() -> ErrorObject {
     )
 }
 
-/// Writes a task down, which this process goes on with: from this sealed state.
+/// Saves a new task with this sealed state. This process then works on it.
 pub(in crate::server) async fn begin_task(
     shared: &Arc<Shared>,
     incoming: &Arc<Incoming>,
@@ -140,7 +137,7 @@ pub(in crate::server) async fn begin_task(
         message: None,
     };
     let task = WorkingTask::new(facts, BTreeMap::new());
-    // No client finds a task by the id of its request.
+    // Clients do not use the id of its request.
     let mut standing = CallRecord::new(call, session, RequestId::from(0), 1);
     standing.task = Some(task.clone());
     let expires = task.expires(shared);
@@ -204,7 +201,7 @@ impl BegunTask {
         })
     }
 
-    /// Works on the task until the work ends with its result or, with `None`, is parked.
+    /// Works on the task until it ends with its result, or is parked (`None`).
     pub(crate) fn work_on<W>(self, work: W)
     where
         W: Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static,
@@ -261,7 +258,6 @@ impl WorkingTask {
         self.facts.created.saturating_add(ttl)
     }
 
-    /// Takes words that say how it stands; they are written down soon.
     pub(super) fn say(&self, mut message: String) {
         message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
         let mut said = self.said();
@@ -317,11 +313,10 @@ impl WorkingTask {
 }
 
 fn tell_changed(shared: &Shared, name: &str) {
-    // The owner is checked when a client is told of the status.
+    // The owner is checked when a client gets the status.
     shared.changed(&Change::Task(name.to_owned()), Audience::All);
 }
 
-/// Writes down what tasks have said since the last time.
 pub(super) async fn describe(shared: &Shared, node: &Node) {
     let mut news = Vec::new();
     for call in node.leased().iter() {
@@ -394,7 +389,7 @@ impl Status {
     }
 }
 
-/// The key of a question as the client of its task has it: no two questions of a task have the same.
+/// The key of a question for the client of its task, which is unique in the task.
 fn wire_key(key: &str, number: u32) -> String {
     format!("{key}-{number}")
 }
@@ -413,7 +408,7 @@ fn name(shared: &Shared, call: CallId, session: SessionId) -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode([&call.0[..], &mac].concat()))
 }
 
-/// The task of this name, if this fleet has given it to this owner.
+/// The task with this name, if this fleet has given it to this owner.
 fn read_name(
     shared: &Shared,
     name: &str,
@@ -427,10 +422,10 @@ fn read_name(
     is_given(shared, TASK_NAME, whose, &[], given).then_some(whose)
 }
 
-/// A task as it is written down: whose it is, its status, and the questions that are answered.
+/// A saved task: its owner, its status, and its answered questions.
 type StoredTask = ((SessionId, CallId), Status, Vec<u32>);
 
-/// A task of this owner, which must be there.
+/// Fails if the task does not exist.
 async fn read(
     shared: &Shared,
     node: &Node,
@@ -441,7 +436,6 @@ async fn read(
     found.ok_or_else(unknown)
 }
 
-/// A task of this owner, if there is such a one.
 async fn find(
     shared: &Shared,
     node: &Node,
@@ -472,7 +466,6 @@ fn unavailable(error: StoreError) -> Error {
     ))
 }
 
-/// How a task of this owner stands.
 pub(in crate::server) async fn get(
     shared: &Shared,
     node: &Node,
@@ -487,7 +480,7 @@ pub(in crate::server) async fn get(
 ///
 /// # Errors
 ///
-/// If the journal does not answer: what the task needs is unknown then.
+/// If the journal does not answer: the scopes are then unknown.
 #[cfg(feature = "oauth-server")]
 pub(in crate::server) async fn scopes(
     shared: &Shared,
@@ -499,7 +492,7 @@ pub(in crate::server) async fn scopes(
     Ok(found.and_then(|(_, status, _)| status.scopes.map(Arc::new)))
 }
 
-/// Takes answers to questions of a task. Others were never asked, or are answered, and are ignored.
+/// Takes answers to a task's questions. Answers to unknown or answered questions are ignored.
 pub(in crate::server) async fn answer(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
@@ -541,7 +534,7 @@ pub(in crate::server) async fn answer(
     Ok(())
 }
 
-/// Cancels a task. One that has ended stays as it is.
+/// A task that has ended does not change.
 pub(in crate::server) async fn cancel(
     shared: &Shared,
     node: &Node,

@@ -1,4 +1,4 @@
-//! The watch that a process keeps: over its own leases, and over calls whose process is silent.
+//! Renews this process's leases, and continues calls whose process no longer renews its own.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -9,17 +9,17 @@ use crate::{server::Shared, store::StoreError};
 
 const RENEW: Duration = Duration::from_secs(3);
 
-/// How often what has expired is removed.
+/// How often expired records are removed.
 const PURGE: Duration = Duration::from_secs(60);
 
-/// How many calls a process takes at once from one that is silent.
+/// How many calls a process takes at once from a silent one.
 const MOST_DUE: usize = 64;
 
-/// How often a process looks for calls that have to go on.
+/// How often a process looks for calls to continue.
 pub(crate) const POLL: Duration = Duration::from_millis(250);
 
-/// Renews the leases on the calls that this process works on, whatever else the journal is busy with. A handler whose lease
-/// may be over is stopped: another process may have its call.
+/// Renews this process's leases, even while the journal is busy. A handler whose lease may have
+/// expired is stopped, because another process may have its call.
 pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
     let mut renewed = Instant::now();
     loop {
@@ -38,14 +38,14 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
             false => {
                 let until = node.lease(shared.clock().now()).until;
                 let renewing = node.journal.renew(&leased, until);
-                // A lease that is written later than this is over soon, or already.
+                // A renewal that takes longer is too late.
                 match tokio::time::timeout(RENEW, renewing).await {
                     Ok(lost) => lost,
                     Err(_) => Err(StoreError::Failed("leases were not renewed in time".into())),
                 }
             }
         };
-        // If it fails it is tried again at once.
+        // On failure it is retried at once.
         match node.heard(lost) {
             Ok(lost) => {
                 renewed = begun;
@@ -57,8 +57,8 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
     }
 }
 
-/// Renews the leases of this process, and goes on with the calls of processes that are silent, as long as the server is
-/// there.
+/// Starts to renew leases, and continues the calls of silent processes, as long as the server
+/// exists.
 pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
     let mut purged = None;
     let mut described = None;
@@ -76,7 +76,7 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         }
         if is_due(purged, PURGE) {
             purged = Some(Instant::now());
-            // If it fails it is tried again the next time.
+            // On failure it is retried the next time.
             let _ = node.heard(node.journal.purge(now).await);
         }
         if node.is_stopping.load(Ordering::Relaxed) {

@@ -40,7 +40,7 @@ pub(super) fn attachment(shared: &Shared, parts: &Parts) -> Option<Attachment> {
         return None;
     }
     let mut extensions = parts.extensions.clone();
-    // Handlers ask their context, which notes that they did.
+    // Handlers must use their context, which records that the principal was read.
     extensions.remove::<Principal>();
     #[cfg(feature = "oauth-server")]
     extensions.remove::<crate::authorization::server::RequestRights>();
@@ -69,7 +69,6 @@ fn is_proof(name: &HeaderName) -> bool {
     name == SESSION_ID.as_str() || PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Gives a call what its handler may take of its request.
 pub(super) fn attach(call: &mut Call, attachment: Option<&Attachment>) {
     if let Some(attachment) = attachment {
         let attachment = Arc::clone(attachment);
@@ -129,7 +128,6 @@ pub(super) fn judge(
     checked.err().unwrap_or(error)
 }
 
-/// Checks the arguments that headers repeat.
 fn check_arguments(
     shared: &Shared,
     caller: Option<&Principal>,
@@ -150,7 +148,7 @@ fn check_arguments(
     tool.item.mirrored.check(find, params.arguments.as_ref())
 }
 
-/// Checks what matters before parameters, where they could not be read or do not name a revision.
+/// Checks the revision if the parameters cannot be read or do not name one.
 fn check_revision(
     profile: &Profile,
     headers: &MirroredHeaders<'_>,
@@ -183,7 +181,7 @@ fn check_revision(
     }
 }
 
-/// Whether this is a request that says that it is one of the stateless era, or a later one.
+/// Whether this is a request that names a revision, and so is stateless.
 pub(super) fn names_a_version(received: &ReceivedMessage) -> bool {
     match received {
         ReceivedMessage::Request(received) => {
@@ -215,7 +213,6 @@ fn version_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     Some(params.meta.version)
 }
 
-/// The revision that `initialize` requests.
 fn wish_in(params: Option<&RawValue>) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {

@@ -29,19 +29,19 @@ struct CountedBytes {
     _room: Charge,
 }
 
-/// A whole body, in two pieces. The second may be empty, and is shared with other responses.
+/// A complete body in two pieces. The second may be empty, and is shared with other responses.
 pub(super) struct WholeBody {
     next: Bytes,
     rest: Bytes,
 }
 
-/// A page being sent, with its charge: the list may change meanwhile.
+/// A shared page with its charge, because the list may change while the page is sent.
 struct CountedPage {
     page: Arc<WrittenResponse>,
     _room: Option<Charge>,
 }
 
-/// The body of a response: whole, or an event stream.
+/// A response body: complete, or an event stream.
 pub struct Body(Kind);
 
 enum Kind {
@@ -49,7 +49,6 @@ enum Kind {
     Events(Box<dyn Events>),
 }
 
-/// An event stream being written.
 pub(super) trait Events: Send + 'static {
     /// Polls for all events that are ready; `None` at the end.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>>;
@@ -61,7 +60,6 @@ impl Outgoing {
         Self(bytes.into())
     }
 
-    /// Wraps bytes, and charges for them if they are large.
     pub(super) fn new(
         bytes: Vec<u8>,
         take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
@@ -76,7 +74,7 @@ impl Outgoing {
         Self::with(bytes, room)
     }
 
-    /// Wraps bytes that are already charged if they are large.
+    /// The bytes are already charged if they are large.
     pub(super) fn with(bytes: Vec<u8>, room: Option<Charge>) -> Self {
         Self(match room {
             Some(_room) => Bytes::from_owner(CountedBytes { bytes, _room }),
@@ -86,7 +84,6 @@ impl Outgoing {
 }
 
 impl WholeBody {
-    /// Charges for the body if it is large.
     pub(super) fn new(
         message: Message,
         take: impl FnOnce(usize) -> Result<Charge, NoRoom>,
@@ -158,7 +155,6 @@ impl Body {
     }
 }
 
-/// An event stream with a deadline.
 #[cfg(feature = "oauth-server")]
 struct Ending {
     events: Box<dyn Events>,

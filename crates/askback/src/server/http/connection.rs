@@ -1,4 +1,4 @@
-//! One connection: how long it may take, and what it may hold.
+//! One connection, with its time and memory limits.
 
 use std::{
     convert::Infallible,
@@ -31,18 +31,16 @@ use super::{
 };
 use crate::server::budget::Charge;
 
-/// The least that hyper takes as the size of its buffer.
+/// The smallest buffer size that hyper accepts.
 const LEAST_HEADER_BYTES: usize = 8 << 10;
 
-/// How many headers hyper takes where nothing is said. Any other number costs each request room
-/// that is laid out anew.
+/// hyper's default limit for headers. With any other number, each request costs an allocation.
 const USUAL_HEADERS: usize = 100;
 
-/// How much is read at once, in bytes: less than hyper has room for at first, so that it never sees
-/// a reason to have more.
+/// How many bytes are read at once: less than hyper's first buffer, so that hyper never grows it.
 const MOST_AT_ONCE: u64 = (8 << 10) - 1;
 
-/// How long a process that leaves its fleet waits for a request on a connection that is open.
+/// How long a process that leaves its fleet waits for a request on an open connection.
 const LINGER: Duration = Duration::from_millis(250);
 
 pub(super) async fn connection(
@@ -52,7 +50,7 @@ pub(super) async fn connection(
     until: Phase,
 ) -> hyper::Result<()> {
     let (limits, stop) = (responder.limits(), responder.stop().clone());
-    // Without it, an answer may wait for an acknowledgement of the one before.
+    // Otherwise a response may wait for the acknowledgement of the previous one.
     if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }
@@ -62,12 +60,12 @@ pub(super) async fn connection(
         respond(&responder, ends, request, in_request)
     });
     let mut http = http1::Builder::new();
-    // The socket looks at the time itself.
+    // `ClientSocket` has its own timeout.
     http.header_read_timeout(None)
-        // What is read at once may hold more than that, up to twice as much.
+        // One read may exceed this, up to twice as much.
         .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
         .max_header_size(limits.http.header_bytes)
-        // One that came late has one thing to say.
+        // A connection that was accepted while stopping serves one request.
         .keep_alive(until == Phase::Leaving);
     if limits.http.headers != USUAL_HEADERS {
         http.max_headers(limits.http.headers);
@@ -79,7 +77,7 @@ pub(super) async fn connection(
             () = present.0.gives_way() => End::GivesWay,
         }
     });
-    // It wakes this task when it comes: before that, once it is waited for, it need not be asked.
+    // Once polled, `end` wakes this task, so it need not be polled again before.
     let mut is_awaited = false;
     let may_end = || stop.has_reached(until) || present.0.is_asked();
     let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
@@ -95,7 +93,7 @@ pub(super) async fn connection(
         Ok(End::GivesWay) => Ok(()),
         Ok(End::Stopping) => {
             if responder.is_of_fleet() {
-                // A request that is on its way is not cut off: no process would have taken it.
+                // A request that is being received is served, because no other process has it.
                 let mut linger = pin!(sleep(LINGER));
                 let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
                     Poll::Ready(ended) => Poll::Ready(Some(ended)),
@@ -112,10 +110,8 @@ pub(super) async fn connection(
     }
 }
 
-/// Why a connection ends that could go on.
 enum End {
     Stopping,
-    /// Another needs its place.
     GivesWay,
 }
 
@@ -141,7 +137,6 @@ fn watched(response: Response<Answer>, in_request: RequestGuard) -> Response<Res
     })
 }
 
-/// A response. Its connection waits for the next request when it is written.
 struct ResponseBody {
     body: Answer,
     _in_request: RequestGuard,
@@ -179,27 +174,25 @@ impl http_body::Body for ResponseBody {
     }
 }
 
-/// A socket that fails when its client is too long with the head of a request, or leaves what it is
-/// sent unread for too long, and says what the connection is at.
+/// A socket that fails if its client takes too long to send a request head or to read, and that
+/// records what the connection is doing.
 pub(super) struct ClientSocket {
-    /// Of which no more is read at once than hyper needs for most requests: it keeps a buffer as
-    /// large as what it was once given, for as long as the connection is there.
+    /// Limits how much is read at once to what hyper needs for most requests, because hyper keeps
+    /// its largest buffer as long as the connection exists.
     inner: Take<TcpStream>,
     limit: Duration,
-    /// Since the client has not taken anything.
+    /// Set while the client reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     standing: Arc<ConnectionActivity>,
     head: Head,
 }
 
-/// The part of a request's head that has arrived.
 struct Head {
     bytes: usize,
     room: Charge,
-    /// How long it may take.
     limit: Duration,
-    /// Rings when that is over, or before: it is set again only when it has rung, since most heads
-    /// come long before.
+    /// Fires at or before the deadline. It is reset only after it has fired, because most heads
+    /// arrive long before.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
@@ -214,7 +207,6 @@ impl Head {
         }
     }
 
-    /// Whether it is late, while it is waited for.
     fn is_late(&mut self, standing: &ConnectionActivity, cx: &mut Context<'_>) -> bool {
         if !standing.awaits_head() {
             return false;
@@ -266,7 +258,7 @@ impl ClientSocket {
         }
     }
 
-    /// Judges an attempt to write: fails where the client has taken nothing for too long.
+    /// Checks the result of a write: fails if the client has read nothing for too long.
     fn judge<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -334,7 +326,7 @@ impl AsyncWrite for ClientSocket {
         let flushed = Pin::new(self.inner.get_mut()).poll_flush(cx);
         if flushed.is_ready() {
             self.standing.is_written();
-            // From now on the next request is waited for, whether or not a read is asked for again.
+            // From now on the next request is awaited, whether or not another read follows.
             let this = &mut *self;
             if this.head.is_late(&this.standing, cx) {
                 return Poll::Ready(Err(late()));

@@ -21,7 +21,7 @@ pub(super) const BREATH: Duration = Duration::from_millis(50);
 /// cause a search of all connections for each new one.
 const GIVING_WAY: usize = 256;
 
-/// The `waits_since` value of a connection that is working.
+/// The `waits_since` value of a working connection.
 const AT_WORK: u64 = u64::MAX;
 
 /// A limited number of connections. If all places are taken, the connections that were idle longest
@@ -81,7 +81,7 @@ impl ConnectionPlaces {
 }
 
 impl ConnectionPlace {
-    /// Notes that a whole request has arrived. The connection is no longer closed for another one.
+    /// Notes that a whole request has arrived. The connection is then not closed to make room.
     pub fn work(&self) {
         self.present.0.work();
     }
@@ -115,7 +115,6 @@ pub(super) struct ConnectionActivity {
     in_request: AtomicBool,
     /// Whether the response is complete but not yet written.
     is_answered: AtomicBool,
-    /// Whether it holds a large part of an unfinished head.
     holds_head: AtomicBool,
     is_asked: AtomicBool,
     gives_way: Notify,
@@ -125,7 +124,6 @@ pub(super) struct ConnectionActivity {
 #[derive(Debug)]
 pub(super) struct ConnectionGuard(pub(super) Arc<ConnectionActivity>);
 
-/// A request from the end of its head to the end of its response.
 pub(super) struct RequestGuard(Arc<ConnectionActivity>);
 
 impl ConnectionTable {
@@ -136,7 +134,6 @@ impl ConnectionTable {
         })
     }
 
-    /// Adds a connection, which waits for its first request.
     pub(super) fn enter(self: &Arc<Self>) -> ConnectionGuard {
         let mut connections = self.lock();
         connections.last += 1;
@@ -155,7 +152,6 @@ impl ConnectionTable {
         ConnectionGuard(standing)
     }
 
-    /// Asks some of the connections that were idle longest to close.
     pub(super) fn make_room(&self) {
         let mut waiting = self.waiting(|_| true);
         let many = waiting.len() / GIVING_WAY + 1;
@@ -205,7 +201,6 @@ impl ConnectionActivity {
         self.waits_since.load(Ordering::Relaxed)
     }
 
-    /// Since when it has waited for a request, if it does.
     pub(super) fn waits_since(&self) -> Instant {
         self.among.begun + Duration::from_nanos(self.since())
     }
@@ -214,7 +209,6 @@ impl ConnectionActivity {
         self.since() == AT_WORK
     }
 
-    /// Whether the next bytes are a request's head.
     pub(super) fn awaits_head(&self) -> bool {
         !self.in_request.load(Ordering::Relaxed)
     }
@@ -225,7 +219,6 @@ impl ConnectionActivity {
         RequestGuard(Arc::clone(self))
     }
 
-    /// Notes that the whole request has arrived.
     pub(super) fn work(&self) {
         self.waits_since.store(AT_WORK, Ordering::Relaxed);
     }

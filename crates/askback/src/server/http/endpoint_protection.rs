@@ -1,5 +1,5 @@
-//! A protected endpoint: what it tells of itself, and whom it turns away. Without the feature
-//! `oauth-server` there is none.
+//! The protection of an endpoint: serves its metadata and rejects requests without a valid token.
+//! Without the feature `oauth-server` there is no protection.
 
 #[cfg(feature = "oauth-server")]
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use super::body::Body;
 use crate::authorization::server::Protection;
 use crate::server::Shared;
 
-/// The protection of an endpoint, if it has one.
 #[derive(Clone, Default)]
 pub(super) struct EndpointProtection {
     #[cfg(feature = "oauth-server")]
@@ -46,7 +45,7 @@ mod guarded {
     /// The header with the nonce for the next proof (RFC 9449, 8.2).
     const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-    /// How long any cache may keep the document.
+    /// How long caches may keep the metadata document.
     const KEEP: HeaderValue = HeaderValue::from_static("public, max-age=600");
 
     impl EndpointProtection {
@@ -56,18 +55,16 @@ mod guarded {
             }
         }
 
-        /// Whether the endpoint is protected.
         pub(in crate::server::http) fn protects(&self) -> bool {
             self.by.is_some()
         }
 
-        /// Whether this path is the metadata document's.
         pub(in crate::server::http) fn serves(&self, path: &str) -> bool {
             let by = self.by.as_ref();
             by.is_some_and(|protection| protection.metadata_path() == path)
         }
 
-        /// Gets ready what the first request would wait for, within a runtime.
+        /// Prepares what the first request would wait for. Must be called within a runtime.
         pub(in crate::server::http) fn prepare(&self, shared: &Shared) {
             let (protection, runtime) = (self.by.clone(), Handle::try_current());
             if let (Some(protection), Ok(runtime)) = (protection, runtime) {
@@ -76,8 +73,8 @@ mod guarded {
             }
         }
 
-        /// Answers what needs no token, and whoever has no good one. Nothing for whoever has: the
-        /// request is their principal's from here on.
+        /// Answers requests that need no token, and rejects requests without a valid one. For
+        /// others it returns `None`: the request then carries its principal.
         pub(in crate::server::http) async fn answer(
             &self,
             shared: &Shared,
@@ -94,9 +91,8 @@ mod guarded {
             admitted.err().map(refused)
         }
 
-        /// A response that goes on no longer than the token of its request, unless it ends by
-        /// itself, as the answer to a call does. What was done decides that, not what the request
-        /// says of itself.
+        /// Ends a response when the request's token expires, unless it ends by itself, as the
+        /// answer to a call does. The marker on the response decides, not what the client sent.
         pub(in crate::server::http) fn bound(
             &self,
             shared: &Shared,
@@ -127,7 +123,7 @@ mod guarded {
                 ReceivedMessage::Request(received) => {
                     shared.needed(&received.request, principal.as_ref())
                 }
-                // It is refused by whoever would answer it.
+                // The error is sent when it is dispatched.
                 ReceivedMessage::Misfit(..)
                 | ReceivedMessage::Notification(_)
                 | ReceivedMessage::Response(_) => Vec::new(),
@@ -155,8 +151,8 @@ mod guarded {
         }
     }
 
-    /// Returns the scopes that a message needs. An unreadable message needs none: it is refused
-    /// where it would be answered, by the same reader.
+    /// Returns the scopes that a message needs. An unreadable message needs none, because it is
+    /// rejected later, by the same reader.
     fn needed(
         shared: &Shared,
         message: &Message,

@@ -24,16 +24,14 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// The lifetime of a session, in milliseconds: seven days. The client then opens a new one.
+/// The lifetime of a session, in milliseconds: seven days. After that the client opens a new one.
 const TTL: Millis = 7 * 24 * 3600 * 1000;
 
 /// The maximum length of a session id, in characters. Each request carries it in a header.
 const CHARS: usize = 4 << 10;
 
-/// The content of a session id.
 #[derive(Serialize, Deserialize)]
 struct Token {
-    /// The session's id in the fleet.
     #[serde(rename = "j")]
     member: [u8; 16],
     #[serde(rename = "e")]
@@ -64,7 +62,7 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
     let mut seed = session
         .seed()
         .ok_or_else(|| io::Error::other("the session is not open"))?;
-    // They may have any length, and handlers of a handshake revision do not need them to ask.
+    // It may have any length, and handlers in a handshake revision do not need it to ask.
     seed.capabilities.experimental = None;
     seed.capabilities.extensions = None;
     let token = Token {
@@ -110,7 +108,7 @@ pub(super) async fn open(
     Ok(session.map(|session| session.named(id.to_owned()).of_fleet(member)))
 }
 
-/// The content of an id, if it was issued in this fleet for this principal and has not expired.
+/// Opens an id, if it was issued in this fleet for this principal and has not expired.
 fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Token> {
     let keys = shared.keys().ok()?;
     let bytes = seal::open(keys, &binding(shared, principal), id, CHARS).ok()?;
@@ -118,14 +116,14 @@ fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Toke
     (token.expires > shared.clock().now()).then_some(token)
 }
 
-/// The purpose of a note, for its seal.
+/// The purpose of the seal.
 const NOTE: &str = "journal note";
 
 fn note_place(member: SessionId) -> String {
     URL_SAFE_NO_PAD.encode(member.0)
 }
 
-/// Records the choices of a session's client for other processes.
+/// Records the log level and subscriptions of a session's client for other processes.
 pub(super) async fn note(shared: &Shared, session: &Session) {
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return;
@@ -152,7 +150,7 @@ pub(super) async fn note(shared: &Shared, session: &Session) {
     }
 }
 
-/// Loads the choices that a client made at another process.
+/// Loads the log level and subscriptions that the client has set at another process.
 pub(super) async fn reread(shared: &Shared, session: &Session) {
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return;
@@ -167,7 +165,7 @@ pub(super) async fn reread(shared: &Shared, session: &Session) {
     }
 }
 
-/// Rereads the sessions whose clients have chosen something at other processes, as long as there are any.
+/// Rereads sessions whose client has set its log level or subscriptions at another process.
 pub(super) async fn look_for_choices(sessions: Weak<Sessions>, mut chosen: Receiver<SessionId>) {
     loop {
         let session = match chosen.recv().await {
@@ -184,7 +182,7 @@ pub(super) async fn look_for_choices(sessions: Weak<Sessions>, mut chosen: Recei
     }
 }
 
-/// A session of which something is kept until its id has expired.
+/// The journal's key for a session. Its data is kept until its id has expired.
 pub(super) fn request(
     shared: &Shared,
     session: SessionId,
@@ -199,7 +197,6 @@ pub(super) fn request(
     }
 }
 
-/// Ends the sessions here that another process was told to end, as long as there are any.
 pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
     let mut since = None;
     loop {
@@ -210,7 +207,6 @@ pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
         let shared = sessions.shared();
         let Some(node) = &shared.fleet else { return };
         let now = shared.clock().now();
-        // The clocks of the processes may differ.
         let from = since.unwrap_or(now).saturating_sub(SKEW);
         if let Ok(ended) = node.heard(node.journal.ended_since(from).await) {
             since = Some(now);

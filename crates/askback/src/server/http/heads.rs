@@ -18,7 +18,7 @@ pub(super) struct Heads<'a> {
     all: &'a HeaderMap,
 }
 
-/// A header's first value, and whether there are more.
+/// A header's first value, and whether the header is repeated.
 #[derive(Clone, Copy, Default)]
 struct Head<'a> {
     first: Option<&'a [u8]>,
@@ -56,7 +56,6 @@ impl<'a> Heads<'a> {
         self.all
     }
 
-    /// The media type of the body.
     pub(super) fn media(&self) -> Option<Media> {
         let media = self.content_type;
         media
@@ -65,7 +64,6 @@ impl<'a> Heads<'a> {
             .and_then(Media::of)
     }
 
-    /// The media types that the client accepts.
     pub(super) fn accepted(&self) -> AcceptedMedia {
         if self.accept.is_repeated {
             let values = self.all.get_all(ACCEPT).iter();

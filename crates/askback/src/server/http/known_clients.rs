@@ -13,20 +13,18 @@ use askback_core::{
 
 use crate::server::Shared;
 
-/// The size of the cache. All installations of a program send the same description, so a few
-/// entries cover nearly all clients.
+/// All installations of a program send the same description, so a few entries cover nearly all
+/// clients.
 const MOST: usize = 4;
 
 /// The most recent client descriptions. They do not identify a client.
 #[derive(Default)]
 pub(super) struct KnownClients {
     known: ArcSwap<Vec<Arc<KnownClient>>>,
-    /// The number of calls with an unknown description.
     unknown: AtomicU32,
 }
 
 impl KnownClients {
-    /// Reads a message, and parses its client description only if it is not cached.
     pub(super) fn read(
         &self,
         body: &[u8],
@@ -44,7 +42,6 @@ impl KnownClients {
         Ok(received)
     }
 
-    /// Replaces the oldest entry.
     fn keep(&self, learned: Option<KnownClient>) {
         let Some(learned) = learned.map(Arc::new) else {
             return;

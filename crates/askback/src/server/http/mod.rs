@@ -63,7 +63,6 @@ use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
 
-/// The default path of the endpoint.
 const PATH: &str = "/mcp";
 
 /// The HTTP endpoint of a server: its path, its host names and its access rules.
@@ -91,7 +90,7 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if the server cannot be built, or the address cannot be listened on.
+    /// Fails if the server cannot be built, or if listening at the address fails.
     pub async fn run_http(self, addr: impl ToSocketAddrs) -> Result<(), RunError> {
         let server = self.build()?;
         let resolved = lookup_host(addr).await.map_err(RunError::Address)?;
@@ -112,7 +111,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the address cannot be listened on.
+    /// If listening at the address fails.
     pub async fn serve_http(&self, addr: impl ToSocketAddrs) -> io::Result<()> {
         self.http().serve(TcpListener::bind(addr).await?).await
     }
@@ -138,7 +137,7 @@ impl Endpoint {
         self
     }
 
-    /// Sets the path, in place of `/mcp`.
+    /// Sets the path. The default is `/mcp`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
@@ -152,14 +151,16 @@ impl Endpoint {
         self
     }
 
-    /// Serves another service below this path of the same address, such as the pages of a server: `/connect` and all
-    /// that begins with `/connect/`; with `/` all that nothing else answers. The path is not taken off. It holds where
-    /// the endpoint serves ([`serve`](Self::serve) and [`serve_until`](Self::serve_until)): a router has routes of its
-    /// own beside [`service`](Self::service).
+    /// Serves another service below this path of the same address, for example web pages:
+    /// `/connect` also serves all paths that begin with `/connect/`, and `/` serves every path that
+    /// nothing else serves. The service gets the full path. This applies to [`serve`](Self::serve)
+    /// and [`serve_until`](Self::serve_until); with [`service`](Self::service), add routes to your
+    /// router.
     ///
-    /// The `Host` of a request must be one that the endpoint's [`guard`](Self::guard) allows. The service itself checks the
-    /// `Origin`, tokens, and who visits it: each request has the [`ConnectionEnds`] of its connection as an extension. The
-    /// limits on connections and headers are those of the endpoint; a body is read as the service reads it.
+    /// The `Host` of a request must be one that the endpoint's [`guard`](Self::guard) allows. The
+    /// service itself must check the `Origin`, tokens and users: each request has the
+    /// [`ConnectionEnds`] of its connection as an extension. The endpoint's limits on connections
+    /// and headers apply, but not its limit on bodies.
     pub fn beside<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
     where
         S: tower_service::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>,
@@ -180,9 +181,9 @@ impl Endpoint {
         self
     }
 
-    /// The endpoint as a tower service: it answers every path it is given, for whatever is routed
-    /// to it. Its sessions live as long as one of its clones. Where it is protected, route the path
-    /// of its document to it as well.
+    /// Returns the endpoint as a tower service, which answers every path that is routed to it. Its
+    /// sessions live as long as one of its clones. If the endpoint is protected, also route the
+    /// path of its metadata document to it.
     ///
     /// ```
     /// # fn route(server: askback::Server) -> axum::Router {
@@ -190,11 +191,10 @@ impl Endpoint {
     /// # }
     /// ```
     ///
-    /// Called within a tokio runtime, it gets ready at once what a protection needs, such as keys;
-    /// else the first request waits for that.
+    /// If called within a tokio runtime, it loads what the protection needs, such as keys, at once;
+    /// otherwise the first request waits for that.
     ///
-    /// Behind it, the limits on connections and headers and on how slowly a client may read are
-    /// those of the router's own server.
+    /// The router's own server then limits connections, headers and slow readers.
     #[must_use]
     pub fn service(self) -> Service {
         self.protected.prepare(&self.shared);
@@ -209,16 +209,17 @@ impl Endpoint {
         )
     }
 
-    /// The endpoint as a tower service that stops when the signal comes, for a router whose own server
-    /// stops then: a graceful shutdown waits for open streams, which would not end by themselves.
+    /// Returns the endpoint as a tower service that stops when the signal comes. Use it with a
+    /// router whose own server stops on the same signal: a graceful shutdown waits for open
+    /// streams, which would not end by themselves.
     ///
-    /// From the signal on nothing new is begun (503), subscriptions and the streams of sessions
-    /// end, and calls go on for as long as
-    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown) says; those that still go
-    /// on then are answered with an error. [`Service::stopped`] says when the router may stop:
-    /// until then people can still answer what they were asked, on connections of their own.
+    /// After the signal, new calls are refused (503), and subscriptions and session streams end.
+    /// Running calls may continue for
+    /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); after that they end with
+    /// an error. [`Service::stopped`] says when the router may stop: until then users can still
+    /// answer open questions, on new connections.
     ///
-    /// It must be called within a tokio runtime.
+    /// Must be called within a tokio runtime.
     ///
     /// ```no_run
     /// # async fn serve(server: askback::Server) -> std::io::Result<()> {
@@ -253,8 +254,8 @@ impl Endpoint {
     /// Serves all connections until the signal arrives. After the signal, new calls are refused and
     /// subscriptions end with their result. Running calls, with their questions, may continue for
     /// [`limits.server.shutdown`](crate::limits::ServerLimits::shutdown); until the last one has
-    /// ended, clients may still answer and resume streams. After that time, the remaining calls get
-    /// an error that says why.
+    /// ended, clients may still answer and resume streams. After that time, the remaining calls end
+    /// with an error that gives the reason.
     ///
     /// Logs the URL, and the store in which [commits](crate::Ctx::commit) are claimed.
     ///
@@ -278,11 +279,12 @@ impl Endpoint {
     }
 }
 
-/// Serves pages to browsers at all paths, without an endpoint, until the signal comes.
+/// Serves pages to browsers at all paths, without an endpoint, until the signal comes. Responses
+/// then have a second to end.
 ///
-/// The limits on connections and headers, and on how slowly a client may read and write, are those of an endpoint. The
-/// service checks everything else: the `Host` and the `Origin`, who visits it, and how long a body may be. Each request
-/// has the [`ConnectionEnds`] of its connection as an extension. When the signal has come, answers have a second to end.
+/// An endpoint's limits on connections, headers and slow clients apply. The service must check
+/// everything else: the `Host` and the `Origin`, the user, and the length of a body. Each request
+/// has the [`ConnectionEnds`] of its connection as an extension.
 pub async fn serve_pages<S, B>(
     listener: TcpListener,
     service: S,

@@ -1,5 +1,5 @@
-//! Pages in browsers: what lets those of an allowed origin use the endpoint and read its answers
-//! (the Fetch standard, CORS protocol). Whose origin is not allowed was refused before.
+//! CORS: lets web pages of an allowed origin use the endpoint and read its responses (the Fetch
+//! standard, CORS protocol). Other origins were rejected before.
 
 use http::{
     HeaderMap, HeaderValue, Method, Response, StatusCode,
@@ -16,19 +16,17 @@ use super::{body::Body, response::empty};
 /// How long a browser may cache the preflight response, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The headers that a page may read beside the usual ones: the id of its session, and the challenge
-/// for credentials.
+/// The headers that a page may read in addition to the safelisted ones: the session id, and the
+/// authentication challenge.
 const READABLE: HeaderValue =
     HeaderValue::from_static("mcp-session-id, www-authenticate, dpop-nonce");
 
-/// Whether this is a browser's preflight request.
 pub(super) fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(ORIGIN)
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Answers a preflight request: a page may use these methods and any headers.
 pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> {
     let mut response = empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
@@ -41,7 +39,6 @@ pub(super) fn preflight(parts: &Parts, methods: &'static str) -> Response<Body> 
     response
 }
 
-/// Allows a page to read a response.
 pub(super) fn share(origin: &HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(VARY, HeaderValue::from_static("origin"));

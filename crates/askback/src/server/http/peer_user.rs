@@ -1,7 +1,8 @@
-//! The user at the other end of a connection within this machine.
+//! Finds the user at the other end of a connection within this machine.
 //!
-//! A port of a loopback address is reached by all users of a machine. Linux lists the sockets of a machine with their
-//! users, in `/proc/net/tcp` and `tcp6`: the two ends of a connection within it are two rows there.
+//! All users of a machine can connect to a port of a loopback address. Linux lists the sockets of a
+//! machine with their users in `/proc/net/tcp` and `tcp6`: a local connection has two rows there,
+//! one for each end.
 
 use std::{
     io::{self, BufRead, Read},
@@ -15,13 +16,13 @@ const LIST: u64 = 64 << 20;
 /// The maximum length of a row, in bytes. Linux writes 150.
 const ROW: usize = 512;
 
-/// The system's own user.
 const ROOT: u32 = 0;
 
 /// The user at the other end of a local connection, if the system reports it.
 ///
-/// If pages are for the one user of a machine, close the connections of other users when you accept them. A service
-/// behind [`Endpoint::beside`](super::Endpoint::beside) gets the addresses as [`ConnectionEnds`](super::ConnectionEnds).
+/// If your pages are for a single user of the machine, close the connections of other users when
+/// you accept them. A service of [`Endpoint::beside`](super::Endpoint::beside) gets the addresses
+/// as [`ConnectionEnds`](super::ConnectionEnds).
 ///
 /// ```no_run
 /// # use askback::http::PeerUser;
@@ -52,7 +53,6 @@ impl PeerUser {
     pub async fn of(local: SocketAddr, remote: SocketAddr) -> Self {
         #[cfg(target_os = "linux")]
         {
-            // The lookup reads files.
             let looked_up = tokio::task::spawn_blocking(move || looked_up(local, remote));
             looked_up.await.unwrap_or(Self::Unknown)
         }
@@ -64,7 +64,6 @@ impl PeerUser {
     }
 }
 
-/// The users of both ends of a connection, if they were found.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Ends {
     near: Option<u32>,
@@ -72,7 +71,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// The user, for a connection that is within this machine by its addresses, or is not.
+    /// `is_within` says whether the addresses belong to this machine.
     fn verdict(&self, is_within: bool) -> PeerUser {
         match (self.near, self.far) {
             (Some(near), Some(far)) if near == far || far == ROOT => PeerUser::Same,
@@ -121,14 +120,13 @@ fn is_within(local: SocketAddr, remote: SocketAddr) -> bool {
 fn looked_up(local: SocketAddr, remote: SocketAddr) -> PeerUser {
     let mut ends = Ends::default();
     let mut are_listed = false;
-    // An IPv6 socket may be connected to an IPv4 address.
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let looked = std::fs::File::open(path).and_then(|file| {
             let list = io::BufReader::new(file.take(LIST));
             ends.look(list, local, remote)
         });
         match looked {
-            // A machine may have no IPv6, and a process no such folder.
+            // A machine may have no IPv6, and a process may have no `/proc`.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 are_listed = true;
@@ -140,20 +138,21 @@ fn looked_up(local: SocketAddr, remote: SocketAddr) -> PeerUser {
     ends.verdict(are_listed && is_within(local, remote))
 }
 
-/// The addresses of a row, its own and the other end's, and its user. The title is no row; nor is a socket that no process
-/// has any more, for Linux lists it as one of root.
+/// Parses the two addresses and the user of a row. Returns `None` for the header row, and for a
+/// socket that no process holds, because Linux lists it with root's user id.
 fn socket(row: &str) -> Option<(SocketAddr, SocketAddr, u32)> {
     let mut columns = row.split_ascii_whitespace();
     let _number = columns.next()?;
     let (from, to) = (address(columns.next()?)?, address(columns.next()?)?);
-    // Its state, queues, timer and retransmissions stand before the user.
+    // The state, queues, timer and retransmissions come before the user.
     let user = columns.nth(4)?.parse().ok()?;
     let _timeout = columns.next()?;
     let is_held = columns.next()? != "0";
     is_held.then_some((from, to, user))
 }
 
-/// An address such as `0100007F:0FA0`: words of four bytes, each as the processor has it, and the port.
+/// Parses an address such as `0100007F:0FA0`: words of four bytes in the machine's byte order, and
+/// the port.
 fn address(column: &str) -> Option<SocketAddr> {
     let (words, port) = column.split_once(':')?;
     let is_hex = |text: &str| text.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -173,7 +172,7 @@ fn address(column: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// An address of IPv4 is one, however it is written; a zone is not in the list.
+/// Converts IPv4-mapped addresses to IPv4, and removes the zone, which is not in the list.
 fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
@@ -235,10 +234,10 @@ mod tests {
             (both(v4, [1000, 0]), v4, PeerUser::Same),
             (both(six, [1000, 1000]), six, PeerUser::Same),
             (both(six, [1000, 1001]), six, PeerUser::Other),
-            // The same machine by an address of IPv4, from a socket for IPv6.
+            // The same machine by an IPv4 address, from an IPv6 socket.
             (both(mapped, [1000, 1001]), v4, PeerUser::Other),
             (both(v4, [1000, 1001]), mapped, PeerUser::Other),
-            // Both ends have to be there, where they can be.
+            // Both ends must be listed if both can be.
             (both(six, [1000, 1000]), v4, PeerUser::Other),
             (
                 [of(server, client, 1000), of(other, server, 1000)],
@@ -250,7 +249,7 @@ mod tests {
                 v4,
                 PeerUser::Other,
             ),
-            // Another machine's are not in this list.
+            // Sockets of another machine are not in this list.
             (
                 both(v4, [1000, 1000]),
                 ("192.0.2.1:4000", "192.0.2.2:51234"),
@@ -263,7 +262,7 @@ mod tests {
         let [near, far] = both(v4, [1000, 1001]);
         check(&[near, long, String::new(), far], v4, PeerUser::Other);
         check(&[], v4, PeerUser::Other);
-        // Who has closed is listed as root, without a socket.
+        // A closed end is listed with root's user id, without a socket.
         let [near, far] = both(v4, [1000, 0]);
         let closed = far.replace(" 12345 ", " 0 ");
         assert_ne!(closed, far);
@@ -319,7 +318,6 @@ mod tests {
         }
     }
 
-    /// Sockets of this process, on a machine that lists them.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_connection_of_this_user_is_known() {

@@ -25,8 +25,8 @@ pub(super) enum BodyReadError {
     NoRoom(#[from] NoRoom),
 }
 
-/// The whole body of a request. One that comes in one piece is not copied; of any other, what has
-/// come is counted while the rest is waited for, and not what its sender says is still to come.
+/// Reads the whole body of a request. A body in one piece is not copied. For others, only the
+/// received bytes are counted, and not the length that the sender announces.
 pub(super) async fn read<B: Body>(
     body: B,
     limits: &Limits,
@@ -49,7 +49,6 @@ pub(super) async fn read<B: Body>(
             return Ok(gathered.into());
         };
         let frame = frame.map_err(|_| BodyReadError::Broken)?;
-        // Trailers are ignored.
         let Ok(mut data) = frame.into_data() else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What answers the requests on connections: the endpoint with the services beside it, or pages alone.
+//! Answers the requests of a connection: an endpoint with its side services, or pages alone.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use super::{
 pub(super) struct Responder {
     limits: Arc<Limits>,
     stop: Stop,
-    /// The endpoint and its path. Pages have none.
     endpoint: Option<(Service, Arc<str>)>,
     beside: SideServices,
 }

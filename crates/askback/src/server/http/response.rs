@@ -1,4 +1,4 @@
-//! Responses, as HTTP has them.
+//! HTTP responses.
 
 use askback_core::{
     http::{headers, media},
@@ -21,7 +21,6 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const NO: HeaderValue = HeaderValue::from_static("no");
 
-/// Marks a response that does not end by itself, as the answer to a call does.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamMarker;
 
@@ -32,7 +31,6 @@ pub(super) fn json(status: StatusCode, message: impl Into<WholeBody>) -> Respons
     response
 }
 
-/// An error about a request, or about none where there is no id.
 pub(super) fn error(
     status: StatusCode,
     id: Option<&RequestId>,
@@ -42,13 +40,12 @@ pub(super) fn error(
     json(status, Outgoing::short(error))
 }
 
-/// A refusal of what is not a request that could be answered.
 pub(super) fn refusal(status: StatusCode, why: impl std::fmt::Display) -> Response<Body> {
     let object = ErrorObject::new(jsonrpc::INVALID_REQUEST, why.to_string());
     error(status, None, &object)
 }
 
-/// The refusal of what there is no room for, with when to try again.
+/// Rejects a request for lack of room, with a `Retry-After`.
 pub(super) fn no_room(id: Option<&RequestId>, why: NoRoom, limits: &Limits) -> Response<Body> {
     let status = match why {
         NoRoom::Share => StatusCode::TOO_MANY_REQUESTS,
@@ -60,13 +57,12 @@ pub(super) fn no_room(id: Option<&RequestId>, why: NoRoom, limits: &Limits) -> R
     )
 }
 
-/// The refusal of what the server has not begun and does not begin now: the client may send the same again.
+/// Rejects a request that was not started: the client may send it again.
 pub(super) fn unavailable(why: &str, limits: &Limits) -> Response<Body> {
     let why = ErrorObject::internal(why);
     again_later(error(StatusCode::SERVICE_UNAVAILABLE, None, &why), limits)
 }
 
-/// Says when to send the same again.
 fn again_later(mut response: Response<Body>, limits: &Limits) -> Response<Body> {
     let seconds = limits.http.retry.as_secs().max(1);
     response
@@ -83,7 +79,6 @@ pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
     response
 }
 
-/// Answers a message that was accepted and has no response.
 pub(super) fn accepted() -> Response<Body> {
     empty(StatusCode::ACCEPTED)
 }
@@ -98,13 +93,12 @@ pub(super) fn events_at_once(events: Outgoing) -> Response<Body> {
     event_stream(Body::whole(events))
 }
 
-/// A stream of events. Proxies are asked to pass them on as they come.
+/// An event stream. The headers ask proxies not to buffer it.
 pub(super) fn events(events: impl Events) -> Response<Body> {
     event_stream(Body::events(events))
 }
 
-/// The same, of whatever comes, for as long as its client reads it: its response is marked as
-/// [`StreamMarker`].
+/// An event stream that lasts as long as its client reads it: the response has a [`StreamMarker`].
 pub(super) fn open_ended(events: impl Events) -> Response<Body> {
     let mut response = self::events(events);
     response.extensions_mut().insert(StreamMarker);
@@ -120,8 +114,8 @@ fn event_stream(body: Body) -> Response<Body> {
     response
 }
 
-/// The status that goes with an error of the stateless era
-/// (2026-07-28, basic/transports/streamable-http, Request Metadata).
+/// The HTTP status for an error of the stateless era (2026-07-28, basic/transports/streamable-http,
+/// Request Metadata).
 pub(super) fn status(code: i64) -> StatusCode {
     match code {
         jsonrpc::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,

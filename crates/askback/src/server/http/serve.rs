@@ -1,4 +1,4 @@
-//! Connections: who is let in, and how they end.
+//! Accepts and ends connections.
 
 use std::{
     future::{Future, pending},
@@ -27,10 +27,9 @@ use super::{
 };
 use crate::{ctx::RunningCommits, server::budget::Budget};
 
-/// How long connections may still take to end when everything on them was ended.
+/// How long connections may take to close after everything on them has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Serves until the signal comes, and what goes on then to its end.
 pub(super) async fn serve(
     service: Service,
     path: String,
@@ -47,7 +46,7 @@ pub(super) async fn serve(
     end(&service, door, connections).await;
 }
 
-/// Serves pages until the signal comes. An answer that is not written soon after that is cut off.
+/// Serves pages until the signal comes. Responses that are not written soon after that are cut off.
 pub(super) async fn serve_pages(
     listener: TcpListener,
     responder: Responder,
@@ -63,7 +62,6 @@ pub(super) async fn serve_pages(
     let _ = timeout(GRACE, all).await;
 }
 
-/// Lets what goes on come to its end, up to the limit.
 async fn end(service: &Service, mut door: Door, mut connections: JoinSet<()>) {
     let (stop, sessions) = (service.stop(), service.sessions());
     let is_of_fleet = service.shared().fleet.is_some();
@@ -75,7 +73,7 @@ async fn end(service: &Service, mut door: Door, mut connections: JoinSet<()>) {
     let mut late = JoinSet::new();
     let finishing = async {
         if is_of_fleet {
-            // Other processes take the answers to what was asked, and all else that a balancer sends elsewhere now.
+            // Other processes take the answers to open questions and all other new requests.
             door.close(&mut connections).await;
         }
         let commits = &service.shared().commits;
@@ -83,7 +81,7 @@ async fn end(service: &Service, mut door: Door, mut connections: JoinSet<()>) {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
                 Some(_) = late.join_next() => {}
-                // Answers to what was asked come on connections of their own.
+                // Answers to open questions come on new connections.
                 accepted = door.accept() => door.let_in(accepted, Phase::Closing, &mut late).await,
                 () = sleep(BREATH) => {}
             }
@@ -105,11 +103,11 @@ async fn end(service: &Service, mut door: Door, mut connections: JoinSet<()>) {
         while connections.join_next().await.is_some() {}
         while late.join_next().await.is_some() {}
     };
-    // Whoever does not read even that is cut off.
+    // Clients that still do not read are cut off.
     let _ = timeout(GRACE, all).await;
 }
 
-/// Stops a service whose connections are served elsewhere. The sessions may be gone before.
+/// The sessions may be gone already.
 pub(super) async fn stop(
     stop: &Stop,
     sessions: &Weak<Sessions>,
@@ -121,7 +119,7 @@ pub(super) async fn stop(
         sessions.begin_to_stop();
     }
     let finishing = async {
-        // A call that is no session's is waited for by the server of its connection.
+        // The server of a connection waits for its calls.
         while commits.are_running()
             || sessions
                 .upgrade()
@@ -139,20 +137,17 @@ pub(super) async fn stop(
     stop.enter(Phase::Over);
 }
 
-/// Where connections come in.
 struct Door {
     /// `None` once it is closed.
     listener: Option<TcpListener>,
     places: ConnectionPlaces,
     heads: Budget,
     responder: Responder,
-    /// It has come, and there was no place for it.
+    /// A connection that was accepted before there was a place for it.
     next: Option<(TcpStream, SocketAddr)>,
-    /// The last one could not be accepted.
     is_full: bool,
 }
 
-/// A connection that has a place.
 struct Accepted {
     stream: TcpStream,
     ends: ConnectionEnds,
@@ -171,7 +166,6 @@ impl Door {
         }
     }
 
-    /// Lets connections in until the signal comes.
     async fn stand_open(
         &mut self,
         signal: impl Future<Output = ()>,
@@ -188,8 +182,8 @@ impl Door {
         }
     }
 
-    /// The next connection, as soon as there is a place for it. It is not lost where this is given up
-    /// before: the next attempt begins with it.
+    /// Returns the next connection when there is a place for it. If the future is dropped, the next
+    /// call continues with the same connection.
     async fn accept(&mut self) -> io::Result<Accepted> {
         if self.next.is_none() {
             let Some(listener) = &self.listener else {
@@ -204,7 +198,7 @@ impl Door {
         let place = self.places.permit().await.map_err(io::Error::other)?;
         let come = self.next.take();
         let (stream, remote) = come.ok_or_else(|| io::Error::other("no connection has come"))?;
-        // The other end may have closed it already, and what it has sent can be read.
+        // The client may have closed it already; what it has sent can still be read.
         let local = stream.local_addr()?;
         Ok(Accepted {
             stream,
@@ -213,9 +207,9 @@ impl Door {
         })
     }
 
-    /// Lets in the connections that have come already, and listens no more.
+    /// Also accepts the connections in the backlog.
     async fn close(&mut self, connections: &mut JoinSet<()>) {
-        // The connections that the runtime has not seen yet are asked for, too: they would be reset.
+        // Otherwise connections that the runtime has not accepted yet would be reset.
         let Some(Ok(listener)) = self.listener.take().map(TcpListener::into_std) else {
             return;
         };
@@ -234,7 +228,6 @@ impl Door {
         }
     }
 
-    /// Serves a connection until the server has come that far.
     async fn let_in(
         &mut self,
         accepted: io::Result<Accepted>,
@@ -244,7 +237,7 @@ impl Door {
         let accepted = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // The machine has no room for it, as a rule: too many files are open.
+                // Usually too many files are open on this machine.
                 self.places.waiting().make_room();
                 if !std::mem::replace(&mut self.is_full, true) {
                     tracing::warn!(%error, "a connection could not be accepted: others give way");
@@ -256,8 +249,8 @@ impl Door {
         self.begin(accepted, until, connections);
     }
 
-    /// Begins to serve a connection. This is no `async fn`: one is compiled with each program that waits for it, and with it
-    /// all that a request goes through.
+    /// Spawns the task of a connection. It is not an `async fn`, because an `async fn` would be
+    /// compiled, with the whole request path, in each program that awaits it.
     fn begin(&self, accepted: Accepted, until: Phase, connections: &mut JoinSet<()>) {
         let Accepted {
             stream,

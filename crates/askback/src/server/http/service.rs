@@ -1,4 +1,4 @@
-//! Requests over HTTP, to where they belong.
+//! The HTTP endpoint as a tower service.
 
 mod in_session;
 mod route;
@@ -52,7 +52,7 @@ use crate::server::{Shared, budget::NoRoom, trace};
 /// The parameter of the message endpoint of 2024-11-05 that names its session.
 const PAIRED: &str = "sessionId=";
 
-/// A server over HTTP as a tower service. Cheap to clone: clones share their sessions.
+/// A server's HTTP endpoint as a tower service. Cheap to clone: clones share their sessions.
 #[derive(Clone)]
 pub struct Service(Arc<Inner>);
 
@@ -62,15 +62,13 @@ struct Inner {
     protected: EndpointProtection,
     sessions: Arc<Sessions>,
     stop: Stop,
-    /// Whether the server speaks a revision with a handshake.
     handshakes: bool,
-    /// Whether it speaks one without. Else it must not seem to know that era: a client that thinks
-    /// it does never tries the handshake (2026-07-28, basic/transports/streamable-http, Backward
+    /// Whether it supports a stateless revision. If not, it must not look like it does: otherwise a
+    /// client never tries the handshake (2026-07-28, basic/transports/streamable-http, Backward
     /// Compatibility).
     stands_alone: bool,
-    /// Whether it serves a pair of endpoints, and speaks the revision that has them.
+    /// Whether the two endpoints of 2024-11-05 are served, and that revision is supported.
     pairs: bool,
-    /// Whether its operator was warned of a request for another name.
     warned: AtomicBool,
     known: KnownClients,
 }
@@ -86,7 +84,7 @@ impl Service {
     ) -> Self {
         shared.keys.serve_others();
         if shared.fleet.is_some() && tokio::runtime::Handle::try_current().is_ok() {
-            // Its calls may be those of a process that is gone.
+            // This process may have to continue calls of a process that is gone.
             sessions.begin();
         }
         let revisions = &shared.profile.revisions;
@@ -115,12 +113,10 @@ impl Service {
         &self.0.sessions
     }
 
-    /// Whether calls go on.
     pub(super) fn is_busy(&self) -> bool {
         self.0.sessions.are_busy()
     }
 
-    /// The sessions, for those who must not keep them.
     pub(super) fn weak_sessions(&self) -> Weak<Sessions> {
         Arc::downgrade(&self.0.sessions)
     }
@@ -130,9 +126,9 @@ impl Service {
     }
 
     /// Waits until the service has stopped: its signal has come
-    /// ([`Endpoint::service_until`](super::Endpoint::service_until)) and no session has a call in
-    /// progress, or their time is up. Calls without a session end with their connections. A service
-    /// without a signal does not stop.
+    /// ([`Endpoint::service_until`](super::Endpoint::service_until)) and no session has a running
+    /// call, or the time limit is over. Calls without a session end with their connections. A
+    /// service without a signal does not stop.
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let stop = self.0.stop.clone();
         async move { stop.reached(Phase::Closing).await }
@@ -142,7 +138,8 @@ impl Service {
         &self.0.protected
     }
 
-    /// Refuses a request for a service beside the endpoint that names another host. Its origin is for that service to check.
+    /// Rejects a request for a side service that names another host. The side service checks the
+    /// origin.
     pub(super) fn refuse_host<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         let (headers, uri) = (request.headers(), request.uri());
         let checked = self.0.check_names(uri, headers, false);
@@ -168,7 +165,7 @@ impl Service {
             if let Ok(Some(id)) = heads.session()
                 && !self.0.sessions.has(id)
             {
-                // Apart, as it would make every request larger.
+                // Boxed, because it would make every request larger.
                 answered = Box::pin(self.0.reopen(&parts, id)).await;
             }
         }
@@ -223,8 +220,8 @@ impl Inner {
         self.guard.check_request(all(HOST), authority, origins)
     }
 
-    /// Refuses a request, and tells which name was meant and what would allow it: its operator in the
-    /// log, the first time as a warning, since anybody can send such requests.
+    /// Rejects a request, and logs which name it used and how to allow it. Only the first log is a
+    /// warning, since anybody can send such requests.
     fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: GuardRefusal) -> Response<Body> {
         let (name, allow, reason) = match refused {
             GuardRefusal::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
@@ -253,7 +250,6 @@ impl Inner {
         response::refusal(StatusCode::FORBIDDEN, why)
     }
 
-    /// Makes a session ready that another process of the fleet has opened.
     async fn reopen(&self, parts: &Parts, id: &[u8]) -> Option<Response<Body>> {
         let id = std::str::from_utf8(id).ok()?;
         let reopened = self.sessions.reopen(id, principal(parts)).await;
@@ -311,7 +307,6 @@ impl Inner {
         }
     }
 
-    /// Admits a message of the stateless era.
     fn stateless(
         &self,
         parts: &Parts,
@@ -328,7 +323,7 @@ impl Inner {
                 let error = judge(&self.shared.profile, heads, &request, error);
                 (request.id, Err(error))
             }
-            // There is none that a server would have to act on.
+            // No notification has an effect on the server.
             ReceivedMessage::Notification(_) => return Stateless::Answered(response::accepted()),
             ReceivedMessage::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
@@ -354,7 +349,6 @@ impl Inner {
         }
     }
 
-    /// Answers what needs no handler.
     fn answer_at_once(&self, call: &Call, accept: AcceptedMedia) -> Option<Response<Body>> {
         Some(match &call.request {
             ClientRequest::Discover(_) => {
@@ -388,7 +382,6 @@ impl Inner {
         response::no_room(id, why, self.shared.limits())
     }
 
-    /// The answer to a request of this principal, where there is room for it until it is read.
     fn json(
         &self,
         principal: Option<&Arc<Principal>>,
@@ -402,13 +395,11 @@ impl Inner {
     }
 }
 
-/// The outcome of a message of the stateless era.
 enum Stateless {
     Call(Call),
     Answered(Response<Body>),
 }
 
-/// Whether this is more than answers to what goes on already.
 fn begins_something(received: &ReceivedMessage) -> bool {
     match received {
         ReceivedMessage::Request(..) | ReceivedMessage::Misfit(..) | ReceivedMessage::Batch(_) => {
@@ -418,7 +409,7 @@ fn begins_something(received: &ReceivedMessage) -> bool {
     }
 }
 
-/// Nothing new begins: the client may send the same again, to another process.
+/// The server is stopping: the client may send the same request again, to another process.
 fn stopping(parts: &Parts, limits: &Limits) -> Response<Body> {
     let mut response = response::unavailable("the server is stopping", limits);
     if parts.version <= Version::HTTP_11 {

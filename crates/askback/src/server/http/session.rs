@@ -1,4 +1,4 @@
-//! A session of a handshake revision: what it must remember, and no task of its own.
+//! A session of a handshake revision. It has no task of its own.
 
 mod caller;
 mod parked;
@@ -44,9 +44,9 @@ use crate::{
 pub(super) struct Session {
     id: String,
     pub(super) shared: Arc<Shared>,
-    /// Whether it is one of 2024-11-05's pair of endpoints: everything goes to one stream.
+    /// Whether it uses the two endpoints of 2024-11-05: everything goes to one stream.
     pub(super) paired: bool,
-    /// Its name in a fleet, if it is served by one.
+    /// Its id in the fleet, if it is served by one.
     pub(super) member: Option<SessionId>,
     state: Mutex<State>,
 }
@@ -60,36 +60,35 @@ pub(super) struct State {
     pub(super) streams: Vec<Stream>,
     last_stream: u32,
     last_call: u64,
-    /// The changes while the session's own stream was not read, each once.
+    /// The changes while the session's own stream had no reader, each once.
     untold: BTreeSet<Change>,
     used: Instant,
     room: Charge,
-    /// Its place among the sessions, while it is one of them.
+    /// Its place in the quota for sessions, while it is registered.
     place: Option<Charge>,
-    /// It is told of lists, and of what it watches, while it is one of them.
+    /// Its subscription to changes, while it is registered.
     observing: Option<ObserverGuard>,
-    /// Its name in a fleet, if its calls have names there.
+    /// Its id in the fleet, if its calls have names there.
     member: Option<SessionId>,
-    /// What came for another process.
     strays: Vec<Stray>,
 }
 
 struct Running {
     id: RequestId,
-    /// Tells it from a later call with the id of one that was cancelled.
+    /// Distinguishes it from a later call with the same id.
     number: u64,
-    /// The number of its stream, which begins with its first message but for an answer that is alone.
+    /// The number of its stream. The stream starts with its first message, unless that is the
+    /// response.
     stream: u32,
-    /// With this, the work on it ends.
+    /// Dropping this ends its work.
     _goes_on: oneshot::Sender<()>,
 }
 
 pub(super) enum MessageEffect {
-    /// There is no room for it.
     Refused(ReceivedMessage, NoRoom),
     Nothing,
     Answered(Vec<u8>),
-    /// It is answered already, and other processes are to know what the client has chosen.
+    /// Answered already. The other processes must be told of the change.
     Chosen(Vec<u8>),
     Work(u32, Vec<Work>),
 }
@@ -126,7 +125,7 @@ impl Session {
         }
     }
 
-    /// The session of a fleet that another process has opened, if it can be served here.
+    /// Opens the session of a fleet that another process has opened, if it can be served here.
     pub(super) fn reopened(
         shared: &Arc<Shared>,
         principal: Option<Arc<Principal>>,
@@ -142,7 +141,7 @@ impl Session {
         Some(session)
     }
 
-    /// Takes what its client has chosen at another process.
+    /// Applies the log level and subscriptions that the client has set at another process.
     pub(super) fn choose(&self, choices: SessionChoices) {
         let mut state = self.lock();
         let state = &mut *state;
@@ -153,7 +152,6 @@ impl Session {
         }
     }
 
-    /// What its client has chosen.
     pub(super) fn choices(&self) -> SessionChoices {
         self.lock().engine.choices()
     }
@@ -182,7 +180,6 @@ impl Session {
         self.lock().engine.principal() == principal
     }
 
-    /// Whose it is, where that is known.
     pub(super) fn principal(&self) -> Option<Arc<Principal>> {
         self.lock().engine.principal().cloned()
     }
@@ -192,7 +189,7 @@ impl Session {
         revision.is_some_and(|revision| revision.facts().batches)
     }
 
-    /// Whether a client that leaves what it is sent unread may send more.
+    /// Whether there is room for a request of a client that does not read its messages.
     pub(super) fn has_room(&self) -> bool {
         let limits = self.shared.limits();
         let mut state = self.lock();
@@ -200,12 +197,11 @@ impl Session {
         !self.paired || own.is_none_or(|stream| stream.has_room(limits))
     }
 
-    /// Whether calls go on in it.
     pub(super) fn is_busy(&self) -> bool {
         !self.lock().running.is_empty()
     }
 
-    /// Opens the session: the answer to `initialize`, and whether it was granted.
+    /// Returns the response to `initialize`, and whether it succeeded.
     pub(super) fn open(&self, received: ReceivedMessage) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();
         let mut state = self.lock();
@@ -214,7 +210,7 @@ impl Session {
         (answer, state.engine.revision().is_some())
     }
 
-    /// Takes a message, or a batch of them. What is in it for other processes is handed back.
+    /// Takes a message or a batch. Returns the parts that are for other processes.
     pub(super) fn take(
         self: &Arc<Self>,
         received: ReceivedMessage,
@@ -240,7 +236,7 @@ impl Session {
         let calls = state.drain(|_, message| answers.push(message));
         let strays = std::mem::take(&mut state.strays);
         if calls.is_empty() {
-            // A batch is answered as one.
+            // A batch has one response.
             let taken = match answers.pop() {
                 Some(answer) if may_choose => MessageEffect::Chosen(answer),
                 answer => answer.map_or(MessageEffect::Nothing, MessageEffect::Answered),
@@ -252,7 +248,7 @@ impl Session {
         } else {
             state.next_stream()
         };
-        // The calls of a batch share a stream, which has one name.
+        // The calls of a batch share a stream, which has only one name.
         let parks = self.member.is_some() && !self.paired && !is_batch;
         let work = calls.into_iter();
         let work = work.map(|mut call| {
@@ -266,7 +262,6 @@ impl Session {
         (MessageEffect::Work(stream, work), strays)
     }
 
-    /// Sends on the session's own stream, if there is room for it.
     pub(super) fn tell(&self, message: Vec<u8>) -> Result<(), NoRoom> {
         let mut state = self.lock();
         state.reserve(message.len())?;
@@ -274,8 +269,8 @@ impl Session {
         Ok(())
     }
 
-    /// Begins to read the session's own stream, or a stream that was left after an event. None if
-    /// there is no such stream any more.
+    /// Attaches a reader to the session's own stream, or to a stream after an event. Returns `None`
+    /// if the stream no longer exists.
     pub(super) fn attach(&self, after: Option<EventId>) -> Option<(u32, u32)> {
         let mut state = self.lock();
         state.used = Instant::now();
@@ -291,7 +286,7 @@ impl Session {
         }
         let reader = match state.stream(number)?.attach(event) {
             Some(reader) => reader,
-            // The event may be one of another process.
+            // The event may be from another process.
             None if number == OWN && state.member.is_some() => {
                 state.report_all();
                 state.stream(number)?.attach(None)?
@@ -302,11 +297,10 @@ impl Session {
         Some((number, reader))
     }
 
-    /// Begins to read the stream of calls that were just begun.
     pub(super) fn attach_to_work(&self, stream: u32) -> Option<(u32, u32)> {
         let mut state = self.lock();
         state.open_stream(stream);
-        // They may have been cancelled by now.
+        // A call may have been cancelled by now.
         state.close_if_done(stream);
         drop(state);
         let stream = StreamName::Number(stream);
@@ -317,13 +311,12 @@ impl Session {
         }))
     }
 
-    /// Has it told of changes from now on.
     pub(super) fn observe(self: &Arc<Self>) {
         let me = Arc::downgrade(self);
         let observer: Weak<dyn Observer> = me;
         let mut observing = ObserverGuard::new(&self.shared.changes, observer, Interest::Lists);
         let mut state = self.lock();
-        // Of a session that another process has opened, the client may watch some already.
+        // If another process has opened the session, the client may already watch resources.
         let watched = state.engine.watched();
         observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
         state.observing = Some(observing);
@@ -351,7 +344,6 @@ impl Session {
         let found = stream.read(reader, keep, room, waker);
         if matches!(found, StreamContent::Events(_)) {
             if number == OWN {
-                // There is room again.
                 state.tell_untold();
             }
             state.settle();
@@ -373,7 +365,6 @@ impl Session {
         state.room.shrink_to(bytes);
     }
 
-    /// Ends the session, and answers what goes on in it with this error.
     pub(super) fn stop(&self, why: &'static str) {
         let calls: Vec<_> = {
             let state = self.lock();
@@ -389,7 +380,7 @@ impl Session {
         self.end();
     }
 
-    /// Forgets streams nobody came back for; whether the session itself is to be forgotten.
+    /// Drops streams that no client has resumed. Returns whether the session itself has expired.
     pub(super) fn sweep(&self, now: Instant) -> bool {
         let limits = self.shared.limits();
         let mut state = self.lock();
@@ -407,7 +398,6 @@ impl Session {
         (state.idle_since().is_none(), state.used)
     }
 
-    /// Answers a call, if it still goes on.
     fn respond(&self, call: &RequestId, number: u64, message: Vec<u8>) {
         let mut state = self.lock();
         let Some(at) = state.place_of(call, number) else {
@@ -420,8 +410,8 @@ impl Session {
         state.close_if_done(stream);
     }
 
-    /// Answers a call that goes on and whose stream has not begun: the answer is all that it would
-    /// hold. Else hands the message back.
+    /// Returns the response of a running call if nothing else would be on its stream, which has not
+    /// started. Otherwise returns the message unchanged.
     fn respond_alone(
         &self,
         call: &RequestId,
@@ -457,17 +447,16 @@ impl State {
         (stream, &mut self.room)
     }
 
-    /// The only message of a stream that has ended with it, unread: the stream is forgotten.
     pub(super) fn take_only(&mut self, number: u32) -> Option<Outgoing> {
         let (stream, room) = self.stream_and_room(number);
         let only = stream?.take_only(room)?;
-        // Its reader, which goes now, gives back what this leaves.
+        // The reader, which leaves now, returns the room.
         self.streams.retain(|stream| stream.number != number);
         Some(only)
     }
 
-    /// Returns the first event of a stream, with which its client can resume it, where the revision
-    /// has that.
+    /// Returns the first event of a stream, with which its client can resume, if the revision
+    /// supports it.
     pub(super) fn prime(&mut self, number: u32) -> Vec<u8> {
         let polling = self.facts().is_some_and(|facts| facts.polling);
         match self.stream(number) {
@@ -482,8 +471,7 @@ impl State {
             .map(|revision| &revision.facts().http)
     }
 
-    /// Of the streams that have ended keeps no more than this, those that were read to their end
-    /// last.
+    /// Removes ended streams until this many are left, those first whose end was read earliest.
     fn trim(&mut self, most: usize) {
         let ended = |stream: &Stream| stream.has_ended() && !stream.has_reader();
         let mut over = self.streams.iter().filter(|stream| ended(stream)).count();
@@ -501,7 +489,6 @@ impl State {
         self.last_stream
     }
 
-    /// Begins a stream, unless it has begun.
     fn open_stream(&mut self, number: u32) {
         if self.stream(number).is_none() {
             let mut stream = Stream::new(number);
@@ -535,7 +522,6 @@ impl State {
         running.position(|running| running.number == number && running.id == *call)
     }
 
-    /// Whether nothing but the answer to a call would be on its stream.
     fn is_alone(&mut self, at: usize) -> bool {
         let stream = self.running[at].stream;
         let calls = self.running.iter();
@@ -543,7 +529,6 @@ impl State {
             && self.stream(stream).is_none()
     }
 
-    /// Ends a call with its response, which the engine sends.
     fn respond(&mut self, at: usize, message: Vec<u8>) {
         let running = self.running.swap_remove(at);
         let message = match self.reserve_instead(message.len()) {
@@ -557,7 +542,7 @@ impl State {
         self.used = Instant::now();
     }
 
-    /// The stream of a call that goes on, else the session's own.
+    /// The stream of a running call, or else the session's own.
     fn stream_of(&self, call: &RequestId) -> u32 {
         self.running_on(call).unwrap_or(OWN)
     }
@@ -569,12 +554,13 @@ impl State {
     }
 
     fn push(&mut self, stream: u32, message: Vec<u8>) {
-        // That of a call begins with its first message, and the session's own waits for its first reader.
+        // A call's stream starts with its first message. The session's own stream waits for its
+        // first reader.
         let mut running = self.running.iter();
         if stream == OWN || running.any(|running| running.stream == stream) {
             self.open_stream(stream);
         }
-        // What the journal has no number for has no place behind what it has.
+        // A message without a number from the journal has no place on a stream that follows it.
         if let Some(stream) = self.stream(stream).filter(|stream| !stream.is_followed) {
             stream.push(message);
         }
@@ -584,7 +570,7 @@ impl State {
         self.drain(|state, message| state.push(stream, message));
     }
 
-    /// Does what the engine wants done; the calls are left to do.
+    /// Performs the engine's actions. Returns the new calls.
     fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(output) = self.engine.poll() {
@@ -626,7 +612,6 @@ impl State {
         }
     }
 
-    /// With its last call, a stream ends.
     fn close_if_done(&mut self, stream: u32) {
         if stream == OWN || self.running.iter().any(|running| running.stream == stream) {
             return;

@@ -26,23 +26,22 @@ use crate::{
     },
 };
 
-/// How often sessions are looked over.
+/// How often expired sessions are removed.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// How many parts the sessions are in, so that requests rarely wait for one another.
+/// The sessions are split into this many parts, to reduce lock contention.
 const PARTS: usize = 16;
 
-/// One in how many of its own sessions an owner loses where it has too many, so that a flood does
-/// not look through them for each of its own.
+/// If an owner has too many sessions, it loses one in this many at once, so that a flood does not
+/// search its sessions for each new one.
 const ENDED: usize = 16;
 
-/// How often sessions are ended to make room for one.
+/// How often sessions are ended to make room for a new one.
 const ATTEMPTS: usize = 3;
 
 const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
                          and call again";
 
-/// Why a session is not kept.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
     #[error(transparent)]
@@ -51,13 +50,13 @@ pub(super) enum SessionError {
     Broken(#[from] io::Error),
 }
 
-/// A session of the fleet cannot be served now: its client may send the same again.
+/// A session of the fleet cannot be served now: the client may send the same request again.
 pub(super) struct SessionUnavailable;
 
 type Part = HashMap<Box<[u8]>, Arc<Session>, LastBytes>;
 
-/// Hashes the last bytes of an id: the id of a fleet's session has hundreds. They are random, or belong to the tag of a
-/// seal, so no client can choose them for a session that is kept.
+/// Hashes the last bytes of an id, because the id of a fleet's session has hundreds. They are
+/// random, or part of a seal's tag, so a client cannot choose them for a stored session.
 #[derive(Default)]
 struct LastBytes(RandomState);
 
@@ -85,9 +84,8 @@ impl Hasher for LastBytesHasher {
 pub(super) struct Sessions {
     parts: [Mutex<Part>; PARTS],
     shared: Arc<Shared>,
-    /// The room for so many of them.
     places: Budget,
-    /// Whether they are looked over: from the first on.
+    /// Whether the periodic cleanup runs: it starts with the first session.
     begun: AtomicBool,
     me: Weak<Self>,
 }
@@ -111,7 +109,6 @@ impl Sessions {
         lock(self.part(id)).contains_key(id)
     }
 
-    /// Keeps a session under an id nobody can guess, which it then has.
     pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, SessionError> {
         self.begin();
         let session = match &self.shared.fleet {
@@ -124,7 +121,8 @@ impl Sessions {
         self.keep(session)
     }
 
-    /// Makes the session of this id ready, if another process of the fleet has opened it for this principal.
+    /// Prepares the session with this id, if another process of the fleet has opened it for this
+    /// principal.
     pub(super) async fn reopen(
         &self,
         id: &str,
@@ -149,8 +147,8 @@ impl Sessions {
         let owner = Owner::of(principal.as_ref());
         let owner = owner.as_ref();
         let kept = &self.shared.kept;
-        // Bytes first: they are had without a session, too, and who has its share of them is not to
-        // end anything for a place.
+        // Bytes first: an owner who has used up its bytes must not end other sessions for a place
+        // that it cannot use.
         self.make_room(owner, kept, Session::bytes_to_give, || session.take_room())?;
         let mut place = self.places.open(principal.as_ref());
         self.make_room(owner, &self.places, Session::places_to_give, || {
@@ -159,7 +157,7 @@ impl Sessions {
         session.have_place(place);
         session.observe();
         let mut part = lock(self.part(&id));
-        // Another request of the session may have been quicker.
+        // A concurrent request of the session may have added it.
         let session = part.entry(id).or_insert(session);
         Ok(Arc::clone(session))
     }
@@ -176,22 +174,21 @@ impl Sessions {
         }
     }
 
-    /// Whether calls go on in any of them, or in this process for sessions and tasks of a fleet.
+    /// Includes the calls and tasks of the fleet in this process.
     pub(super) fn are_busy(&self) -> bool {
         let node = self.shared.fleet.as_ref();
         node.is_some_and(|node| node.is_busy())
             || self.all().iter().any(|session| session.is_busy())
     }
 
-    /// Takes no calls of other processes any more.
     pub(super) fn begin_to_stop(&self) {
         if let Some(node) = &self.shared.fleet {
             node.begin_to_stop();
         }
     }
 
-    /// Gives the calls that still go on to other processes of the fleet, and answers the others with an error: the server
-    /// is over.
+    /// Gives the running calls to other processes of the fleet, and ends the others with an error,
+    /// because the server is stopping.
     pub(super) async fn stop(&self) {
         if let Some(node) = &self.shared.fleet {
             node.release(self.shared.clock().now()).await;
@@ -201,7 +198,7 @@ impl Sessions {
         }
     }
 
-    /// Begins to look after them, and after the calls of a fleet. It must be called within a runtime.
+    /// Starts the periodic cleanup, and the fleet's watcher. Must be called within a runtime.
     pub(super) fn begin(&self) {
         if !self.begun.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_over(Weak::clone(&self.me)));
@@ -217,7 +214,7 @@ impl Sessions {
         }
     }
 
-    /// Ends the sessions of these names here: another process was told to.
+    /// Ends these sessions here, because another process has ended them.
     pub(super) fn end_members(&self, ended: &[SessionId]) {
         for session in self.all() {
             if session.member.is_some_and(|member| ended.contains(&member)) {
@@ -226,7 +223,6 @@ impl Sessions {
         }
     }
 
-    /// The session of this name, if it is served here.
     pub(super) fn member(&self, member: SessionId) -> Option<Arc<Session>> {
         let mut all = self.all().into_iter();
         all.find(|session| session.member == Some(member))
@@ -236,7 +232,6 @@ impl Sessions {
         &self.shared
     }
 
-    /// Forgets what nobody has used for long.
     fn sweep(&self) {
         let now = Instant::now();
         for session in self.all() {
@@ -246,7 +241,7 @@ impl Sessions {
         }
     }
 
-    /// Takes room of a budget; where there is none, ends sessions of whoever has the most of it.
+    /// Takes room from a budget. If this fails, ends sessions of the owner with the most.
     fn make_room(
         &self,
         owner: Option<&Owner>,
@@ -266,11 +261,12 @@ impl Sessions {
         take().map_err(|shortage| shortage.why)
     }
 
-    /// Ends sessions of whoever has the most, of all kinds of what is kept. Whether any was ended.
+    /// Ends sessions of the owner with the largest holdings. Returns whether any was ended.
     ///
-    /// Others lose sessions only to an owner who has less, even after that, and only if it then has
-    /// the room: those idle for the longest first, then those in use, and no more than are needed.
-    /// Of whoever wants the room only idle ones are ended: it is not to lose work by asking for more.
+    /// Owners lose sessions only to an owner who will still have less than they have, and only if
+    /// this makes enough room: the longest idle ones first, then those in use, and no more than
+    /// needed. Of the requesting owner only idle sessions are ended, because asking for more must
+    /// not lose work.
     fn end_some(
         &self,
         wanting: Option<&Owner>,
@@ -296,7 +292,8 @@ impl Sessions {
         ended > 0
     }
 
-    /// Ends as many sessions of an owner as give so much, if all together do: how many.
+    /// Ends sessions of an owner until they have freed this amount, if all of them together hold
+    /// it. Returns how many were ended.
     fn end_to_give(
         &self,
         owner: Option<&Owner>,
@@ -318,7 +315,7 @@ impl Sessions {
         ending.len()
     }
 
-    /// Ends some of an owner's sessions that nobody uses: how many.
+    /// Returns how many sessions were ended.
     fn end_idle(&self, owner: Option<&Owner>) -> usize {
         let sessions = self.of_owner(owner);
         let most = sessions.len() / ENDED + 1;
@@ -328,8 +325,7 @@ impl Sessions {
             .count()
     }
 
-    /// The sessions of an owner, and whether and when they were used: those idle for the longest
-    /// first.
+    /// The sessions of an owner, with their use, longest idle first.
     fn of_owner(&self, owner: Option<&Owner>) -> Vec<((bool, Instant), Arc<Session>)> {
         let mut sessions = self.all();
         sessions.retain(|session| Owner::of(session.principal().as_ref()).as_ref() == owner);
@@ -341,7 +337,6 @@ impl Sessions {
         sessions
     }
 
-    /// Ends a session for another, and tells its calls why.
     fn end_for_room(&self, session: &Session) -> bool {
         let id = session.id().as_bytes();
         let removed = lock(self.part(id)).remove(id);
@@ -359,7 +354,7 @@ impl Sessions {
     }
 
     fn part(&self, id: &[u8]) -> &Mutex<Part> {
-        // Ids are random; of one that is not, it does not matter where it is looked for.
+        // Ids are random. For an invalid id, any part is fine.
         let byte = id.last().copied().unwrap_or_default();
         &self.parts[usize::from(byte) % PARTS]
     }

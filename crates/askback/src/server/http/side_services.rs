@@ -1,4 +1,4 @@
-//! Other services at the endpoint's own address, such as the pages of a server.
+//! Other services at the endpoint's address, such as web pages.
 
 use std::{
     convert::Infallible,
@@ -22,7 +22,6 @@ use super::connections::ConnectionActivity;
 type ServiceFuture = Pin<Box<dyn Future<Output = Response<Outgoing>> + Send>>;
 type SideService = dyn Fn(Request<RequestBody>) -> ServiceFuture + Send + Sync;
 
-/// The services beside the endpoint, by the paths below which they answer.
 #[derive(Clone, Default)]
 pub(super) struct SideServices(Arc<[(String, Arc<SideService>)]>);
 
@@ -48,7 +47,7 @@ impl SideServices {
         Self(there.chain([(path, answers)]).collect())
     }
 
-    /// The service that answers at this path: the one whose own path is the longest.
+    /// The longest matching path wins.
     pub(super) fn at(&self, asked: &str) -> Option<&SideService> {
         let below = |path: &str| {
             let rest = asked.strip_prefix(path);
@@ -60,17 +59,17 @@ impl SideServices {
     }
 }
 
-/// The two ends of the connection that a request came on: an extension of the requests to services beside the endpoint
+/// The addresses of the connection of a request: an extension of requests to side services
 /// ([`Endpoint::beside`](super::Endpoint::beside)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionEnds {
-    /// The address at this end.
+    /// The local address.
     pub local: SocketAddr,
-    /// The address at the other end. Behind a proxy it is that of the proxy.
+    /// The remote address. Behind a proxy this is the proxy's address.
     pub remote: SocketAddr,
 }
 
-/// The body of a request to a service beside the endpoint ([`Endpoint::beside`](super::Endpoint::beside)).
+/// The body of a request to a side service ([`Endpoint::beside`](super::Endpoint::beside)).
 pub struct RequestBody {
     body: Incoming,
     activity: Arc<ConnectionActivity>,
@@ -96,7 +95,7 @@ impl Body for RequestBody {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if frame.is_none() || self.body.is_end_stream() {
-            // With the end of the request, the connection is at work.
+            // The connection counts as working once the request is complete.
             self.activity.work();
         }
         Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)))
@@ -113,7 +112,6 @@ impl Body for RequestBody {
 
 askback_core::debug_only!(RequestBody {});
 
-/// The body of an answer of such a service.
 pub(super) type Outgoing = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 
 struct IoErrorBody<B>(Pin<Box<B>>);

@@ -1,10 +1,10 @@
 //! The signals that stop a program.
 
-/// Waits until the program is told to stop: by Ctrl-C, or by SIGTERM, with which systemd, Docker and Kubernetes stop it. A
-/// second signal then ends the program at once, whatever still goes on.
+/// Waits until the program is told to stop: by Ctrl-C, or by SIGTERM, which systemd, Docker and
+/// Kubernetes send. A second signal ends the program at once.
 ///
-/// It is meant for [`Endpoint::serve_until`](super::Endpoint::serve_until) and
-/// [`Endpoint::service_until`](super::Endpoint::service_until), and must be polled within a tokio runtime with I/O.
+/// Use it with [`Endpoint::serve_until`](super::Endpoint::serve_until) or
+/// [`Endpoint::service_until`](super::Endpoint::service_until), within a tokio runtime with I/O.
 pub async fn stop_signal() {
     signal().await;
     tracing::info!("told to stop; calls may end first");

@@ -1,5 +1,5 @@
-//! A request of the stateless era: answered with one JSON object, or with a stream once there is
-//! something to tell before the result. Whoever goes away cancels it.
+//! A request of the stateless era. The response is one JSON object, or a stream if there are
+//! messages before the result. If the client disconnects, the request is cancelled.
 
 use std::{
     future::poll_fn,
@@ -65,7 +65,6 @@ struct StatelessCall {
     vigil: QuietTimer,
 }
 
-/// The first result.
 enum FirstResult {
     Answered(CallResponse),
     Stream,
@@ -90,13 +89,14 @@ impl StatelessCall {
         }
     }
 
-    /// The response may stay undecided for a while: most handlers are quick and say nothing.
+    /// Polls for the first result. It waits briefly, because most handlers are quick and send
+    /// nothing else.
     fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<FirstResult> {
         if let Poll::Ready(answered) = self.poll_answer(cx) {
             return Poll::Ready(FirstResult::Answered(answered));
         }
         if !self.peer.streams {
-            // Whoever takes no stream waits for the end.
+            // A client that does not accept a stream waits for the end.
         } else if self.peer.poll_told(cx).is_ready() {
             return Poll::Ready(FirstResult::Stream);
         }
@@ -132,8 +132,8 @@ impl StatelessCall {
         }
     }
 
-    /// Returns the unread notifications, and then the answer; an error in its place where there is
-    /// no room for it.
+    /// Returns the unread notifications and then the response, or an error if there is no room for
+    /// it.
     fn last_events(&mut self, answered: CallResponse) -> Outgoing {
         let mut message = answered.message.into_vec();
         let mut told = self.peer.lock();
@@ -176,7 +176,6 @@ impl Events for StatelessCall {
     }
 }
 
-/// The client of a request, on its response.
 struct Requester {
     origin: Arc<Origin>,
     streams: bool,
@@ -184,17 +183,15 @@ struct Requester {
     told: Mutex<NotificationBuffer>,
 }
 
-/// The notifications before the result, written as events.
 #[derive(Default)]
 struct NotificationBuffer {
     events: Vec<u8>,
     waker: Option<Waker>,
-    /// The room of what waits to be read, where it is much.
+    /// The charge for unread events, if they are large.
     room: Option<Charge>,
 }
 
 impl NotificationBuffer {
-    /// Takes the unread events, with their room.
     fn take(&mut self) -> Outgoing {
         Outgoing::with(std::mem::take(&mut self.events), self.room.take())
     }
@@ -210,7 +207,6 @@ impl Requester {
         self.shared.kept.take(principal, bytes)
     }
 
-    /// Takes room for so much that waits to be read.
     fn make_room(&self, told: &mut NotificationBuffer, bytes: usize) -> Result<(), NoRoom> {
         match &mut told.room {
             _ if bytes <= WORTH_COUNTING => {}
@@ -240,7 +236,7 @@ impl Peer for Requester {
             return;
         };
         let mut told = self.lock();
-        // What tells only of the way is left out where the client does not keep up.
+        // Drops progress and log messages if the client is slow.
         let bytes = told.events.len() + message.len();
         let keeps_up = told.events.len() <= self.shared.limits().http.resume_bytes;
         if !keeps_up || self.make_room(&mut told, bytes).is_err() {
@@ -256,6 +252,6 @@ impl Peer for Requester {
         self.origin.log_level.is_some_and(|least| level >= least)
     }
 
-    /// There is no word for it in this era.
+    /// This era has no such notification.
     fn complete_elicitation(&self, _: String) {}
 }

@@ -1,4 +1,4 @@
-//! How a server that serves over HTTP comes to its end.
+//! The phases of stopping an HTTP server.
 
 use std::{
     pin::Pin,
@@ -10,22 +10,19 @@ use tokio::sync::watch;
 
 use crate::flow::BoxFuture;
 
-/// How far a server has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Serving,
-    /// A process of a fleet leaves: it takes no more connections, and streams that other processes go on with end. What
-    /// comes on the connections that there are is answered.
+    /// A process leaves its fleet: it accepts no more connections, and streams that other processes
+    /// can continue end. Requests on existing connections are answered.
     Leaving,
-    /// Nothing new begins; what goes on may end, and be answered what it asked.
+    /// No new calls start. Running calls may continue, with their questions.
     Stopping,
-    /// Nothing goes on that could be answered.
+    /// No running call is left.
     Closing,
-    /// The grace is over: the calls that still run are ended.
     Over,
 }
 
-/// Says, and hears, how far a server has come.
 #[derive(Debug, Clone)]
 pub(super) struct Stop(watch::Sender<Phase>);
 
@@ -35,7 +32,7 @@ pub(super) enum WaitEnd {
     Over,
 }
 
-/// Waits through a quiet time; costs nothing until there is something to wait for.
+/// Waits for a quiet period. It costs nothing until it is first polled.
 #[derive(Default)]
 pub(super) struct QuietTimer(Option<BoxFuture<'static, WaitEnd>>);
 
@@ -54,10 +51,9 @@ impl Stop {
         *self.0.borrow() >= phase
     }
 
-    /// Waits until the server has come that far.
     pub(super) async fn reached(&self, phase: Phase) {
         let mut phases = self.0.subscribe();
-        // The sender is right here.
+        // This cannot fail, because `self` holds the sender.
         let _ = phases.wait_for(|reached| *reached >= phase).await;
     }
 }
@@ -85,7 +81,6 @@ impl QuietTimer {
         woken
     }
 
-    /// Begins anew: it is not quiet.
     pub(super) fn reset(&mut self) {
         self.0 = None;
     }

@@ -1,4 +1,4 @@
-//! The streams of a session: what is sent on each, kept for a client that comes back for it.
+//! The streams of a session, whose messages are kept for a client that resumes.
 
 use std::{collections::VecDeque, sync::Arc, task::Waker, time::Duration};
 
@@ -14,10 +14,10 @@ use crate::{
     },
 };
 
-/// The stream of what belongs to no call. It is there as long as its session.
+/// The stream of messages that belong to no call. It lasts as long as its session.
 pub(super) const OWN: u32 = 0;
 
-/// After how long a client comes back whose process is gone.
+/// After how long a client reconnects when its process is gone.
 const FLEET_RETRY: Duration = Duration::from_millis(500);
 
 pub(super) const FRAME_BYTES: usize = 64;
@@ -25,56 +25,51 @@ pub(super) const FRAME_BYTES: usize = 64;
 /// One stream of a session (2025-11-25, basic/transports, Resumability and Redelivery).
 pub(super) struct Stream {
     pub(super) number: u32,
-    /// The stored events, read or unread.
     events: VecDeque<Vec<u8>>,
-    /// The number of the first of these; the first event of a stream has the number 1.
+    /// The number of the first stored event. A stream starts with number 1.
     first: u64,
-    /// The number of the next event to be read.
     next: u64,
     bytes: usize,
     unread_bytes: usize,
-    /// A note for the present reader that has no number, written as an event. It is told once, or not at all.
+    /// A note for the current reader, written as an event without a number. It is sent at most
+    /// once.
     note: Vec<u8>,
-    /// Whether more may come.
     open: bool,
-    /// The connection is to be closed; the client comes back for the rest.
+    /// Whether the connection should close, so that the client resumes later.
     letting_go: bool,
     reader: Option<u32>,
     last_reader: u32,
     waker: Option<Waker>,
-    /// Since when nobody reads.
+    /// When the last reader left.
     pub(super) left: Instant,
-    /// The call of a fleet whose messages these are.
     pub(super) call: Option<CallId>,
     /// The name of the request that it answers.
     pub(super) request: Option<Arc<str>>,
-    /// Whether its messages come from the journal.
     pub(super) is_followed: bool,
 }
 
 pub(super) enum StreamContent {
     Events(Outgoing),
     Nothing,
-    /// The connection ends here; the stream does not.
+    /// The connection ends, but not the stream.
     LetGo,
     End,
 }
 
-/// The name of an event: which stream, and which event of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: StreamName,
     pub(super) event: u64,
-    /// The name of the request that is answered on the stream of a call of a fleet. If its process is gone before the call
-    /// is written down, another process can say so.
+    /// The name of the request, for a call of a fleet. If its process is gone before the call was
+    /// saved, another process can answer for it.
     pub(super) request: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamName {
-    /// Its number in the session, in this process.
+    /// The stream's number in the session, in this process.
     Number(u32),
-    /// The call of a fleet whose messages it has, in every process.
+    /// The fleet's call, which is the same in every process.
     Call(CallId),
 }
 
@@ -88,7 +83,7 @@ impl EventId {
             };
             return Some(Self {
                 stream: StreamName::Call(read_call(call)?),
-                // One is added to it.
+                // One is added to it later.
                 event: event.parse().ok().filter(|event| *event < u64::MAX)?,
                 request,
             });
@@ -134,7 +129,7 @@ impl Stream {
         }
     }
 
-    /// The stream of a call whose messages come from the journal, behind this one.
+    /// Creates the stream of a call whose messages come from the journal, after this one.
     pub(super) fn following(number: u32, call: CallId, after: u64) -> Self {
         Self {
             first: after + 1,
@@ -145,12 +140,11 @@ impl Stream {
         }
     }
 
-    /// Whether a reader can go on behind this event.
     pub(super) fn has_kept(&self, event: u64) -> bool {
         event + 1 >= self.first && event < self.next_number()
     }
 
-    /// Passes over the numbers of messages that are not kept, up to this one.
+    /// Skips to this number, past messages that are not stored.
     pub(super) fn skip_to(&mut self, number: u64) {
         if self.events.is_empty() && number > self.next {
             self.first = number;
@@ -167,8 +161,9 @@ impl Stream {
             .map_or(StreamName::Number(self.number), StreamName::Call)
     }
 
-    /// A new reader, from after this event on, or else from the next that is unread. Whoever read
-    /// before reads no more. None if there was no such event, or what came after it is not kept.
+    /// Attaches a new reader, after this event or else at the next unread one, in place of the
+    /// previous reader. Returns `None` if the event never existed, or later events are no longer
+    /// stored.
     pub(super) fn attach(&mut self, after: Option<u64>) -> Option<u32> {
         if let Some(after) = after {
             let end = self.first + self.events.len() as u64;
@@ -180,7 +175,7 @@ impl Stream {
             let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
             self.unread_bytes = self.events.iter().skip(read).map(Vec::len).sum();
         }
-        // Whoever comes back has done so; the first reader may have yet to go.
+        // A returning reader needs no second close; the first reader may still have to leave.
         self.letting_go &= self.last_reader == 0;
         self.last_reader += 1;
         self.reader = Some(self.last_reader);
@@ -198,7 +193,7 @@ impl Stream {
     }
 
     pub(super) fn push(&mut self, mut message: Vec<u8>) {
-        // What is kept is no more than what is counted.
+        // Stored capacity must match what is counted.
         if message.capacity() - message.len() > WORTH_COUNTING {
             message.shrink_to_fit();
         }
@@ -208,7 +203,6 @@ impl Stream {
         self.wake();
     }
 
-    /// Adds a note without a number, in place of one that is not read yet.
     pub(super) fn push_note(&mut self, message: &[u8]) {
         if self.reader.is_some() {
             self.note.clear();
@@ -217,12 +211,11 @@ impl Stream {
         }
     }
 
-    /// How many bytes its events take.
     pub(super) fn kept_bytes(&self) -> usize {
         self.bytes + self.events.len() * FRAME_BYTES
     }
 
-    /// Keeps no more of what was read: its client can come back for the rest only.
+    /// Drops events that were read, so a client can resume only from the unread ones.
     pub(super) fn forget_read(&mut self) {
         let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
         for message in self.events.drain(..read.min(self.events.len())) {
@@ -231,7 +224,6 @@ impl Stream {
         }
     }
 
-    /// Nothing more comes.
     pub(super) fn close(&mut self) {
         self.open = false;
         self.wake();
@@ -242,7 +234,6 @@ impl Stream {
         self.wake();
     }
 
-    /// Whether there is something for a reader to do.
     pub(super) fn has_news(&self) -> bool {
         self.is_unread() || self.letting_go || !self.open
     }
@@ -251,7 +242,7 @@ impl Stream {
         self.next < self.first + self.events.len() as u64
     }
 
-    /// Whether what tells only of the way may still be added.
+    /// Whether progress and log messages may still be added.
     pub(super) fn has_room(&self, limits: &Limits) -> bool {
         self.unread_bytes <= limits.http.resume_bytes
     }
@@ -264,13 +255,13 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Whether nobody reads it any more, and nobody will miss it.
+    /// Whether no client reads it, or is expected to resume it.
     pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
         let may_go = !self.open || self.is_followed;
         may_go && self.reader.is_none() && now >= self.left + limits.http.resume
     }
 
-    /// The only event there is, where the stream has ended with it and nobody has read it.
+    /// Takes the only event, if the stream has ended with it and it is unread.
     pub(super) fn take_only(&mut self, room: &mut Charge) -> Option<Outgoing> {
         let only = !self.open && self.events.len() == 1 && self.next == 1 && !self.letting_go;
         let only = only.then(|| self.events.pop_front()).flatten()?;
@@ -278,8 +269,7 @@ impl Stream {
         Some(Outgoing::moved(only, room))
     }
 
-    /// Takes the events for this reader, with their part of the room. Without limits no events are
-    /// kept for resumption.
+    /// Without limits no events are kept for resumption.
     pub(super) fn read(
         &mut self,
         reader: u32,
@@ -303,12 +293,11 @@ impl Stream {
         StreamContent::Nothing
     }
 
-    /// Wakes whoever waits for something to read.
     pub(super) fn watch(&mut self, waker: &Waker) {
         self.waker = Some(waker.clone());
     }
 
-    /// The event that tells a client how to come back before anything was sent.
+    /// The event with which a client can resume before anything was sent.
     pub(super) fn prime(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let id = EventId {
@@ -336,7 +325,6 @@ impl Stream {
             };
             self.next += 1;
             if message.is_empty() {
-                // A question that is answered.
                 continue;
             }
             let id = keep.map(|_| id.write());

@@ -1,4 +1,4 @@
-//! A client that reads a stream of a session.
+//! The response body of a session stream.
 
 use std::{
     pin::Pin,
@@ -18,34 +18,31 @@ use super::{
 };
 use crate::flow::BoxFuture;
 
-/// After how long a client comes back to another process when this one stops.
+/// After how long a client reconnects to another process when this one stops.
 const DRAIN_RETRY: Duration = Duration::from_millis(100);
 
-/// The body of a response that is a stream of a session.
+/// A response body that sends a stream of a session.
 ///
-/// It does the work of its call itself, so that no task is needed for what ends soon. When the
-/// client goes away, the work goes on in a task: only a notification cancels it (2025-11-25,
-/// basic/transports, Sending Messages to the Server).
+/// It polls the call itself, so that short calls need no task. If the client disconnects, the call
+/// continues in a task, because only a notification cancels it (2025-11-25, basic/transports,
+/// Sending Messages to the Server).
 pub(super) struct StreamBody {
     session: Arc<Session>,
     stream: u32,
     reader: u32,
     work: Option<Work>,
-    /// Written at once.
     first: Vec<u8>,
-    /// The pair of endpoints of 2024-11-05 has no other end of a session than that of its stream.
+    /// Set for the two endpoints of 2024-11-05, where the session ends with its stream.
     ends: Option<Arc<Sessions>>,
     stop: Stop,
-    /// Fires when the server stops. A stream that belongs to no call ends then, where all calls
-    /// share one stream as soon as none of them goes on.
+    /// Fires when the server stops. The session's own stream then ends; if calls share it, when the
+    /// last one has ended.
     stopping: Option<BoxFuture<'static, ()>>,
     vigil: QuietTimer,
     ended: bool,
 }
 
-/// The first result.
 pub(super) enum StreamStart {
-    /// The response, and nothing before it.
     Only(Outgoing),
     Stream,
 }
@@ -53,7 +50,7 @@ pub(super) enum StreamStart {
 impl StreamBody {
     pub(super) fn new(session: Arc<Session>, stream: u32, reader: u32, stop: &Stop) -> Self {
         let stopping = stop.clone();
-        // What comes from a journal can be read from another process.
+        // Another process can continue a stream that comes from a journal.
         let may_end = stream == OWN || session.member.is_some();
         let stopping = may_end.then(|| -> BoxFuture<'static, ()> {
             Box::pin(async move { stopping.reached(Phase::Leaving).await })
@@ -72,26 +69,23 @@ impl StreamBody {
         }
     }
 
-    /// Does this meanwhile.
     pub(super) fn working(mut self, work: Option<Work>) -> Self {
         self.work = work;
         self
     }
 
-    /// Writes this first.
     pub(super) fn beginning_with(mut self, events: Vec<u8>) -> Self {
         self.first = events;
         self
     }
 
-    /// Ends the session when the client goes away.
     pub(super) fn ending(mut self, sessions: Arc<Sessions>) -> Self {
         self.ends = Some(sessions);
         self
     }
 
-    /// Polls for the first result. It stays undecided for a while, because most handlers are quick
-    /// and send no notification.
+    /// Polls for the first result. It waits briefly, because most handlers are quick and send no
+    /// notification.
     pub(super) fn poll_first(&mut self, json: bool, cx: &mut Context<'_>) -> Poll<StreamStart> {
         self.poll_work(cx);
         let mut state = self.session.lock();
@@ -147,7 +141,7 @@ impl Events for StreamBody {
             && stopping.as_mut().poll(cx).is_ready()
         {
             if self.stream != OWN {
-                // It goes on until its call is written down.
+                // The stream stays open until its call is saved.
                 self.stopping = Some(Box::pin(std::future::ready(())));
                 if self.session.is_followed(self.stream) {
                     self.ended = true;
@@ -158,7 +152,7 @@ impl Events for StreamBody {
             } else if !self.session.is_busy() || !self.session.paired {
                 return Poll::Ready(None);
             }
-            // The last answer wakes this again.
+            // The last response wakes this task again.
             self.stopping = Some(Box::pin(std::future::ready(())));
         }
         let quiet = self.session.shared.limits().http.keep_alive;

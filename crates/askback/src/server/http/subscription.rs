@@ -1,4 +1,4 @@
-//! The response to `subscriptions/listen`: open until its client goes away or the server stops.
+//! The response to `subscriptions/listen`: open until the client disconnects or the server stops.
 
 use std::{
     collections::BTreeSet,
@@ -26,19 +26,18 @@ use crate::{
     },
 };
 
-/// The memory of an open stream beside its subscription, in bytes.
+/// The memory of an open stream in addition to its subscription, in bytes.
 const STREAM_BYTES: usize = 4 << 10;
 
 pub(super) struct SubscriptionBody {
     listener: Arc<Listener>,
-    /// Written at once.
     acknowledged: Option<Vec<u8>>,
     stop: Stop,
     stopping: BoxFuture<'static, ()>,
     vigil: QuietTimer,
     shared: Arc<Shared>,
     finished: bool,
-    /// Reads how tasks of a fleet stand that have changed.
+    /// Reads the status of a fleet's tasks that have changed.
     reading: Option<BoxFuture<'static, Vec<DetailedTask>>>,
     _observing: ObserverGuard,
     room: Charge,
@@ -50,7 +49,6 @@ struct Listener {
     untold: Mutex<PendingChanges>,
 }
 
-/// The changes since the stream was last written, each once.
 #[derive(Default)]
 struct PendingChanges {
     changed: BTreeSet<Change>,
@@ -58,7 +56,6 @@ struct PendingChanges {
 }
 
 impl SubscriptionBody {
-    /// The stream of a subscription, if there is room for it.
     pub(super) fn new(
         shared: &Arc<Shared>,
         stop: &Stop,
@@ -98,7 +95,6 @@ fn lasting_bytes(subscription: &OpenSubscription) -> usize {
 }
 
 impl SubscriptionBody {
-    /// Returns the first message of the stream.
     fn acknowledge(&mut self, acknowledged: &[u8]) -> Outgoing {
         let mut event = Vec::with_capacity(FRAME_BYTES + acknowledged.len());
         sse::write_event(&mut event, None, acknowledged);
@@ -108,7 +104,6 @@ impl SubscriptionBody {
         event
     }
 
-    /// The room of what is told, where it is much.
     fn room_for(&self, events: &Vec<u8>) -> Result<Option<Charge>, NoRoom> {
         let principal = self.listener.subscription.principal();
         let take = || self.shared.kept.take(principal, events.capacity());
@@ -127,7 +122,6 @@ impl SubscriptionBody {
         }));
     }
 
-    /// The tasks that have been read, if they have all been.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Vec<DetailedTask> {
         let reading = self
             .reading
@@ -171,7 +165,7 @@ impl Events for SubscriptionBody {
             sse::write_event(&mut events, None, &message);
         }
         if !later.is_empty() {
-            // They are read when those before them have been.
+            // They are read after the previous ones.
             self.listener.lock().changed.extend(later);
             if has_read {
                 cx.waker().wake_by_ref();
@@ -179,7 +173,8 @@ impl Events for SubscriptionBody {
         }
         let room = self.room_for(&events);
         if room.is_err() {
-            // It is told when there is room again: at the latest at the next sign of life.
+            // The changes are sent when there is room again: at the latest with the next
+            // keep-alive.
             events = Vec::new();
             let tasks = read.into_iter().map(|task| Change::Task(task.task_id));
             self.listener

@@ -1,4 +1,4 @@
-//! The task that routes messages.
+//! The task that sends messages and routes responses.
 
 use std::{
     collections::BTreeMap,
@@ -30,9 +30,9 @@ use super::{
     stream::listen,
 };
 
-/// The task behind the channel: it takes the engine's messages and polls all requests in flight. A
-/// task per request would cost more than the response it waits for. Responses to one client are
-/// therefore read one after another.
+/// The task behind the channel: it takes the engine's messages and polls all running requests. A
+/// task per request would cost more than the response it waits for, so the responses to one client
+/// are read one after another.
 pub(super) struct Bridge {
     state: Arc<HttpState>,
     shape: Shape,
@@ -51,7 +51,6 @@ pub(super) struct Bridge {
     parting: usize,
 }
 
-/// The result of a task of the bridge.
 #[derive(Debug)]
 pub(super) enum BridgeOutcome {
     Done,
@@ -71,7 +70,6 @@ pub(super) enum BridgeOutcome {
     },
 }
 
-/// A request or notification in flight.
 struct BridgeTask {
     id: Option<RequestId>,
     /// Whether the next message waits for this task.
@@ -89,7 +87,6 @@ struct Outcome {
     ended: Option<BridgeOutcome>,
 }
 
-/// The transport in use.
 enum Shape {
     /// One endpoint. Each message says which era it belongs to.
     Streamable,
@@ -249,7 +246,6 @@ impl Bridge {
         })
     }
 
-    /// Starts a notification.
     fn tell(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
         self.push(BridgeTask {
             id: None,
@@ -328,7 +324,6 @@ impl Bridge {
         }
     }
 
-    /// Fails the requests whose responses cannot arrive, because the event stream is closed.
     fn lose_elsewhere(&mut self) {
         if self.is_listening || self.elsewhere.is_empty() {
             return;
@@ -397,7 +392,6 @@ impl Future for BridgeTask {
     }
 }
 
-/// Adds the older transport's error to the handshake's error.
 fn with(error: ClientError, old: &ClientError) -> ClientError {
     match error {
         ClientError::Http { status, why } => ClientError::Http {

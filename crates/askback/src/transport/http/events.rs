@@ -12,7 +12,6 @@ use hyper::body::Incoming;
 
 use super::send::Response;
 
-/// An event stream being read.
 pub(super) struct Events {
     body: Incoming,
     parser: Parser,
@@ -21,20 +20,15 @@ pub(super) struct Events {
     failed: Option<SseLimitError>,
 }
 
-/// Where to resume a broken stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Resumption {
-    /// The id of the last event that had one.
     pub(super) after: Option<String>,
-    /// The server's reconnection delay.
     pub(super) retry: Option<Duration>,
 }
 
-/// Why there are no more events.
 #[derive(Debug)]
 pub(super) enum EventStreamEnd {
     Ended(String),
-    /// The server exceeded a limit.
     Failed(ClientError),
 }
 
@@ -109,7 +103,7 @@ impl Events {
     }
 }
 
-/// Whether an event holds a protocol message. Events with other names are ignored.
+/// Events with other names are ignored.
 pub(super) fn is_message(event: &SseEvent) -> bool {
     event.event.as_deref().is_none_or(|name| name == "message")
 }

@@ -34,20 +34,16 @@ enum Answer {
 
 struct ExchangeResponse {
     response: jsonrpc::Response,
-    /// The response's length.
     bytes: usize,
-    /// The rest of its stream.
     rest: Option<Box<Events>>,
 }
 
-/// Why there was no response.
 enum Failure {
     Lost(RequestLoss),
     SessionOver,
     TryOld(ClientError),
 }
 
-/// Sends a request and passes the responses to the engine.
 pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> BridgeOutcome {
     let failure = match ask_well(&state, &request).await {
         Ok(Answer::Elsewhere(error)) => return BridgeOutcome::Elsewhere(error),
@@ -81,7 +77,6 @@ pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> 
     }
 }
 
-/// Sends a message that has no response.
 pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome {
     let in_session = state.is_in_session();
     let posted = post_until_taken(&state, message);
@@ -230,7 +225,6 @@ async fn learn_headers(state: &HttpState, request: &PendingRequest) -> bool {
     false
 }
 
-/// Sends a request and waits for its response. Earlier messages go to the engine.
 async fn ask(state: &HttpState, request: &PendingRequest) -> Result<Answer, Failure> {
     let belongs_to_session = !request.stands_alone() && !request.is_initialize();
     let in_session = belongs_to_session && state.is_in_session();
@@ -296,7 +290,6 @@ fn no_response(content: &Result<Payload, MalformedMessage>, received: &[u8]) -> 
     }
 }
 
-/// Reads an error response, which may still contain a message.
 async fn refused(
     state: &HttpState,
     request: &PendingRequest,

@@ -55,7 +55,6 @@ impl PendingRequest {
         matches!(*self.sent.request, ClientRequest::Initialize(_))
     }
 
-    /// Whether this request cancels a task. Its response is not needed.
     pub(super) fn cancels_task(&self) -> bool {
         matches!(*self.sent.request, ClientRequest::CancelTask(_))
     }
@@ -68,7 +67,7 @@ impl PendingRequest {
         }
     }
 
-    /// Whether it names its revision in its `_meta`. Otherwise it belongs to a session.
+    /// Whether it names its revision in its `_meta`, and so does not belong to a session.
     pub(super) fn stands_alone(&self) -> bool {
         self.sent.revision().is_some()
     }
@@ -98,7 +97,6 @@ impl PendingRequest {
         }
     }
 
-    /// The called tool and its arguments.
     pub(super) fn tool(&self) -> Option<(&str, Option<&RawObject>)> {
         match &*self.sent.request {
             ClientRequest::CallTool(params) => Some((&params.name, params.arguments.as_ref())),
@@ -106,12 +104,10 @@ impl PendingRequest {
         }
     }
 
-    /// The same request with another id.
     pub(super) fn renamed(&self, id: RequestId) -> Self {
         Self::write(self.sent.renamed(id))
     }
 
-    /// A request for a page of the tools, from the same client.
     pub(super) fn list_tools(&self, id: RequestId, cursor: Option<String>) -> Self {
         let params = PaginatedParams { cursor, meta: None };
         Self::write(self.sent.beside(id, ClientRequest::ListTools(params)))
@@ -155,7 +151,7 @@ impl PendingRequest {
     }
 }
 
-/// Sets a header. The value is already encoded.
+/// The value is already encoded.
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

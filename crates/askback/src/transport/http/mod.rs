@@ -244,7 +244,6 @@ impl Connect for Http {
     }
 }
 
-/// Why the server's side ended, if it did.
 struct End(Arc<Mutex<Option<String>>>);
 
 impl ChannelResource for End {

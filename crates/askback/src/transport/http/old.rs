@@ -62,7 +62,6 @@ pub(super) async fn listen(state: Arc<HttpState>, mut events: Events) -> BridgeO
     })
 }
 
-/// Sends a message. Its answer arrives on the stream.
 pub(super) async fn tell(
     state: Arc<HttpState>,
     endpoint: Target,

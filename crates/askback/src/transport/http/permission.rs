@@ -15,7 +15,6 @@ mod with_tokens {
 
     use crate::transport::Pause;
 
-    /// The source of tokens, if any.
     pub(in super::super) struct Permission(Option<Source>);
 
     struct Source {
@@ -24,10 +23,8 @@ mod with_tokens {
         pause: Pause,
     }
 
-    /// The credentials of one request.
     pub(in super::super) type Pass = Option<Arc<oauth::Pass>>;
 
-    /// One request and its retries.
     pub(in super::super) struct Trial<'a> {
         source: Option<&'a Source>,
         trial: oauth::Attempt,
@@ -50,7 +47,7 @@ mod with_tokens {
             })))
         }
 
-        /// The authorization context of the tokens. Without tokens it never changes.
+        /// Without tokens it never changes.
         pub(in super::super) fn context(&self) -> AuthorizationContext {
             let source = self.0.as_ref();
             source.map_or_else(AuthorizationContext::default, |source| {
@@ -95,7 +92,6 @@ mod with_tokens {
             source.authorizer.pass().await.map_err(failed)
         }
 
-        /// Whether to send the request again after this response.
         pub(in super::super) async fn again(
             &mut self,
             pass: Pass,
@@ -129,7 +125,6 @@ mod without_tokens {
 
     pub(in super::super) struct Pass;
 
-    /// One request, which is sent once.
     pub(in super::super) struct Trial;
 
     impl Permission {

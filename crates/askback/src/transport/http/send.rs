@@ -41,7 +41,6 @@ const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 /// How much of an error response's body is read, in bytes.
 pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
-/// The state shared by all requests to one server.
 pub(super) struct HttpState {
     pub(super) permission: Permission,
     pub(super) requests: Requests,
@@ -57,7 +56,6 @@ pub(super) struct HttpState {
     pub(super) tap: Tap,
 }
 
-/// The URL of a request.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) url: Url,
@@ -65,14 +63,12 @@ pub(super) struct Target {
     pub(super) uri: Uri,
 }
 
-/// The head of a request, without its URL.
 struct Head<'a> {
     method: Method,
     accept: HeaderValue,
     set: &'a (dyn Fn(&mut HeaderMap) + Sync),
 }
 
-/// A response whose body has not been read.
 pub(super) type Response = http::Response<Incoming>;
 
 impl Target {
@@ -98,7 +94,6 @@ pub(super) struct Session {
 }
 
 impl HttpState {
-    /// Posts a message to a URL of the server, with the common headers.
     pub(super) async fn post(
         &self,
         target: &Target,
@@ -113,7 +108,7 @@ impl HttpState {
         self.send(&head, target, message).await
     }
 
-    /// Opens an event stream, resuming after the event with this id if there is one.
+    /// Opens an event stream, or resumes it after the event with this id.
     pub(super) async fn get(&self, after: Option<&str>) -> Result<Response, RequestLoss> {
         // An id that is not a valid header cannot be sent back; the stream starts over.
         let after = after.and_then(|after| HeaderValue::from_bytes(after.as_bytes()).ok());
@@ -197,7 +192,6 @@ impl HttpState {
         let _ = self.reports.send(Report::Note(note)).await;
     }
 
-    /// Sends one request with permission, as many times as needed.
     async fn send(
         &self,
         head: &Head<'_>,
@@ -257,8 +251,7 @@ impl HttpState {
         Err(RequestLoss::Failed(ClientError::Protocol(why)))
     }
 
-    /// All headers of a request. The permission's headers have the highest precedence, and the
-    /// user's headers the lowest.
+    /// The permission's headers replace the transport's, which replace the user's.
     fn all_headers(&self, head: &Head<'_>, permitted: HeaderMap) -> HeaderMap {
         /// The number of the transport's headers.
         const OWN: usize = 6;
@@ -317,7 +310,7 @@ pub(super) fn pause_before_retry(response: &Response) -> Option<Duration> {
     (response.status() == StatusCode::SERVICE_UNAVAILABLE).then(|| Duration::from_secs(seconds))
 }
 
-/// Reads the whole body. A body in one piece is not copied.
+/// A body in one piece is not copied.
 pub(super) async fn read(response: Response, limits: &Limits) -> Result<Bytes, RequestLoss> {
     let mut body = response.into_body();
     let mut gathered = BodyBuffer::new(limits.wire.message_bytes);
@@ -401,7 +394,6 @@ pub(super) async fn refusal_in_full(
     saying(error, &excerpt(String::from_utf8_lossy(&beginning).trim()))
 }
 
-/// Adds the explanation in the body.
 pub(super) fn saying(mut error: ClientError, said: &str) -> ClientError {
     if let ClientError::Http { why, .. } = &mut error
         && !said.is_empty()

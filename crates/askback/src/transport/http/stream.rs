@@ -57,11 +57,9 @@ pub(super) async fn listen(state: Arc<HttpState>) -> BridgeOutcome {
 /// The failed attempts to resume a broken stream since its last event.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    /// The number of consecutive failures.
     count: u32,
     /// When the server's address began to refuse connections.
     unreachable: Option<Instant>,
-    /// Whether the host was told.
     is_told: bool,
 }
 
@@ -72,7 +70,6 @@ impl Attempts {
         self.unreachable = None;
     }
 
-    /// How long to wait for the next attempt.
     fn pause(&self, resumption: &Resumption, limits: &Limits) -> Duration {
         let pause = pause(resumption, self.count, limits);
         match self.unreachable {
@@ -86,7 +83,7 @@ impl Attempts {
         }
     }
 
-    /// Tells the host, once, that the response is delayed.
+    /// Tells the host once that the response is delayed.
     async fn tell(&mut self, state: &HttpState, why: &str) {
         if !self.is_told {
             self.is_told = true;

@@ -22,7 +22,6 @@ struct Lists {
     before: List,
 }
 
-/// The tools that want arguments mirrored.
 #[derive(Debug, Default)]
 struct List {
     tools: HashMap<String, ToolHeaders>,
@@ -53,7 +52,6 @@ struct Tool {
 pub(super) struct ToolPage {
     /// The page without the tools that have forbidden annotations, if there were any.
     pub(super) mended: Option<Box<RawValue>>,
-    /// Why tools were removed.
     pub(super) notes: Vec<String>,
 }
 
@@ -132,7 +130,7 @@ impl List {
     }
 }
 
-/// The maximum length of a note about a removed tool, in characters.
+/// In characters.
 const LONGEST_NOTE: usize = 500;
 
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {

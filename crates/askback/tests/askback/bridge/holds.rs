@@ -17,7 +17,7 @@ use askback::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Seat, Standby, Wire, agreed, serve, to};
+use super::{Seat, Standby, Wire, agreed, modern_meta, serve, to};
 
 /// Answers as a person does, after a while.
 struct Person {
@@ -57,13 +57,25 @@ struct Held {
     calls: Arc<AtomicUsize>,
     asked: Arc<AtomicUsize>,
     withdrawn: Arc<AtomicUsize>,
+    /// The members of `_meta` that each request of a client without a session has.
+    meta: Value,
     last: u64,
     progress: f64,
 }
 
 impl Held {
     /// The client is given its calls back after `hold` seconds, and the person answers after `answer` seconds.
-    async fn open([down, up]: [Revision; 2], hold: u64, answer: u64) -> Self {
+    async fn open(cell: [Revision; 2], hold: u64, answer: u64) -> Self {
+        Self::open_with(cell, &json!({}), hold, answer).await
+    }
+
+    /// A client of 2026-07-28 with these capabilities; a client with a session has none.
+    async fn open_with(
+        [down, up]: [Revision; 2],
+        capabilities: &Value,
+        hold: u64,
+        answer: u64,
+    ) -> Self {
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
         let reserve = Tool::new("reserve", move |ctx: Ctx| {
@@ -96,9 +108,14 @@ impl Held {
         });
         let (near, _) = serve(&bridge);
         let mut client = Wire::new(near);
-        client.initialize(down, &json!({})).await;
+        let mut meta = json!({});
+        match down == Revision::LATEST {
+            true => meta = modern_meta(capabilities),
+            false => drop(client.initialize(down, &json!({})).await),
+        }
         Self {
             client,
+            meta,
             calls,
             asked,
             withdrawn,
@@ -134,10 +151,17 @@ impl Held {
     }
 
     async fn reserve(&mut self, seats: u64) -> (Value, usize) {
-        let id = self.last + 1;
-        let params = json!({
-            "name": "reserve", "arguments": {"seats": seats}, "_meta": {"progressToken": id},
-        });
+        self.reserve_round(seats, &json!({})).await
+    }
+
+    /// A round of a call, with the state and the answers to the questions of the last one.
+    async fn reserve_round(&mut self, seats: u64, round: &Value) -> (Value, usize) {
+        let mut meta = self.meta.clone();
+        meta["progressToken"] = (self.last + 1).into();
+        let mut params = round.clone();
+        params["name"] = "reserve".into();
+        params["arguments"] = json!({"seats": seats});
+        params["_meta"] = meta;
         self.send("tools/call", params).await;
         self.hear().await
     }
@@ -147,11 +171,13 @@ impl Held {
     }
 }
 
-fn sessions() -> Vec<[Revision; 2]> {
+/// Clients and servers of each era.
+fn cells() -> Vec<[Revision; 2]> {
     let downs = [
         Revision::V2025_03_26,
         Revision::V2025_06_18,
         Revision::V2025_11_25,
+        Revision::V2026_07_28,
     ];
     let cells = downs.map(|down| [[down, Revision::V2025_11_25], [down, Revision::V2026_07_28]]);
     cells.concat()
@@ -163,10 +189,7 @@ fn is_given_back(response: &Value) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_gives_up_after_5_s_gets_20_of_20_results() {
-    for cell in [
-        [Revision::V2025_11_25, Revision::V2025_11_25],
-        [Revision::V2025_06_18, Revision::V2026_07_28],
-    ] {
+    for cell in cells() {
         let mut held = Held::open(cell, 4, 9).await;
         for seats in 0..20 {
             let mut tries = 0;
@@ -177,7 +200,10 @@ async fn a_client_that_gives_up_after_5_s_gets_20_of_20_results() {
                     break response;
                 }
             };
-            assert_eq!(response["result"]["content"][0]["text"], "window: true");
+            let content = &response["result"]["content"];
+            assert_eq!(content[0]["text"], "window: true");
+            let origin = content[1]["text"].as_str().expect("where it is from");
+            assert!(origin.contains("your earlier call"), "{origin}");
             assert_eq!(tries, 3, "{cell:?}");
         }
         assert_eq!(held.counts(), [20, 20, 0], "{cell:?}");
@@ -186,15 +212,49 @@ async fn a_client_that_gives_up_after_5_s_gets_20_of_20_results() {
 
 #[tokio::test(start_paused = true)]
 async fn a_person_is_waited_for_with_progress_in_each_revision() {
-    for cell in sessions() {
+    for cell in cells() {
         let mut held = Held::open(cell, 50, 70).await;
         let (response, told) = held.reserve(1).await;
         assert!(is_given_back(&response), "{cell:?} {response}");
+        let kind = &response["result"]["resultType"];
+        assert_eq!(kind == "complete", cell[0] == Revision::LATEST, "{kind}");
         assert_eq!(told, 3, "{cell:?}");
         let (response, told) = held.reserve(1).await;
         assert_eq!(response["result"]["content"][0]["text"], "window: true");
         assert_eq!(told, 1, "{cell:?}");
         assert_eq!(held.counts(), [1, 1, 0], "{cell:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_client_of_2026_refuses_at_once_is_asked_here() {
+    #[track_caller]
+    fn check(content: &Value, text: &str) {
+        let result = content["content"][0]["text"].as_str().expect("a text");
+        assert!(result.starts_with(text), "{content}");
+    }
+    let forms = json!({"elicitation": {}});
+    for up in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for (reaction, answer, asked, text) in [
+            (20, "cancel", 1, "window: true"),
+            (20, "decline", 1, "window: true"),
+            (2000, "decline", 0, "Nothing was done"),
+        ] {
+            let cell = [Revision::V2026_07_28, up];
+            let mut held = Held::open_with(cell, &forms, 50, 10).await;
+            let (asks, _) = held.reserve(1).await;
+            let asks = &asks["result"];
+            assert_eq!(asks["resultType"], "input_required", "{asks}");
+            sleep(Duration::from_millis(reaction)).await;
+            let keys = asks["inputRequests"].as_object().expect("questions").keys();
+            let answers: Value = keys
+                .map(|key| (key.clone(), json!({"action": answer})))
+                .collect();
+            let round = json!({"requestState": asks["requestState"], "inputResponses": answers});
+            let (done, _) = held.reserve_round(1, &round).await;
+            check(&done["result"], text);
+            assert_eq!(held.counts()[0], asked, "{up:?} {answer} {reaction}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A client and a server with a bridge between them.
 
+mod handshakes;
 mod holds;
 mod hostile;
 mod parks;

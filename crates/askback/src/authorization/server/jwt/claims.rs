@@ -79,7 +79,7 @@ impl Claims {
         }
     }
 
-    /// Returns the token's principal. If a tenant claim is configured, it must be present.
+    /// If a tenant claim is configured, it must be present.
     pub(crate) fn principal(
         &self,
         issuer: &str,

@@ -28,7 +28,6 @@ pub(crate) struct Header {
 #[derive(Debug)]
 pub(crate) struct Compact<'a> {
     pub(crate) header: Header,
-    /// The signed text: the header and the claims, as received.
     signed: &'a str,
     claims: &'a str,
     signature: Vec<u8>,
@@ -56,7 +55,7 @@ impl Header {
         Ok(algorithm)
     }
 
-    /// Whether the token requires extensions (`crit`). No extensions are supported.
+    /// No extensions are supported.
     pub(crate) fn has_extensions(&self) -> bool {
         self.has_crit
     }

@@ -135,7 +135,6 @@ impl Source {
         keys.ok_or_else(|| TokenError::Unavailable(KeyFetchError::Paused.to_string()))
     }
 
-    /// Returns the claims of a token after checking the issuer's signature.
     pub(super) async fn signed(
         self: &Arc<Self>,
         token: &Compact<'_>,
@@ -167,7 +166,7 @@ impl Source {
         changes && now > self.lock().fetched.saturating_add(millis(age))
     }
 
-    /// Fetches the keys if there are none.
+    /// Fetches the keys unless some are cached.
     pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if self.lock().keys.is_some() {
             return Ok(());

@@ -33,7 +33,6 @@ use crate::server::{
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static(headers::LAST_EVENT_ID);
 
 impl Inner {
-    /// Opens a session.
     pub(super) fn initialize(&self, parts: &Parts, received: ReceivedMessage) -> Response<Body> {
         let session = Session::new(&self.shared, principal(parts), false);
         let (answer, opened) = session.open(received);
@@ -44,7 +43,7 @@ impl Inner {
         if response.status() != StatusCode::OK {
             return response;
         }
-        // Ids are written in characters that every header may hold.
+        // Ids contain only characters that are valid in headers.
         match self
             .sessions
             .add(session)
@@ -107,7 +106,7 @@ impl Inner {
         }
     }
 
-    /// Answers the calls of a message: with one object if they say nothing before.
+    /// Runs the calls of a message. Responds with one JSON object if they send nothing else.
     pub(super) async fn work(
         &self,
         session: Arc<Session>,
@@ -115,7 +114,7 @@ impl Inner {
         mut work: Vec<Work>,
         accept: AcceptedMedia,
     ) -> Response<Body> {
-        // Of a batch, each is a task of its own: they must not wait for one another.
+        // The calls of a batch run in their own tasks, because they must not wait for one another.
         let mut last = work.pop();
         for work in work.drain(..) {
             tokio::spawn(work);
@@ -137,8 +136,8 @@ impl Inner {
         }
     }
 
-    /// The stream of what belongs to no call, the rest of a stream that was left, or the one
-    /// stream of a session of 2024-11-05.
+    /// Opens the session's own stream, resumes a stream, or opens the single stream of a session of
+    /// 2024-11-05.
     pub(super) async fn get(&self, parts: &Parts) -> Response<Body> {
         let headers = &parts.headers;
         let session = match self.named(parts) {
@@ -151,7 +150,7 @@ impl Inner {
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }
         let Some(session) = session else {
-            // Whoever names a revision knows sessions by their ids.
+            // A client that sends a revision uses session ids.
             let pair = self.pairs && !headers.contains_key(VERSION);
             return match pair {
                 true if self.stop.has_reached(Phase::Stopping) => {
@@ -165,7 +164,7 @@ impl Inner {
         if let Ok(Some(Some(after))) = &after {
             session.take_up(after).await;
         } else if self.shared.fleet.is_some() {
-            // The stream may have been at another process, where its client has chosen something since.
+            // The client may have changed its log level or subscriptions at another process.
             fleet_session::reread(&self.shared, &session).await;
         }
         let attached = match after {
@@ -182,7 +181,6 @@ impl Inner {
         response::open_ended(reading.beginning_with(prime))
     }
 
-    /// Opens a session of 2024-11-05: its stream begins with where its messages are to be sent.
     pub(super) fn pair(&self, parts: &Parts) -> Response<Body> {
         let session = match self
             .sessions
@@ -203,7 +201,6 @@ impl Inner {
         response::open_ended(reading)
     }
 
-    /// There is no room for a session, or the environment is broken.
     pub(super) fn refused(&self, unkept: SessionError) -> Response<Body> {
         match unkept {
             SessionError::NoRoom(why) => self.no_room(None, why),
@@ -237,13 +234,13 @@ impl Inner {
 }
 
 impl Inner {
-    /// The journal of the fleet does not answer: the client may send the same again.
+    /// The journal of the fleet does not answer: the client may send the same request again.
     pub(super) fn unavailable(&self) -> Response<Body> {
         let why = "the server cannot write this down now; send it again";
         response::unavailable(why, self.shared.limits())
     }
 
-    /// Hands on what came for another process of the fleet: all of it, also if a part is not known.
+    /// Delivers messages for other processes of the fleet: all of them, even if one is unknown.
     async fn strays(
         &self,
         session: &Session,

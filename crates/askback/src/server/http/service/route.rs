@@ -1,4 +1,4 @@
-//! Where a request belongs: to a session, or to none.
+//! Routes a request to a session, or to the stateless era.
 
 use std::sync::Arc;
 
@@ -18,19 +18,15 @@ use crate::server::http::{
     session::Session,
 };
 
-/// Where a message belongs.
 pub(super) enum Route {
-    /// It says all there is to know.
     Stateless,
-    /// It opens a session.
     New,
     Session(Arc<Session>),
-    /// It is refused.
     Nowhere(Response<Body>),
 }
 
 impl Inner {
-    /// Where a message belongs: the era is chosen here and nowhere below.
+    /// Routes a message. The era is decided only here.
     pub(super) fn route(
         &self,
         parts: &Parts,
@@ -62,7 +58,7 @@ impl Inner {
             let session = self.session(parts, id, paired.is_some());
             return session.map_or_else(|| Route::Nowhere(ended()), Route::Session);
         }
-        // A revision that is not known may be one without sessions.
+        // An unknown revision may be a stateless one.
         let stateless = self.stands_alone && version.is_some() && era.is_none();
         let (id, method) = match received {
             ReceivedMessage::Request(received) => (&received.id, received.request.method()),
@@ -81,14 +77,13 @@ impl Inner {
         }
     }
 
-    /// A session, if it is theirs who asks.
+    /// Finds a session, if it belongs to the caller.
     pub(super) fn session(&self, parts: &Parts, id: &[u8], paired: bool) -> Option<Arc<Session>> {
         let session = self.sessions.get(id)?;
         let theirs = session.is_of(principal(parts).as_ref());
         (theirs && session.paired == paired).then_some(session)
     }
 
-    /// The methods of the endpoint, for the revision that the request names.
     pub(super) fn methods(&self, parts: &Parts) -> &'static str {
         let version = single(&parts.headers, &VERSION).ok().flatten();
         let version = version.and_then(|version| std::str::from_utf8(version).ok());
@@ -104,7 +99,6 @@ impl Inner {
         self.shared.profile.revisions.contains(&revision)
     }
 
-    /// Where a request without a message belongs: to the session it names, if it names one.
     pub(super) fn named(&self, parts: &Parts) -> Route {
         let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
         match single(&parts.headers, &VERSION) {
@@ -132,7 +126,7 @@ impl Inner {
     }
 }
 
-/// A session that is over, or never was, or is somebody else's: all are told the same.
+/// The same response for a session that has ended, never existed, or belongs to another caller.
 pub(super) fn ended() -> Response<Body> {
     let why = "there is no such session (any more): send `initialize` for a new one";
     response::refusal(StatusCode::NOT_FOUND, why)
@@ -143,7 +137,7 @@ fn unknown_version() -> Response<Body> {
     response::refusal(StatusCode::BAD_REQUEST, why)
 }
 
-/// A client of either era may have sent this, so both are told what is missing.
+/// A client of either era may have sent this, so the error says what is missing for both.
 pub(super) fn nameless(id: Option<&RequestId>) -> Response<Body> {
     let why = "name a session in Mcp-Session-Id, or the protocol version in MCP-Protocol-Version \
                and `_meta`";

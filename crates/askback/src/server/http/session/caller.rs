@@ -1,4 +1,4 @@
-//! The way back to the client of a call of a session.
+//! The client of a call in a session.
 
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ use crate::{
     },
 };
 
-/// The client of one call of a session.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) session: Arc<Session>,
@@ -40,7 +39,7 @@ impl Caller {
 impl Peer for Caller {
     fn notify(&self, notification: ServerNotification) {
         self.with(|state, stream| {
-            // What tells only of the way is left out where the client does not keep up.
+            // Drops progress and log messages if the client is slow.
             let limits = self.session.shared.limits();
             let keeps_up = state
                 .stream(stream)
@@ -96,7 +95,7 @@ impl ParkingPeer for Caller {
 impl AskingPeer for Caller {
     fn ask(&self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
         if self.session.member.is_some() {
-            // The names of its questions would be those of another process, too.
+            // Another process of the fleet may use the same question ids.
             let why = "a call of a batch cannot ask here: send it in a message of its own";
             return asks::refused(ErrorObject::internal(why));
         }
@@ -141,7 +140,7 @@ impl QuestionSender for Caller {
         state.engine.withdraw(*ask);
         match state.running_on(&self.call) {
             Some(stream) => state.drain_to(stream),
-            // Whoever cancelled the call does not wait for its questions.
+            // The client of a cancelled call does not wait for its questions.
             None => drop(state.drain(|_, _| {})),
         }
     }

@@ -1,4 +1,5 @@
-//! Calls of a session in a fleet: how they leave this process, and how what they say comes back from the journal.
+//! Parked calls of a session in a fleet: leaving this process, and reading their messages from the
+//! journal.
 
 use std::{
     sync::{Arc, Weak},
@@ -24,32 +25,29 @@ use crate::{
     },
 };
 
-/// How long the reader of a log waits for a hint before it looks again: at first, and when nothing comes.
+/// The first and the longest pause before a log is read again without a hint.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
 
 /// How many messages of a log are read at once.
 const MOST: usize = 64;
 
-/// How long a client waits for a call that it resumes, and that is not written down.
+/// How long a resuming client waits for a call that is not in the journal.
 const LOST: Duration = Duration::from_secs(10);
 
-/// The end of such a call for its client.
 const CONNECTION_LOST: &str = "the connection to the server process that worked on this request was lost before the \
     request was written down: its result cannot be delivered. Whether it took effect is not known; check before you call \
     again";
 
-/// A message for another process.
 pub(in crate::server::http) enum Stray {
-    /// The answer to a question of this name.
     Answer(String, Result<RawJson, ErrorObject>),
-    /// The request is cancelled.
     Cancel(RequestId),
 }
 
-/// Writes a round of a call down, and lets go of the call. Its stream goes on with what the journal has for it.
+/// Saves a round of a call in the journal, and drops its handler. Its stream then reads from the
+/// journal.
 ///
-/// A call that is cancelled meanwhile is written down to its end all the same, and then removed: a journal may do what it was
-/// asked though its answer is not waited for.
+/// A call that is cancelled meanwhile is saved anyway and then removed, because a journal may
+/// complete a write even if its result is no longer awaited.
 pub(super) async fn park(
     session: Arc<Session>,
     id: RequestId,
@@ -75,7 +73,6 @@ async fn park_whole(
     };
     let (number, standing) = {
         let mut state = session.lock();
-        // A call that was cancelled has no stream.
         let Some(number) = state.running_on(&id) else {
             return Ok(());
         };
@@ -89,7 +86,7 @@ async fn park_whole(
         let stream = state.stream(number);
         let found = stream.and_then(|stream| {
             let found = (stream.call?, stream.next_number());
-            // Nothing else is told on it from now on: the numbers behind this are the journal's.
+            // From now on the journal assigns the numbers of this stream.
             stream.is_followed = true;
             Some(found)
         });
@@ -110,7 +107,7 @@ async fn park_whole(
             }
             return Err(error);
         }
-        // A later call may have the id of one that was cancelled.
+        // A later call may reuse the id of a cancelled one.
         let mut running = state.running.iter();
         let goes_on = running.any(|it| it.id == id && it.stream == number);
         if goes_on {
@@ -141,10 +138,11 @@ async fn park_whole(
 }
 
 impl Session {
-    /// Makes ready to read the stream of a call that may be in the journal.
+    /// Prepares to read the stream of a call that may be in the journal.
     ///
-    /// A call that is not written down (yet) is waited for, if the event says which request it answers. If it does not come,
-    /// its process is gone, or answers where no client reads.
+    /// If the call is not there (yet), this waits for it, provided that the event names its
+    /// request. If it does not appear, its process is gone, or its answer goes to a stream that no
+    /// client reads.
     pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: &EventId) {
         let (Some(member), StreamName::Call(call)) = (self.member, id.stream) else {
             return;
@@ -154,7 +152,7 @@ impl Session {
         };
         let has_it = |stream: &Stream| stream.call == Some(call) && stream.has_kept(id.event);
         if self.lock().streams.iter().any(has_it) {
-            // Without a reader, the log is looked at rarely.
+            // Without a reader, the log is read rarely.
             node.wake(call);
             return;
         }
@@ -189,7 +187,7 @@ impl Session {
         tokio::spawn(follow(me, member, (number, call), start));
     }
 
-    /// Takes what was found in the log of a call to its stream. Whether there is more to read.
+    /// Copies the messages of a call's log to its stream. Returns whether there is more to read.
     fn take_from_log(&self, number: u32, read: Read) -> bool {
         let mut state = self.lock();
         if state.stream(number).is_none() {
@@ -227,7 +225,6 @@ impl Session {
         !is_left
     }
 
-    /// Whether a stream has its messages from the journal.
     pub(in crate::server::http) fn is_followed(&self, number: u32) -> bool {
         let mut state = self.lock();
         state
@@ -243,7 +240,7 @@ impl State {
         Some(stream.number)
     }
 
-    /// Reports every change there may have been: what was told before is not known here.
+    /// Reports every possible change, because this process does not know which were reported.
     pub(super) fn report_all(&mut self) {
         let watched = self.engine.watched();
         let watched: Vec<_> = watched
@@ -254,17 +251,18 @@ impl State {
         self.untold.extend(watched);
     }
 
-    /// Adds a message from the journal to a stream; an empty one takes its number alone. Whether there is the stream still.
+    /// Adds a message from the journal to a stream; an empty message only uses its number. Returns
+    /// whether the stream still exists.
     fn push_followed(&mut self, number: u32, event: u64, message: Vec<u8>) -> bool {
         if self.reserve(message.len()).is_err() {
-            // Its client can come back for it: the journal keeps it.
+            // The client can resume later: the journal keeps the messages.
             self.streams.retain(|stream| stream.number != number);
             return false;
         }
         let Some(stream) = self.stream(number) else {
             return false;
         };
-        // What came before and is not in the log was told by the process that began the call.
+        // Earlier messages that are not in the log were sent by the process that started the call.
         stream.skip_to(event);
         stream.push(message);
         true
@@ -287,20 +285,16 @@ impl State {
     }
 }
 
-/// Where the reader of a log begins.
 struct FollowStart {
-    /// The number of the last message that the client has.
     after: u64,
     /// The request, if the call is not in the journal.
     unknown: Option<RequestId>,
-    /// Whether the client had the stream before.
     is_resumed: bool,
 }
 
 struct WaitingQuestion {
     number: u64,
     note: WaitingNote,
-    /// How many notes were due the last time.
     notes: u64,
 }
 
@@ -320,7 +314,6 @@ impl WaitingQuestion {
     }
 }
 
-/// Brings what a call says from the journal to its client's stream, until the call is over or nobody reads the stream.
 async fn follow(
     session: Weak<Session>,
     member: SessionId,
@@ -340,7 +333,6 @@ async fn follow(
     let begun = Instant::now();
     let mut waiting = None;
     if is_resumed {
-        // Its client has the question already.
         let mut before = after.saturating_sub(1);
         let last = read(&shared, node, member, call, &mut before).await;
         if let Read::Messages(mut messages, _) = last {
@@ -400,7 +392,7 @@ async fn follow(
         }
         drop(session);
         if !has_reader {
-            // Who comes back is told at the next look.
+            // A client that comes back gets its messages with the next read.
             pause = PAUSES.1 * 4;
         }
         if follower.wait(pause).await {
@@ -413,19 +405,16 @@ async fn follow(
 
 struct LogMessage {
     number: u64,
-    /// Empty if it asks a question that is answered.
+    /// Empty for a question that is answered.
     message: Vec<u8>,
-    /// If it asks a question: how to say that the question waits.
+    /// For a question: the notes that say that it waits.
     waiting: Option<WaitingNote>,
 }
 
-/// The result of reading a log.
 enum Read {
     /// Messages, and whether they are the last.
     Messages(Vec<LogMessage>, bool),
-    /// The call is not there any more.
     Gone,
-    /// The journal does not answer now.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! The room of a session: how many bytes it keeps, and whether there may be more.
+//! The memory quota of a session.
 
 use askback_core::{
     engine::server::{Change, ReceivedMessage},
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The memory of a session beside its engine and its streams, in bytes.
+/// The memory of a session in addition to its engine and its streams, in bytes.
 const SESSION_BYTES: usize = 2 << 10;
 
 const RUNNING_BYTES: usize = 4 << 10;
@@ -22,29 +22,26 @@ const RUNNING_BYTES: usize = 4 << 10;
 /// The memory of the error that answers such a call, in bytes.
 const ERROR_BYTES: usize = 512;
 
-/// The memory of a stream beside its messages, in bytes.
+/// The memory of a stream in addition to its messages, in bytes.
 const STREAM_BYTES: usize = 256;
 
 impl Session {
-    /// Takes the room for what it keeps.
     pub(in crate::server::http) fn take_room(&self) -> Result<(), Shortage> {
         let mut state = self.lock();
         let taken = state.reserve(0);
         taken.map_err(|why| state.room.shortage(state.kept_bytes(), why))
     }
 
-    /// Makes it one of the sessions there are.
     pub(in crate::server::http) fn have_place(&self, place: Charge) {
         self.lock().place = Some(place);
     }
 
-    /// How many places are free at once when it ends.
     pub(in crate::server::http) fn places_to_give(&self) -> usize {
         usize::from(self.lock().place.is_some())
     }
 
-    /// How many bytes are free at once when it ends, at least. Whoever uses it has yet to read that
-    /// it has ended.
+    /// How many bytes its end frees at once, at least. A client in use still has to read that the
+    /// session has ended.
     pub(in crate::server::http) fn bytes_to_give(&self) -> usize {
         let state = self.lock();
         let stays = match state.idle_since() {
@@ -59,7 +56,6 @@ impl Session {
 }
 
 impl State {
-    /// About how many bytes it keeps.
     pub(super) fn kept_bytes(&self) -> usize {
         let streams = self.streams.iter();
         let untold = self.untold.iter().map(|changed| match changed {
@@ -76,8 +72,8 @@ impl State {
             + self.observing.as_ref().map_or(0, ObserverGuard::kept_bytes)
     }
 
-    /// Takes room for so many bytes more, if need be of what is kept only for a client that comes
-    /// back for it.
+    /// Reserves this many more bytes. If there is no room, drops messages that are kept only for a
+    /// client that may resume.
     pub(super) fn reserve(&mut self, more: usize) -> Result<(), NoRoom> {
         let bytes = self.kept_bytes() + more;
         self.room.cover(bytes).or_else(|_| {
@@ -86,7 +82,7 @@ impl State {
         })
     }
 
-    /// Takes room for the answer to a call that has just ended, beyond what that had.
+    /// Reserves room for the response of a call that has just ended, beyond the call's own room.
     pub(super) fn reserve_instead(&mut self, answer: usize) -> Result<(), NoRoom> {
         if answer + FRAME_BYTES <= RUNNING_BYTES {
             return Ok(());
@@ -94,16 +90,16 @@ impl State {
         self.reserve(answer)
     }
 
-    /// Gives back what is no longer needed. What has left took its room along: where there is no more
-    /// for what stays to be read again, it does not stay.
+    /// Returns the room that is no longer needed. Messages that are kept only for a client that may
+    /// resume are dropped if there is no room for them.
     pub(super) fn settle(&mut self) {
-        // What it has grown by beside was reserved, or is small.
+        // Other growth was reserved before, or is small.
         let _ = self.reserve(0);
     }
 }
 
-/// How much room a message needs for as long as it is not answered; none for one that is answered at
-/// once, or is an answer itself.
+/// The room that a message needs until it is answered. `None` for responses, and for messages that
+/// are answered at once.
 pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
     match received {
         ReceivedMessage::Request(received) => match &received.request {
@@ -123,7 +119,6 @@ pub(super) fn room_of(received: &ReceivedMessage) -> Option<usize> {
     }
 }
 
-/// Whether the client may have chosen something that holds for its session.
 pub(super) fn may_choose(received: &ReceivedMessage) -> bool {
     match received {
         ReceivedMessage::Request(request) => {
@@ -133,7 +128,6 @@ pub(super) fn may_choose(received: &ReceivedMessage) -> bool {
     }
 }
 
-/// Whether the client may watch other resources after a message than before.
 pub(super) fn may_watch(received: &ReceivedMessage) -> bool {
     match received {
         ReceivedMessage::Request(request) => matches!(

@@ -19,12 +19,11 @@ use crate::{
     },
 };
 
-/// A call that has yet to be answered. It ends with its answer, or once it is cancelled.
+/// A running call. It ends with its response, or when it is cancelled.
 pub(in crate::server::http) struct Work {
     session: Arc<Session>,
     id: RequestId,
     number: u64,
-    /// Closed as soon as the call does not go on any more.
     stop: Receiver<()>,
     answering: BoxFuture<'static, CallResponse>,
 }
@@ -56,8 +55,8 @@ impl Work {
         }
     }
 
-    /// Polls for the answer, and gives it where it is the only message of its stream, which then does
-    /// not begin. Else it goes there.
+    /// Polls for the response. Returns it if it is the only message of its stream, which then does
+    /// not start. Otherwise sends it on the stream.
     pub(in crate::server::http) fn poll_alone(
         &mut self,
         cx: &mut Context<'_>,
@@ -75,7 +74,7 @@ impl Work {
         })
     }
 
-    /// Polls for the answer: none where the call was cancelled.
+    /// Polls for the response; `None` if the call was cancelled.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         if self.stop.try_recv() == Err(TryRecvError::Closed) {
             return Poll::Ready(None);
