@@ -1,5 +1,5 @@
-//! What a [fleet](askback::Fleet) on more than one machine shares: its [journal](askback::journal) and
-//! [store](askback::store) in PostgreSQL, and a [bus](askback::journal::Bus).
+//! For a [fleet](askback::Fleet) on more than one machine: a [journal](askback::journal) and [store](askback::store) in
+//! PostgreSQL, and a [bus](askback::journal::Bus).
 //!
 //! ```no_run
 //! use std::sync::Arc;
