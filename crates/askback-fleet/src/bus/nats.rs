@@ -84,7 +84,9 @@ impl Engine for Server {
                 }
                 std::future::ready(())
             });
-        let client = options.connect(&self.address).await?;
+        let client = options.connect(&self.address).await.map_err(|error| {
+            format!("NATS cannot be reached ({error}): check that it runs, its address and user")
+        })?;
         let subscriber = client.subscribe(self.subject.clone()).await?;
         // The server handles a connection's requests in order: if this message returns, both subscriptions are live.
         let inbox = client.new_inbox();

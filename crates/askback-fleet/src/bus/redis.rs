@@ -56,7 +56,10 @@ impl Engine for Server {
     type Connection = Subscription;
 
     async fn connect(&self) -> Result<Subscription, BoxError> {
-        let publisher = self.client.get_multiplexed_async_connection().await?;
+        let publisher = self.client.get_multiplexed_async_connection().await;
+        let publisher = publisher.map_err(|error| {
+            format!("Redis cannot be reached ({error}): check that it runs, its address and user")
+        })?;
         let mut subscriber = self.client.get_async_pubsub().await?;
         // Returns after Redis has confirmed it.
         subscriber.subscribe(&self.channel).await?;
