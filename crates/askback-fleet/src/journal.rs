@@ -404,7 +404,7 @@ pub(crate) async fn end_session(
     keep(transaction, session, None, max_bytes).await
 }
 
-/// Keeps a note of a session, or that it has ended. What is kept of others gives way.
+/// Stores a note of a session, or that it has ended. Older notes are removed if there is no room.
 async fn keep(
     transaction: &Transaction<'_>,
     session: &SessionRequest,

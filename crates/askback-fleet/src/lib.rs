@@ -1,19 +1,22 @@
-//! What a [fleet](askback::Fleet) on more than one machine shares: its [journal](askback::journal) and its
-//! [store](askback::store) in PostgreSQL.
+//! For a [fleet](askback::Fleet) on more than one machine: a [journal](askback::journal) and [store](askback::store) in
+//! PostgreSQL, and a [bus](askback::journal::Bus).
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //!
 //! use askback::{Fleet, ServerBuilder, store::StoreError};
-//! use askback_fleet::{PostgresStore, PostgresSettings, Secret};
+//! use askback_fleet::{PostgresBus, PostgresStore, PostgresSettings, Secret};
 //!
 //! # async fn fleet(server: ServerBuilder) -> Result<ServerBuilder, StoreError> {
 //! let database = Secret::new("postgresql://agency@db.example/agency");
-//! let store = Arc::new(PostgresStore::connect(PostgresSettings::new(database)).await?);
-//! Ok(server.store(Arc::clone(&store)).fleet(Fleet::new(store)))
+//! let settings = PostgresSettings::new(database);
+//! let store = Arc::new(PostgresStore::connect(settings.clone()).await?);
+//! let bus = PostgresBus::connect(settings).await?;
+//! Ok(server.store(Arc::clone(&store)).fleet(Fleet::new(store).bus(bus)))
 //! # }
 //! ```
 
+mod bus;
 mod claims;
 mod failure;
 mod journal;
@@ -22,4 +25,9 @@ mod schema;
 
 pub use askback_core::secret::Secret;
 pub use askback_sql::PostgresSettings;
+#[cfg(feature = "nats")]
+pub use bus::NatsBus;
+pub use bus::PostgresBus;
+#[cfg(feature = "redis")]
+pub use bus::RedisBus;
 pub use postgres::PostgresStore;

@@ -21,12 +21,12 @@ use crate::{
 
 /// A store and a journal in PostgreSQL (15 or newer), for the processes of any number of machines.
 ///
-/// It makes its tables, whose names begin with `askback_`, in the first schema of the search path. Claims survive
-/// whatever happens to a process, and the values of commits stand in the tables as they are.
+/// It creates its tables, whose names begin with `askback_`, in the first schema of the search path. Claims survive the
+/// death of a process. The values of commits are not encrypted.
 ///
-/// It keeps at most [`limits.asking.store_bytes`](askback::limits::AskingLimits::store_bytes) of claims and as many of
-/// states, of calls and of sessions, unless it is connected with [another bound](Self::connect_with). What several
-/// processes add at the same moment may go beyond it.
+/// [`limits.asking.store_bytes`](askback::limits::AskingLimits::store_bytes) limits the bytes of claims, of states, of
+/// calls and of sessions, each on its own; [`connect_with`](Self::connect_with) sets another limit. Processes that write
+/// at the same moment may exceed it.
 pub struct PostgresStore {
     database: Postgres,
     max_bytes: usize,
@@ -35,12 +35,12 @@ pub struct PostgresStore {
 askback_core::debug_only!(PostgresStore {});
 
 impl PostgresStore {
-    /// Connects to a database, and makes the tables if they are missing.
+    /// Connects to a database, and creates missing tables.
     ///
     /// # Errors
     ///
-    /// When the connection string cannot be read, the database cannot be reached or refuses the user, or its tables are of
-    /// another version. None of them shows the connection string.
+    /// If the connection string is invalid, the database cannot be reached or refuses the user, or its tables have
+    /// another version. The errors do not contain the connection string.
     pub async fn connect(settings: PostgresSettings) -> Result<Self, StoreError> {
         Self::connect_with(settings, Limits::default().asking.store_bytes).await
     }

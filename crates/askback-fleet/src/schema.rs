@@ -156,7 +156,7 @@ pub(crate) fn count(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// How an owner is written; nobody known is written as nothing.
+/// The column of an owner. An unknown owner is empty.
 pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
     owner.map_or(&[], |owner| &owner.0)
 }

@@ -16,7 +16,7 @@ use askback_core::future::BoxFuture;
 #[cfg(feature = "postgres")]
 pub use deadpool_postgres::{self, tokio_postgres};
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresSettings};
+pub use postgres::{Postgres, PostgresListener, PostgresSettings};
 #[cfg(feature = "sqlite")]
 pub use rusqlite;
 pub use schema::{Dialect, Schema};

@@ -4,17 +4,21 @@
 //!   All data is in memory; `examples/repositories` stores it in a file.
 //! - `cargo run -p askback-travel -- --http 127.0.0.1:8000 --fleet FILE.db`: a process of a fleet over HTTP. All
 //!   processes with the same file continue each other's calls. Their key is in `FILE.key`, which the first process
-//!   creates.
+//!   creates. Instead of a file, `--fleet postgres://USER:PASSWORD@HOST/DATABASE` uses PostgreSQL, and the key is
+//!   `travel.key` in the current folder. `--bus nats://HOST:PORT` or `--bus redis://HOST:PORT` tells the processes of
+//!   changes; by default the database does.
 
 use std::{env, fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
 use askback::{
     Fleet,
     http::stop_signal,
+    journal::{Bus, Journal},
     keys::{Key, KeyRing, KeySource},
-    store::SqliteStore,
+    store::{SqliteStore, Store},
 };
 use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
+use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, PostgresStore, RedisBus, Secret};
 use askback_travel::{Accounts, Bookings, Itineraries, Result};
 use tokio::net::TcpListener;
 
@@ -26,8 +30,11 @@ async fn main() -> Result<()> {
     let words: Vec<_> = env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => on_this_machine().await,
-        ["--http", address, "--fleet", file] => in_a_fleet(address, Path::new(file)).await,
-        _ => Err("write nothing, or --http ADDRESS --fleet FILE.db".into()),
+        ["--http", address, "--fleet", database] => in_a_fleet(address, database, None).await,
+        ["--http", address, "--fleet", database, "--bus", bus] => {
+            in_a_fleet(address, database, Some(bus)).await
+        }
+        _ => Err("write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS]".into()),
     }
 }
 
@@ -42,18 +49,52 @@ async fn on_this_machine() -> Result<()> {
     Ok(accounts.offered_by(agency).run_stdio().await?)
 }
 
-async fn in_a_fleet(address: &str, file: &Path) -> Result<()> {
+const SERVICE: &str = "travel";
+
+async fn in_a_fleet(address: &str, database: &str, bus: Option<&str>) -> Result<()> {
+    let bus = match bus {
+        Some(address) => Some(connect_bus(address).await?),
+        None => None,
+    };
+    if database.starts_with("postgres://") || database.starts_with("postgresql://") {
+        let settings = PostgresSettings::new(Secret::new(database));
+        let store = Arc::new(PostgresStore::connect(settings.clone()).await?);
+        let bus = match bus {
+            Some(bus) => bus,
+            None => Arc::new(PostgresBus::connect(settings).await?),
+        };
+        return serve(address, Path::new("travel.db"), store, bus).await;
+    }
+    let store = Arc::new(SqliteStore::open(database)?);
+    let bus = bus.unwrap_or_else(|| Arc::clone(&store) as Arc<dyn Bus>);
+    serve(address, Path::new(database), store, bus).await
+}
+
+async fn connect_bus(address: &str) -> Result<Arc<dyn Bus>> {
+    let secret = Secret::new(address);
+    if address.starts_with("redis://") {
+        return Ok(Arc::new(RedisBus::connect(&secret, SERVICE).await?));
+    }
+    Ok(Arc::new(NatsBus::connect(&secret, SERVICE).await?))
+}
+
+/// Serves with the key and the bookings beside a file.
+async fn serve<S: Store + Journal + 'static>(
+    address: &str,
+    file: &Path,
+    store: Arc<S>,
+    bus: Arc<dyn Bus>,
+) -> Result<()> {
     let folder = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let store = Arc::new(SqliteStore::open(file)?);
     let bookings = Bookings::in_directory(folder)?;
     let server = askback_travel::builder(bookings, Itineraries::SharedFolders)
-        .service("travel")
+        .service(SERVICE)
         .keys(KeySource::File(key_file(file)?))
         .store(Arc::clone(&store))
-        .fleet(Fleet::new(Arc::clone(&store)).bus(store))
+        .fleet(Fleet::new(store).bus(bus))
         .build()?;
     let listener = TcpListener::bind(address).await?;
     Ok(server.http().serve_until(listener, stop_signal()).await?)

@@ -41,6 +41,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "askback",
             "askback-connect",
             "askback-core",
+            "askback-fleet",
             "askback-oauth",
         ],
     ),

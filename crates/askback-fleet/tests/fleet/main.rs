@@ -1,7 +1,11 @@
-//! The contracts of stores and journals, in a PostgreSQL of the tests' own.
+//! The contracts of stores, journals and buses, with engines of the tests' own.
 
+#[cfg(all(feature = "nats", feature = "redis"))]
+mod buses;
 #[path = "../../../askback-connect/tests/connect/cluster.rs"]
 mod cluster;
+#[cfg(all(feature = "nats", feature = "redis"))]
+mod engine;
 
 use std::{process::Command, sync::Arc, time::Duration};
 
@@ -24,11 +28,19 @@ fn place(cluster: &Cluster) -> PostgresSettings {
     let created = create.args(["--command", &statement, "postgres"]).status();
     assert!(created.expect("psql starts").success());
     let mut settings = PostgresSettings::new(Secret::new(format!(
-        "host={directory} user=vault dbname=postgres options='-csearch_path={schema}' password={PASSWORD}"
+        "host={directory} user=vault dbname=postgres options='-csearch_path={schema}' password={PASSWORD} \
+         application_name={schema}"
     )));
     // A machine may be slow.
     settings.wait = Duration::from_secs(60);
     settings
+}
+
+/// The name under which PostgreSQL lists the connections.
+#[cfg(all(feature = "nats", feature = "redis"))]
+fn application(settings: &PostgresSettings) -> &str {
+    let last = settings.database.expose().rsplit_once("application_name=");
+    last.expect("it has a name").1
 }
 
 async fn connect(settings: &PostgresSettings, max_bytes: usize) -> Arc<PostgresStore> {

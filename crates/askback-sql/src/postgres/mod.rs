@@ -1,4 +1,5 @@
 mod failure;
+mod listener;
 mod settings;
 mod values;
 
@@ -8,6 +9,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use tokio::time::{error::Elapsed, timeout};
 use tokio_postgres::{Error, IsolationLevel, error::SqlState};
 
+pub use listener::PostgresListener;
 pub use settings::PostgresSettings;
 
 use crate::{

@@ -1,0 +1,189 @@
+//! A bus over a messaging engine: a task sends and receives, and connects again.
+
+mod hub;
+#[cfg(feature = "nats")]
+mod nats;
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
+
+use std::{error::Error, future::Future, sync::Arc, time::Duration};
+
+use askback::journal::{Bus, HeardHints, StoreError, StoreFuture, Topic};
+use tokio::{
+    select,
+    task::AbortHandle,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+
+#[cfg(feature = "nats")]
+pub use nats::NatsBus;
+pub use postgres::PostgresBus;
+#[cfg(feature = "redis")]
+pub use redis::RedisBus;
+
+use hub::{HEARTBEAT, Hub};
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// How long a connection may be silent before a heartbeat is sent, and then how long the heartbeat may take to return.
+const MAX_SILENCE: Duration = Duration::from_secs(10);
+
+/// The time limit for a connection attempt and for sending a batch.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(50);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
+
+trait Engine: Send + Sync + 'static {
+    type Connection: Connection;
+
+    /// Connects, and returns as soon as the subscription is live: nothing that is published later is missed.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, BoxError>> + Send;
+}
+
+trait Connection: Send + 'static {
+    fn send(&mut self, messages: Vec<Vec<u8>>)
+    -> impl Future<Output = Result<(), BoxError>> + Send;
+
+    /// Returns the next message; `None` if messages were lost. If the future is dropped, no message is lost.
+    fn next(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, BoxError>> + Send;
+}
+
+/// A bus whose task ends when it is dropped.
+struct Relay {
+    hub: Arc<Hub>,
+    task: AbortHandle,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Relay {
+    async fn start(engine: impl Engine) -> Result<Self, StoreError> {
+        let connection = connect(&engine).await.map_err(StoreError::Failed)?;
+        let hub = Arc::<Hub>::default();
+        let task = tokio::spawn(run(engine, connection, Arc::clone(&hub))).abort_handle();
+        Ok(Self { hub, task })
+    }
+}
+
+impl Bus for Relay {
+    fn publish(&self, topic: Topic, hint: &[u8]) {
+        self.hub.publish(topic, hint);
+    }
+
+    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        Box::pin(async move { Ok(self.hub.hear(after).await) })
+    }
+}
+
+/// Implements [`Bus`] for a type with a field `relay`.
+macro_rules! bus_by_relay {
+    ($bus:ident) => {
+        askback_core::debug_only!($bus {});
+
+        impl askback::journal::Bus for $bus {
+            fn publish(&self, topic: askback::journal::Topic, hint: &[u8]) {
+                self.relay.publish(topic, hint);
+            }
+
+            fn hear(
+                &self,
+                after: Option<u64>,
+            ) -> askback::journal::StoreFuture<'_, askback::journal::HeardHints> {
+                self.relay.hear(after)
+            }
+        }
+    };
+}
+use bus_by_relay;
+
+async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, BoxError> {
+    match timeout(REQUEST_TIMEOUT, engine.connect()).await {
+        Ok(connected) => connected,
+        Err(_) => Err(format!(
+            "the bus did not answer for {REQUEST_TIMEOUT:?}: check that it runs, and its address"
+        )
+        .into()),
+    }
+}
+
+async fn run<E: Engine>(engine: E, mut connection: E::Connection, hub: Arc<Hub>) {
+    loop {
+        let error = exchange(&mut connection, &hub).await;
+        tracing::warn!(%error, "the connection to the bus is lost: connecting again");
+        let mut delay = MIN_RETRY_DELAY;
+        connection = loop {
+            match connect(&engine).await {
+                Ok(connection) => break connection,
+                Err(error) => tracing::debug!(%error, "the bus cannot be reached"),
+            }
+            sleep(delay).await;
+            delay = MAX_RETRY_DELAY.min(delay * 2);
+        };
+        // Only now, because a message may be lost until the subscription is live.
+        hub.add_gap();
+        tracing::info!("connected to the bus again");
+    }
+}
+
+enum Step {
+    Received(Result<Option<Vec<u8>>, BoxError>),
+    Send,
+}
+
+/// Sends and receives until the connection is lost, and returns why.
+async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BoxError {
+    let mut received_at = Instant::now();
+    let mut sent_heartbeat = false;
+    loop {
+        let deadline = received_at + MAX_SILENCE * if sent_heartbeat { 2 } else { 1 };
+        let step = async {
+            select! {
+                received = connection.next() => Step::Received(received),
+                () = hub.wait_outgoing() => Step::Send,
+            }
+        };
+        let messages = match timeout_at(deadline, step).await {
+            Ok(Step::Received(Ok(message))) => {
+                (received_at, sent_heartbeat) = (Instant::now(), false);
+                match message {
+                    Some(message) => hub.receive(&message),
+                    None => hub.add_gap(),
+                }
+                continue;
+            }
+            Ok(Step::Received(Err(error))) => return error,
+            Ok(Step::Send) => hub.take_outgoing(),
+            Err(_) if sent_heartbeat => return "a heartbeat did not return".into(),
+            Err(_) => {
+                sent_heartbeat = true;
+                vec![vec![HEARTBEAT]]
+            }
+        };
+        let error = match timeout(REQUEST_TIMEOUT, connection.send(messages)).await {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => error,
+            Err(_) => format!("sending took longer than {REQUEST_TIMEOUT:?}").into(),
+        };
+        hub.note_lost_messages();
+        return error;
+    }
+}
+
+/// A service as a part of the name of a channel, with every byte that has a meaning to an engine as `=XX`.
+#[cfg(any(feature = "nats", feature = "redis"))]
+fn channel_part(service: &str) -> String {
+    let mut part = String::new();
+    for byte in service.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => part.push(byte.into()),
+            _ => part.push_str(&format!("={byte:02X}")),
+        }
+    }
+    part
+}

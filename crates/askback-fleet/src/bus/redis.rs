@@ -1,0 +1,88 @@
+use askback::journal::StoreError;
+use askback_core::secret::Secret;
+use futures_util::StreamExt;
+use redis::{
+    Client,
+    aio::{MultiplexedConnection, PubSub},
+};
+
+use super::{BoxError, Connection, Engine, Relay, bus_by_relay};
+
+/// A bus over the publish and subscribe commands of Redis or Valkey (one server; not sharded over a cluster).
+///
+/// If a connection is lost, it connects again, and then tells the server of a gap.
+pub struct RedisBus {
+    relay: Relay,
+}
+
+bus_by_relay!(RedisBus);
+
+impl RedisBus {
+    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`. There is no TLS (`rediss://`).
+    ///
+    /// All processes of a fleet give the same service; two fleets with the same Redis server give different ones. The
+    /// channel is `askback:SERVICE`.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be read, or the server cannot be reached or refuses the user.
+    pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
+        let is_known = address.expose().starts_with("redis://");
+        // The parser's error may have a part of the password.
+        let opened = Client::open(address.expose()).ok().filter(|_| is_known);
+        let client = opened.ok_or_else(|| {
+            StoreError::Failed(
+                "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into(),
+            )
+        })?;
+        let channel = format!("askback:{}", super::channel_part(service));
+        let relay = Relay::start(Server { client, channel }).await?;
+        Ok(Self { relay })
+    }
+}
+
+struct Server {
+    client: Client,
+    channel: String,
+}
+
+struct Subscription {
+    publisher: MultiplexedConnection,
+    subscriber: PubSub,
+    channel: String,
+}
+
+impl Engine for Server {
+    type Connection = Subscription;
+
+    async fn connect(&self) -> Result<Subscription, BoxError> {
+        let publisher = self.client.get_multiplexed_async_connection().await;
+        let publisher = publisher.map_err(|error| {
+            format!("Redis cannot be reached ({error}): check that it runs, its address and user")
+        })?;
+        let mut subscriber = self.client.get_async_pubsub().await?;
+        // Returns after Redis has confirmed it.
+        subscriber.subscribe(&self.channel).await?;
+        Ok(Subscription {
+            publisher,
+            subscriber,
+            channel: self.channel.clone(),
+        })
+    }
+}
+
+impl Connection for Subscription {
+    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BoxError> {
+        let mut pipeline = redis::pipe();
+        for message in messages {
+            pipeline.publish(&self.channel, message).ignore();
+        }
+        Ok(pipeline.exec_async(&mut self.publisher).await?)
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, BoxError> {
+        let message = self.subscriber.on_message().next().await;
+        let message = message.ok_or("Redis closed the connection")?;
+        Ok(Some(message.get_payload_bytes().to_owned()))
+    }
+}

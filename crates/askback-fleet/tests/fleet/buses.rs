@@ -1,0 +1,156 @@
+//! The contract of buses, and what happens when their engine restarts.
+
+use std::{process::Command, sync::Arc, time::Duration};
+
+use askback::{
+    journal::{Bus, HeardHints, Topic},
+    testing::check_bus,
+};
+use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, RedisBus, Secret};
+use tokio::time::timeout;
+
+use crate::{
+    cluster::{ADMINISTRATOR, Cluster},
+    engine::Engine,
+    place,
+};
+
+/// A machine may be slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn nats(engine: &Engine, service: &str) -> Arc<dyn Bus> {
+    let address = Secret::new(format!("nats://127.0.0.1:{}", engine.port));
+    let bus = NatsBus::connect(&address, service).await;
+    Arc::new(bus.expect("it connects"))
+}
+
+async fn redis(engine: &Engine, service: &str) -> Arc<dyn Bus> {
+    let address = Secret::new(format!("redis://127.0.0.1:{}", engine.port));
+    let bus = RedisBus::connect(&address, service).await;
+    Arc::new(bus.expect("it connects"))
+}
+
+async fn postgres(settings: &PostgresSettings) -> Arc<dyn Bus> {
+    let bus = PostgresBus::connect(settings.clone()).await;
+    Arc::new(bus.expect("it connects"))
+}
+
+/// Each rule gets a service of its own.
+async fn check(connect: impl AsyncFn(&str) -> Arc<dyn Bus>) {
+    let count = std::cell::Cell::new(0);
+    let connect = &connect;
+    let checked = check_bus(async || {
+        count.set(count.get() + 1);
+        let service = format!("agency.{} *>", count.get());
+        async move || connect(&service).await
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nats_keeps_the_contract_of_buses() {
+    let Some(engine) = Engine::start("nats-server") else {
+        return;
+    };
+    check(async |service| nats(&engine, service).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_keeps_the_contract_of_buses() {
+    let Some(engine) = Engine::start("redis-server") else {
+        return;
+    };
+    check(async |service| redis(&engine, service).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_the_contract_of_buses() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let checked = check_bus(async || {
+        let settings = place(&cluster);
+        async move || postgres(&settings).await
+    });
+    checked.await.unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+async fn hear(bus: &dyn Bus, after: Option<u64>) -> HeardHints {
+    let heard = timeout(PATIENCE, bus.hear(after)).await;
+    heard.expect("something is heard").expect("the bus works")
+}
+
+/// Interrupts the connections of two processes, and checks that both hear of a gap and then of hints.
+async fn interrupt([bus, other]: [Arc<dyn Bus>; 2], interruption: impl FnOnce()) {
+    let begin = hear(&*other, None).await.cursor;
+    interruption();
+    let gap = hear(&*other, Some(begin)).await;
+    assert!(gap.has_gap);
+    bus.publish(Topic::Changed, b"after");
+    let mut cursor = gap.cursor;
+    loop {
+        // The other process tells of a gap, too, if it noticed only now that it was disconnected.
+        let heard = hear(&*other, Some(cursor)).await;
+        if heard.hints == [(Topic::Changed, b"after".to_vec())] {
+            break;
+        }
+        assert!(heard.has_gap);
+        cursor = heard.cursor;
+        bus.publish(Topic::Changed, b"after");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_of_nats_is_a_gap() {
+    let Some(mut engine) = Engine::start("nats-server") else {
+        return;
+    };
+    let buses = [nats(&engine, "a").await, nats(&engine, "a").await];
+    interrupt(buses, || engine.restart()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_of_redis_is_a_gap() {
+    let Some(mut engine) = Engine::start("redis-server") else {
+        return;
+    };
+    let buses = [redis(&engine, "a").await, redis(&engine, "a").await];
+    interrupt(buses, || engine.restart()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_to_postgres_is_a_gap() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let settings = place(&cluster);
+    let buses = [postgres(&settings).await, postgres(&settings).await];
+    interrupt(buses, || {
+        let name = crate::application(&settings);
+        let statement = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
+        );
+        let mut end = Command::new(cluster.programs.join("psql"));
+        end.args(["--quiet", "--no-psqlrc", "--username", "postgres", "--host"]);
+        end.arg(&cluster.directory).env("PGPASSWORD", ADMINISTRATOR);
+        let ended = end.args(["--output=/dev/null", "--command", &statement, "postgres"]);
+        assert!(ended.status().expect("psql starts").success());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_of_another_kind_is_refused_and_not_shown() {
+    for address in ["http://me:canary@host", "canary", "nats://me:canary@host:x"] {
+        let address = Secret::new(address);
+        let refused = [
+            NatsBus::connect(&address, "a").await.err(),
+            RedisBus::connect(&address, "a").await.err(),
+        ];
+        for error in refused {
+            let said = format!("{:?}", error.expect("it is refused"));
+            assert!(said.contains("cannot be read"), "{said}");
+            assert!(!said.contains("canary"), "{said}");
+        }
+    }
+}
