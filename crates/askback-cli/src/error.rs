@@ -80,8 +80,7 @@ pub enum Exit {
 }
 
 /// The likely cause where a server refuses the state that it gave before.
-pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key of its process, which is gone where it \
-    was started anew: it needs a key that outlives it.";
+pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key that was lost when it restarted: give the server a persistent key.";
 
 impl Exit {
     /// The exit code of a run: what it came to, and what ended it early, if anything did.
@@ -170,7 +169,7 @@ impl Error {
     pub fn cancelled(_: Interruption) -> Self {
         Self::new(
             Kind::Interrupted,
-            "cancelled: the server is told to stop, and may have done a part of it",
+            "cancelled: the server was told to stop, and may have done part of it",
         )
     }
 

@@ -76,7 +76,7 @@ fn a_program_that_is_missing_fails_at_once() {
     fails_at(
         ran,
         "program",
-        &["there is no program", "add its folder to PATH"],
+        &["found no program", "add its folder to PATH"],
     );
 }
 

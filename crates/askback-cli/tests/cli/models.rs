@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_model_is_said_before_the_server_is_started() {
         ),
         (
             &["--model-url", "http://127.0.0.1:1"],
-            "--model has to say which model is meant",
+            "--model needs the name of a model",
         ),
         (
             &["--model", "openai/x", "--model-key-file", "absent"],

@@ -138,7 +138,7 @@ fn a_question_is_answered_by_another_process() {
     user.run(&["answer", id, "confirm_booking=perhaps"])
         .expect(2, "must be yes or no");
     user.run(&["answer", id, "confirm_booking=true", "nobody=1"])
-        .expect(2, "the form does not take that:");
+        .expect(2, "the answer does not fit the form:");
     let broken = ["answer", id, "confirm_booking=true", "no\nbody=1", "one=1"];
     let faults = "\n  | `no<U+000A>body`: is not known\n  | `one`: is not known\n";
     user.run(&broken).expect(2, faults);
@@ -380,7 +380,12 @@ fn fields_are_read_as_at_a_terminal() {
         2,
         "nights: must be a whole number",
     );
-    check("unknown", &["rooms=2"], 2, "the form does not take that:");
+    check(
+        "unknown",
+        &["rooms=2"],
+        2,
+        "the answer does not fit the form:",
+    );
 }
 
 #[cfg(unix)]
@@ -665,7 +670,7 @@ fn a_damaged_file_keeps_no_other_call_from_its_answer() {
     }
     user.park();
     user.run(&["answer", "00000001"])
-        .expect(2, "the call cannot wait in its file");
+        .expect(2, "cannot save the call in its file");
     user.run(&["answer", id(&parked), "--decline"])
         .expect(3, "left out:");
 }
@@ -694,7 +699,7 @@ fn what_cannot_be_parked_is_refused_before_the_tool_is_called() {
         |_, call| {
             call.env_remove("XDG_STATE_HOME").env_remove("HOME");
         },
-        "there is no folder in which the call could wait",
+        "no folder to save the call in",
     );
     check(
         "many",

@@ -118,7 +118,7 @@ fn what_was_found_is_agreed_to_once() {
     let shown = file.display().to_string();
     let one = ["--server", "one"];
     let unagreed = [
-        &*format!("{shown} was found and not named, and nobody has agreed to what it says of one:"),
+        &*format!("{shown} was found, not named, and you have not agreed to its entry for one:"),
         "| start sh -c 'touch",
         &*format!("--config {shown}"),
     ];
@@ -337,7 +337,7 @@ fn a_yes_that_was_typed_before_the_question_is_said_not_to_count() {
         .press(ENTER)
         .until("yes");
     fs::write(place.path("go"), "go\n").expect("it is ours");
-    terminal.until("What you typed came before you can have read this; it was not taken.");
+    terminal.until("You typed this before you can have read the question; it was ignored.");
     terminal.until("yes or no").press("no").press(ENTER);
     assert_eq!(terminal.ended(), Some(2));
     assert!(!place.path("seen").exists());

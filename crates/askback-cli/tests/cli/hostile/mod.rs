@@ -334,7 +334,7 @@ const OURS: [&str; 9] = [
     "Sent to bank.",
     "The arguments of the call",
     "× there is no tool `nobody`",
-    "  Those are what the server has.",
+    "  The server has these.",
 ];
 
 #[track_caller]
