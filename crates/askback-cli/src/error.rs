@@ -146,7 +146,7 @@ impl Error {
         match why.kind() {
             io::ErrorKind::AlreadyExists => {
                 Self::usage(words!("{} exists already, and is not overwritten", file))
-                    .hint("Name a new file, or remove this one.")
+                    .hint("Choose another name, or remove it.")
             }
             _ => Self::usage(words!("{} cannot be written: {}", file, given(why))),
         }

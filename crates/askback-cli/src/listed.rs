@@ -526,7 +526,7 @@ mod tests {
             r#"{"command": "x", "args": ["${input:key}"]}"#,
             "no usable entry with this id",
         );
-        check(r#"{"url": "${PATH}"}"#, "no address of a server:");
+        check(r#"{"url": "${PATH}"}"#, "not the address of a server:");
         check(
             r#"{"url": "https://a.test/", "type": "stdio"}"#,
             "has no `command` and no `url`",

@@ -237,7 +237,11 @@ mod tests {
             (far(), ": hush", "takes a name and a value"),
             (far(), "a: ${NOT_SET_HERE}", "which is not set"),
             (far(), "a: ${ASKBACK_CLIENT_SECRET}", "a secret of askback"),
-            (far(), "a: ${workspaceFolder}", "that names no variable"),
+            (
+                far(),
+                "a: ${workspaceFolder}",
+                "names a variable that does not exist here",
+            ),
             (far(), "mcp-session-id: hush", "cannot be sent"),
             (far(), "a b: hush", "cannot be sent"),
             (far(), "a: hu\nsh", "cannot be sent"),

@@ -137,8 +137,9 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
             words!("cannot listen at {}: {}", given(address), given(&error)),
         );
         match error.kind() {
-            io::ErrorKind::AddrInUse => failed
-                .hint("Another program uses this port: choose another one, or 0 for a free one."),
+            io::ErrorKind::AddrInUse => {
+                failed.hint("Another program uses it: choose another port, or 0 for a free one.")
+            }
             _ => failed,
         }
     })

@@ -485,7 +485,7 @@ impl Repl<'_> {
         page.blank();
         if changed.is_aside {
             let words = words!(
-                "{} changed at each of the last starts, so the server is no longer restarted for it. If the server writes it, exclude it with --ignore GLOB; /restart watches it again.",
+                "{} changed at each of the last starts, so it no longer restarts the server. If the server writes it, exclude it with --ignore GLOB; /restart watches it again.",
                 changed.words()
             );
             page.note(Style::Dim, words);

@@ -217,7 +217,7 @@ fn a_file_that_the_server_writes_is_told_with_what_to_do() {
     let mut terminal = Terminal::start(command, 80);
     terminal
         .until("count changed.")
-        .until("starts the server no more")
+        .until("no longer restarts")
         .until("sh> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
