@@ -233,7 +233,7 @@ fn a_call_ends_with_a_result_that_cannot_be_read() {
     let id = id(&parked);
     user.0.file("odd", "");
     let ended = user.run(&["answer", id, "--accept"]);
-    ended.expect(4, "what the call does may have happened");
+    ended.expect(4, "so the call may have taken effect");
     user.run(&["answer"]).expect(0, "");
     user.run(&["answer", id, "--accept"]).expect(2, "no call ");
     let calls = fs::read_to_string(user.0.path("calls")).expect("it was called");
@@ -389,7 +389,7 @@ fn fields_are_read_as_at_a_terminal() {
 }
 
 #[cfg(unix)]
-const OTHER_PROCESS: &str = "may have sealed its state with a key of its process";
+const OTHER_PROCESS: &str = "may have sealed its state with a key that was lost";
 
 #[cfg(unix)]
 #[test]
@@ -572,7 +572,7 @@ fn a_server_that_asks_for_ever_for_a_link_is_given_up() {
     let user = User::new("for-ever");
     user.0.file("again", "");
     let asks = format!(r#"{{"k":{}}}"#, link("javascript:alert(1)"));
-    user.call(&asks).expect(4, "again and again");
+    user.call(&asks).expect(4, "keeps asking");
     assert!(user.files().is_empty());
 }
 
@@ -593,7 +593,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
         assert!(!kept.contains("S1"), "{kept}");
         ran.expect(2, why);
     };
-    refused(&["password=S1"], "", "--secret sends what stands");
+    refused(&["password=S1"], "", "--secret sends the value");
     refused(&["password:=\"S1\""], "", "  | password\n");
     refused(&["user=a", "api_key=S1"], "", "  | api_key\n");
     refused(&["--accept", "password=S1"], "", "--secret");

@@ -129,9 +129,9 @@ fn what_was_found_is_agreed_to_once() {
     let state = fs::metadata(place.path("state/askback/agreed.json")).expect("it was written");
     assert_eq!(state.mode() & 0o777, 0o600);
     // Another server was not shown, and neither was what the file says now.
-    place.refuses(&["--server", "two"], &["nobody has agreed"]);
+    place.refuses(&["--server", "two"], &["you have not agreed"]);
     fs::write(&file, FILE.replace("touch", "true; touch")).expect("it is ours");
-    place.refuses(&one, &["nobody has agreed", "true; touch"]);
+    place.refuses(&one, &["you have not agreed", "true; touch"]);
     fs::write(&file, FILE).expect("it is ours");
     place.starts(&one);
     // A file that was named was chosen.

@@ -569,7 +569,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     let shown = seat.rows.join("\n");
     assert!(shown.contains("wire 10000 EUR"), "{shown}");
     assert!(
-        shown.contains("What you typed came before you can"),
+        shown.contains("You typed this before you can"),
         "{shown}"
     );
     seat.write("/decline not that");

@@ -97,7 +97,7 @@ fn nothing_of_a_long_paste_is_cut_in_silence_where_lines_are_typed() {
     // The terminal keeps 4,095 bytes of a line.
     terminal.press(&format!("{}\n", "x".repeat(6000)));
     terminal
-        .until("nothing of it was taken.")
+        .until("all of it was ignored.")
         .until_wanted(">")
         .press("/lines\n")
         .until("only a dot");
