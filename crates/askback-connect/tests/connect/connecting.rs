@@ -165,7 +165,7 @@ async fn each_fault_of_an_answer_is_told_apart() {
     let redirected = format!("{REDIRECT}?state=another&code=x&{own}");
     let connected = party.finish(&fetcher(), pending, &redirected).await;
     let told = connected.expect_err("another state").to_string();
-    assert!(told.contains("not the answer to this sign-in"), "{told}");
+    assert!(told.contains("answers another sign-in"), "{told}");
 
     // An answer from one third party is not accepted for another.
     let client = RegisteredClient::new("c-1");

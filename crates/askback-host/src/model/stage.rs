@@ -244,7 +244,7 @@ impl Stage {
             (Self::Reread(text, sampling), Action::Send) if sampling.must_call() => Turn::stay(
                 Self::Reread(text, sampling),
             )
-            .because("the server requires a tool call, which only a model can make: decline"),
+            .because("the server wants a tool called, which only a model can do: decline"),
             (Self::Reread(text, _), Action::Send) => Turn::reply(Reply::Text(text)),
             (Self::Reread(text, mut sampling), Action::Back) => {
                 sampling.keep(text);

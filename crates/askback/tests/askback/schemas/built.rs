@@ -234,7 +234,7 @@ fn what_is_added_later_is_checked_as_what_was_there_before() {
     assert!(refused_prompt.starts_with("the arguments of `reads`: clients are told"));
     let note = Resource::new("notes", "notes", async || Ok(String::new()));
     let refused_note = refused(Server::resources, |resources| resources.add(note.clone()));
-    assert!(refused_note.starts_with("`notes` is no URI"));
+    assert!(refused_note.starts_with("`notes` is not a URI"));
     let read = async |place: Place| -> Result<String> { Ok(place.name) };
     let template = ResourceTemplate::new("notes://{id}", "notes", read);
     let refused_template = refused(Server::resource_templates, |all| all.add(template.clone()));
