@@ -1,5 +1,5 @@
-//! Fills `corpus/` with starting points: the messages and forms that the tests of askback-core already hold, and a few
-//! texts for each other target. Run it in this directory, before the first `cargo fuzz run`.
+//! Fills `corpus/` with seeds: the messages and forms from askback-core's tests, and a few texts
+//! for each other target. Run it in this directory before the first `cargo fuzz run`.
 
 use std::{
     fs, io,
@@ -49,7 +49,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Starting points of targets that are given no message.
+/// Seeds for targets that do not read messages.
 const TEXTS: &[(&str, &[&str])] = &[
     (
         "reading",
@@ -153,8 +153,8 @@ fn read(file: &PathBuf) -> Vec<Value> {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file:?}: {error}"))
 }
 
-/// The types a result is tried as: all of them, as the case names its method and the target goes
-/// by number.
+/// The result types to try: all of them, because the test case names a method and the target needs
+/// a number.
 fn kinds(case: &Value) -> std::ops::Range<u8> {
     if case["message"].get("result").is_some() {
         0..17

@@ -1,4 +1,4 @@
-//! Any text as an answers file, and any form or link as the question it is to answer.
+//! Any text as an answers file, with any form or link as the question.
 //!
 //! The first line is the form, the second the link; the rest is the file.
 
@@ -40,7 +40,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// What a file answers fits the question, and a link is opened by a rule for its host alone.
+/// A file's answer matches the question, and a link is only opened by a rule for its host.
 fn answered(script: &Script, question: &Question, limits: &Limits) {
     let mut run = ScriptRun::new(script.clone(), SystemTime::UNIX_EPOCH);
     let (reply, rule) = match run.answer("agency", question, limits) {
@@ -65,10 +65,10 @@ fn answered(script: &Script, question: &Question, limits: &Limits) {
     }
 }
 
-/// The rule that is shown for a question is one that an answers file may hold.
+/// The rule that is suggested for a question is valid in an answers file.
 fn can_be_answered_by_a_rule(question: &Question) {
     let Some(rule) = rule_for(&asker(), question) else {
-        // A link that is not opened.
+        // The link is not opened.
         return assert!(matches!(question.ask, Ask::Link { .. }));
     };
     Script::parse(&rule).unwrap_or_else(|error| panic!("{rule}: {error:?}"));

@@ -1,4 +1,5 @@
-//! A text in the log of a CI job: no line of it is a command to the service, and nothing else of it is changed.
+//! Any text in the log of a CI job: no line of it is a command to the service, and nothing else of
+//! it changes.
 
 #![no_main]
 
@@ -7,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let inert = without_ci_commands(text);
-    // A service may end a line at either character.
+    // A service may treat either character as a line end.
     for line in inert.split(['\n', '\r']) {
         assert!(!is_command(line), "{line:?} of {text:?}");
     }
@@ -21,7 +22,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Whether a service obeys a line, as its documentation says.
+/// Whether the service obeys a line, according to its documentation.
 fn is_command(line: &str) -> bool {
     let named = line.trim_start().strip_prefix("::");
     let is_colons = named.is_some_and(|name| name.contains("::"));

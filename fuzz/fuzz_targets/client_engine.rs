@@ -1,5 +1,5 @@
-//! A client's connection under any server: every call ends exactly once, nothing is sent where
-//! nobody listens, and every question is put to the host at most once.
+//! A client's connection to any server: every call ends exactly once, nothing is sent on a closed
+//! connection, and the host gets every question at most once.
 
 #![no_main]
 
@@ -23,19 +23,19 @@ const IN_FLIGHT: usize = 4;
 
 #[derive(Debug, Arbitrary)]
 enum Op<'a> {
-    /// The transport opens, or ends.
+    /// The transport opens or closes.
     Connected,
     Disconnected,
     Wait(u16),
     Call(u8),
     Cancel(u8),
-    /// The host answers: as it should, with an error, or with an answer to something else.
+    /// The host answers: correctly, with an error, or with an answer to another question.
     Answer {
         question: u8,
         how: u8,
     },
     RootsChanged,
-    /// The server answers one of the last requests, or says something of its own.
+    /// The server responds to a recent request, or sends an unsolicited message.
     Respond {
         to: u8,
         with: Body,
@@ -52,7 +52,7 @@ enum Op<'a> {
     Bytes(&'a [u8]),
 }
 
-/// What a response holds.
+/// The body of a response.
 #[derive(Debug, Arbitrary)]
 enum Body {
     Initialized {
@@ -98,7 +98,7 @@ struct Peer {
     calls: BTreeSet<CallId>,
     asked: BTreeMap<QuestionId, InputRequest>,
     seen: BTreeSet<QuestionId>,
-    /// The ids of the client's last requests.
+    /// The ids of the client's latest requests.
     requests: Vec<RequestId>,
 }
 
@@ -262,7 +262,7 @@ impl Peer {
     }
 
     fn drain(&mut self) {
-        // Nothing a server says in one message makes the client do more than this.
+        // No single message from a server makes the client do more than this.
         for _ in 0..10_000 {
             let Some(output) = self.engine.poll() else {
                 assert!(
@@ -324,7 +324,7 @@ impl Peer {
         }
     }
 
-    /// The server goes away for good: then every call ends.
+    /// The server disconnects for good, so every call must end.
     fn settle(&mut self) {
         for _ in 0..100 {
             while !self.asked.is_empty() {
@@ -351,7 +351,7 @@ fn peek<T>(all: &[T], at: u8) -> Option<&T> {
 
 fn request(what: u8) -> ClientRequest {
     let methods = ClientRequest::METHODS;
-    // Opening the session is the engine's own affair.
+    // Requests that open the session come from the engine itself.
     let methods: Vec<_> = methods
         .iter()
         .filter(|method| **method != "initialize")
@@ -426,7 +426,6 @@ fn body(body: &Body) -> Value {
     }})
 }
 
-/// A question, without an id.
 fn question(what: u8) -> Value {
     match what % 6 {
         0 => json!({"method": "elicitation/create", "params": {

@@ -1,5 +1,5 @@
-//! A document of an issuer or a server, in which an optional member may be absent, `null` or empty: what strict serde
-//! reads is read the same, and an error repeats no value.
+//! A document of an issuer or a server, in which an optional member may be absent, `null` or empty.
+//! If strict serde can read it, the result is the same. An error never contains a value.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// In a value, this is not to be repeated.
+/// If this is in a value, it must not be in an error.
 const SECRET: &str = "s3cr3t";
 
 fuzz_target!(|data: &[u8]| {
@@ -43,7 +43,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     }
 }
 
-/// A document reads the same after it was written.
+/// A document that is written and read again is unchanged.
 fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(document: Option<T>) {
     let Some(document) = document else {
         return;
@@ -52,7 +52,7 @@ fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(document: Option<T
     assert_eq!(json::document::<T>(written).as_ref(), Ok(&document));
 }
 
-/// Whether the marker is in the name of a member, which may be repeated.
+/// Whether the marker is in the name of a member, which may be in an error.
 fn names_secret(value: &Value) -> bool {
     match value {
         Value::Object(members) => members
@@ -90,7 +90,7 @@ struct Strict {
 }
 
 impl Strict {
-    /// The same, in which an empty text counts as absent.
+    /// The same, with empty text treated as absent.
     fn without_empty(self) -> Lenient {
         let text = |text: &String| !text.is_empty();
         let texts = |texts: Vec<String>| texts.into_iter().filter(text).collect();

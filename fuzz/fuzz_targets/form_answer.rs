@@ -1,5 +1,5 @@
-//! An answer from anybody to a form from anybody: the check decides, and what people type is read
-//! into answers that pass it.
+//! Any answer to any form. Either the check rejects it, or it is valid; and text that a user types
+//! is read into valid answers.
 //!
 //! The first line is the form, the second the answer.
 
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     lifted(&form, answer, &limits);
 });
 
-/// An answer that passes passes again with its defaults, and every issue has words.
+/// A valid answer is still valid with its defaults, and every issue has a message.
 fn checked(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     match form.check(answer, limits) {
         Ok(()) => {
@@ -51,7 +51,7 @@ fn checked(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     }
 }
 
-/// Text that is read as an answer is one.
+/// If typed text is read as an answer, the answer is valid.
 fn typed(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     let texts: Vec<_> = answer
         .iter()
@@ -70,7 +70,8 @@ fn typed(form: &FormSchema, answer: &Content, limits: &FormLimits) {
     }
 }
 
-/// The answer of a lowered form is read back; a form that needed no lowering changes nothing.
+/// The answer to a lowered form is converted back. If the form needed no lowering, the answer does
+/// not change.
 fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
     let all = Dialect {
         enum_names: false,
@@ -94,7 +95,7 @@ fn lifted(form: &FormSchema, answer: Content, limits: &FormLimits) {
     let fits = lowered.schema.check(&answer, limits).is_ok();
     let lifted = lowered.lift(answer);
     if fits {
-        // Whatever a lowered form lets through, its lift answers only what was asked.
+        // Whatever a lowered form accepts, the converted answer has only the original fields.
         assert!(lifted.keys().all(|name| form.field(name).is_some()));
     }
 }

@@ -1,5 +1,5 @@
-//! A form from anybody: what is read is written so that it reads the same again, and every
-//! dialect of it is a form that reads the same again.
+//! Any form: if it can be read, it is written so that it reads the same again, and so is its
+//! lowered form in each dialect.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(form) = FormSchema::parse(data, &limits) else {
         return;
     };
-    // What is written may be longer than what was read; that alone is no fault.
+    // The written form may be longer than the original, which is not an error.
     let roomy = FormLimits::default();
     let again = |form: &FormSchema| {
         let text = form.to_json();

@@ -1,5 +1,5 @@
-//! Headers and what they mirror: a value is read as it was written, what a client sends a server
-//! accepts, and nothing anybody sends makes either side fail otherwise than by an error.
+//! Headers that mirror a message: values are decoded as they were encoded, the server accepts what
+//! the client sends, and no input causes more than an error on either side.
 
 #![no_main]
 
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What is written is a header, and is read as what it was.
+/// An encoded value is a valid header, and is decoded to the original.
 fn value(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data) {
         let encoded = encode(text);
@@ -45,7 +45,7 @@ fn value(data: &[u8]) {
     }
 }
 
-/// Headers agree with the body they were made from, and with no other.
+/// Headers match the body from which they were made, and no other body.
 fn mirrored(version: &[u8], method: &[u8], name: &[u8]) {
     let headers = MirroredHeaders {
         version: Some(version),
@@ -65,7 +65,7 @@ fn mirrored(version: &[u8], method: &[u8], name: &[u8]) {
     }
 }
 
-/// The headers a client makes are those a server wants.
+/// The client sends the headers that the server expects.
 fn parameters(schema: &str, arguments: &str, name: &[u8], value: &[u8]) {
     let (Ok(schema), Ok(arguments)) = (
         Schema::from_text(schema.to_owned()),
@@ -82,7 +82,7 @@ fn parameters(schema: &str, arguments: &str, name: &[u8], value: &[u8]) {
         found.map(|(_, value)| value.as_bytes()).collect::<Vec<_>>()
     };
     let outcome = annotations.check(find, Some(&arguments));
-    // What cannot be mirrored is refused, and only that.
+    // Exactly the values that cannot be mirrored are refused.
     let unfit = matches!(
         outcome,
         Err(askback_core::http::Mismatch::Unfit(_) | askback_core::http::Mismatch::Unreadable)

@@ -1,6 +1,5 @@
-//! The JSON Schema of a tool's arguments, of anybody, as the command reads it to ask a person for
-//! them: what can be asked is shown in words, what is typed is read, and what was read is checked
-//! before it is sent.
+//! Any JSON Schema of a tool's arguments, as the command reads it to ask the user for them: each
+//! field has a description, typed text is read, and the arguments are checked before they are sent.
 //!
 //! The first line is the schema, the others are what is typed for one field after the other.
 
@@ -19,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let mut lines = text.split('\n');
-    // A schema comes to the command within the list of tools, and is JSON at least.
+    // The command gets the schema in a list of tools, so it is at least valid JSON.
     let Some(Ok(schema)) = lines.next().map(|line| Schema::from_text(line.to_owned())) else {
         return;
     };
@@ -45,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
     sent(&form, content, fits, &limits);
 });
 
-/// The words for a field are not many times as long as the schema that it stands in.
+/// The description of a field is at most a few times as long as its schema.
 fn shown(field: &Field, longest: usize) {
     let default = field.default_value().map(|value| field.show(&value));
     let words = [
@@ -58,7 +57,7 @@ fn shown(field: &Field, longest: usize) {
     }
 }
 
-/// What is typed, if it is an answer; the issue is shown otherwise, and the field asked again.
+/// Reads typed text as an answer. If it is invalid, shows the issue, and the field is asked again.
 fn answered(field: &Field, typed: &str, limits: &FormLimits) -> Option<serde_json::Value> {
     if typed.is_empty() {
         return None;
@@ -76,7 +75,7 @@ fn answered(field: &Field, typed: &str, limits: &FormLimits) -> Option<serde_jso
     }
 }
 
-/// Arguments whose fields all fit are sent as they were answered.
+/// If all fields are valid, the arguments are sent as they were answered.
 fn sent(form: &FormSchema, content: Content, fits: bool, limits: &FormLimits) {
     let checked = form.check(&content, limits);
     assert_eq!(checked.is_ok(), fits, "{checked:?}");

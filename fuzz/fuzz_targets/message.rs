@@ -1,4 +1,4 @@
-//! A message from anybody: reading it never panics, and what was understood is written so that it
+//! Any message: reading it never panics, and a message that was understood is written so that it
 //! reads the same again.
 //!
 //! The first byte chooses the revision, the second the type of a result; the rest is the message.
@@ -53,7 +53,7 @@ fn parse(text: &[u8]) -> Result<Payload, MalformedMessage> {
     jsonrpc::parse(text, &WireLimits::default())
 }
 
-/// What is read in one go is what reading step by step comes to.
+/// Reading at once and step by step give the same result.
 fn read_in_one_go(text: &[u8]) {
     let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(text, &WireLimits::default())
     else {
@@ -67,7 +67,7 @@ fn read_in_one_go(text: &[u8]) {
     assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
 }
 
-/// A call that a server reads at once is what reading step by step comes to.
+/// Reading a call at once and step by step give the same result.
 fn read_at_once(text: &[u8]) {
     let Ok(ReceivedMessage::Request(received)) =
         ReceivedMessage::parse(text, &Limits::default(), &[])
@@ -83,7 +83,7 @@ fn read_at_once(text: &[u8]) {
     assert_eq!(request, Ok(received.request));
 }
 
-/// What is sent for a member of a batch: itself, or the error it leads to.
+/// The response to a member of a batch: the message itself, or its error.
 fn answer(message: &Result<Message, MalformedMessage>) -> Vec<u8> {
     match message {
         Ok(message) => message.to_vec(),
@@ -137,7 +137,7 @@ fn check(revision: Revision, kind: u8, message: Message) {
     }
 }
 
-/// A call that a revision understands reads the same after it was written in that revision.
+/// A call is the same after it was written and read in its revision.
 fn call_again<M: wire::Method + Lower>(
     revision: Revision,
     method: &str,
@@ -181,7 +181,7 @@ fn read_result(revision: Revision, kind: u8, id: &RequestId, result: &RawValue) 
     READERS[usize::from(kind) % READERS.len()](revision, id, result);
 }
 
-/// A result that a revision understands reads the same after it was written in that revision.
+/// A result is the same after it was written and read in its revision.
 fn result_again<T: DeserializeOwned + Lower + HasMeta + Serialize>(
     revision: Revision,
     id: &RequestId,

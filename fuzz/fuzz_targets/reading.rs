@@ -1,5 +1,6 @@
-//! What a server sends, as a client reads it in spite of its mistakes: no panic; what strict serde reads is read the
-//! same; each entry of a list is read or named; nothing is made up; a broken answer is still known as one.
+//! A server's messages, which a client reads in spite of small mistakes. It never panics. If strict
+//! serde can read a message, the result is the same. Each list entry is read or reported, nothing
+//! is invented, and a broken response is still matched to its request.
 
 #![no_main]
 
@@ -31,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Text that strict serde reads stays as it is, and any other comes to text of the same length.
+/// Text that strict serde reads is unchanged. Other text is repaired to the same length.
 fn text(data: &[u8]) {
     let Ok(text) = message_text(data) else {
         assert!(str::from_utf8(data).is_err());
@@ -49,13 +50,14 @@ fn text(data: &[u8]) {
     }
 }
 
-/// An answer that begins well is known as the answer to its request, whatever follows.
+/// A response with a valid beginning is matched to its request, whatever follows.
 fn broken(data: &[u8]) {
     let beginning = br#"{"jsonrpc":"2.0","id":7,"result":"#;
     let bytes = [beginning, data, b"}"].concat();
     let its = |id: &Option<RequestId>| *id == Some(RequestId::Number(7));
     let has = |part: &[u8]| data.windows(part.len()).any(|it| it == part);
-    // Another id or a method, however it is spelled, leaves it in doubt whose answer it is.
+    // With another id or a method, in any spelling, it is unclear which request the response
+    // belongs to.
     let is_odd = [&b"id"[..], b"method", b"\\u"].into_iter().any(has);
     match ServerMessage::parse(&bytes, &WireLimits::default()).content {
         Ok(Payload::Single(Message::Response(response))) => assert!(its(&response.id)),
@@ -81,8 +83,8 @@ fn check(message: &Message) {
     let tree = match serde_json::from_str::<Value>(result.get()) {
         Ok(tree) => tree,
         Err(error) => {
-            // No number and no half of a surrogate pair is in the way of a tree, unless it is nested too deeply or a
-            // number is too large.
+            // Numbers and lone surrogates are no obstacle to a tree, unless it is nested too deeply
+            // or a number is too large.
             let why = error.to_string();
             let is_known = why.contains("recursion limit") || why.contains("number out of range");
             assert!(is_known, "{why}");
@@ -112,7 +114,7 @@ fn check(message: &Message) {
     if let Ok(read) = serde_json::from_str::<CallToolResult>(result.get())
         && let Some(blocks) = tree["content"].as_array()
     {
-        // A text stands in the place of a block that cannot be read.
+        // A text replaces a block that cannot be read.
         assert_eq!(read.content.len(), blocks.len());
         for (place, (block, shown)) in blocks.iter().zip(values(&read.content)).enumerate() {
             let place = format!("block {}", place + 1);
@@ -130,7 +132,7 @@ fn check(message: &Message) {
     again::<GetPromptResult>(result);
 }
 
-/// What was read reads the same after it was written.
+/// A result is the same after it was written and read again.
 fn again<T: DeserializeOwned + Serialize>(result: &RawValue) {
     let Ok(read) = serde_json::from_str::<T>(result.get()) else {
         return;
@@ -141,7 +143,6 @@ fn again<T: DeserializeOwned + Serialize>(result: &RawValue) {
     assert_eq!(serde_json::to_string(&read).expect("JSON"), written);
 }
 
-/// Checks each entry of a list by itself.
 fn list<T: ResultWithEntries + Clone + PartialEq + Debug>(
     result: &RawValue,
     member: &str,
@@ -163,7 +164,7 @@ fn list<T: ResultWithEntries + Clone + PartialEq + Debug>(
             .iter()
             .find(|left| !left.is_hint && left.place.ends_with(&ends))
         {
-            // A tree holds only one of two members of a name.
+            // A tree holds only one of two members with the same name.
             let is_twice = left.why.ends_with("is given twice");
             assert!(is_twice || !is_strict(member, entry), "{entry}: {left}");
             continue;
@@ -179,10 +180,9 @@ fn list<T: ResultWithEntries + Clone + PartialEq + Debug>(
     assert_eq!(items.next(), None);
 }
 
-/// Members of entries that are texts.
+/// The members of entries that contain text.
 const DESCRIBES: [&str; 2] = ["title", "description"];
 
-/// Whether strict serde reads an entry.
 fn is_strict(member: &str, entry: &Value) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -205,7 +205,7 @@ fn is_strict(member: &str, entry: &Value) -> bool {
     entry.is_object() && !entry[needs].is_null() && Strict::deserialize(entry).is_ok()
 }
 
-/// Whether a value is made of another, of which parts may be missing.
+/// Whether `part` is `whole`, possibly with parts missing.
 fn is_of(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Number(part), Value::Number(whole)) => part.as_f64() == whole.as_f64(),

@@ -1,5 +1,5 @@
-//! A text in which a piece is repeated until it is long, given to each reader of what peers send: no stack overflow, no
-//! quadratic time (`-timeout`), and no more memory than a multiple of its length.
+//! A text in which a piece is repeated until it is long, given to every parser of a peer's input:
+//! no stack overflow, no quadratic time (`-timeout`), and memory at most a multiple of its length.
 //!
 //! The first line is the beginning, the second the piece, the third the end.
 
@@ -31,10 +31,10 @@ use serde::de::DeserializeOwned;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// How long a text is.
+/// The length of a text.
 const BYTES: usize = 128 << 10;
 
-/// The most bytes of memory for each byte of a text.
+/// The most memory for each byte of a text.
 const MULTIPLE: usize = 256;
 
 fuzz_target!(|data: &[u8]| {

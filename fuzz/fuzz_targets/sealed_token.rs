@@ -1,5 +1,5 @@
-//! A `requestState` from anybody: nothing but what this server sealed opens, and what does not
-//! open is refused in the same words whatever it was.
+//! Any `requestState`: only states that this server sealed are accepted, and all others get the
+//! same error message.
 
 #![no_main]
 
@@ -21,28 +21,26 @@ const MAX: usize = 64 << 10;
 
 #[derive(Debug, Arbitrary)]
 enum Input<'a> {
-    /// Any text in place of a token.
     Forged(&'a str),
-    /// A token of ours, changed.
+    /// A valid token, changed.
     Mutated {
         state: &'a [u8],
         entropy: [u8; 28],
         changes: Vec<Change>,
     },
-    /// A token of ours, presented with another request.
+    /// A valid token, presented with another request.
     Moved {
         state: &'a [u8],
         target: &'a str,
         subject: Option<&'a str>,
         revision: &'a str,
     },
-    /// A token of ours that holds something strange.
+    /// A valid token with strange content.
     Strange {
         state: &'a str,
         replies: BTreeMap<String, String>,
         later: u32,
     },
-    /// Any text in place of a key file.
     Keys(&'a str),
 }
 
@@ -154,7 +152,7 @@ fn mutate(mut token: Vec<u8>, changes: &[Change]) -> Vec<u8> {
     token
 }
 
-/// Whatever was sealed, going on from it does not panic, and it survives being sealed again.
+/// Continuing from any sealed state does not panic, and the state can be sealed again.
 fn resume(state: &str, replies: BTreeMap<String, String>, later: u32) {
     let limits = Limits::default();
     let Ok(state) = serde_json::from_str::<FlowState>(state) else {

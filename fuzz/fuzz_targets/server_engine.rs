@@ -1,5 +1,5 @@
-//! A server's connection under any sequence of messages and decisions: every request is answered
-//! exactly once, everything sent is a message, and nothing grows beyond its bound.
+//! A server's connection with any sequence of messages and decisions: every request is answered
+//! exactly once, everything sent is a valid message, and nothing grows beyond its limit.
 
 #![no_main]
 
@@ -41,14 +41,14 @@ enum Op<'a> {
     Finish,
 }
 
-/// What a client says.
+/// A client's message.
 #[derive(Debug, Arbitrary)]
 enum Said {
     Initialize {
         id: u8,
         revision: u8,
     },
-    /// Any method; in the stateless era where `modern` is set.
+    /// Any method; in the stateless era if `modern` is set.
     Request {
         id: u8,
         method: u8,
@@ -59,12 +59,12 @@ enum Said {
         id: u8,
     },
     RootsChanged,
-    /// An answer to a question, or to none.
+    /// A response to a question, or with an unknown id.
     Answer {
         ask: u8,
         answer: u8,
     },
-    /// A message that is none.
+    /// A malformed message.
     Malformed {
         id: u8,
     },
@@ -85,13 +85,13 @@ struct Peer {
     engine: Connection,
     calls: Vec<RequestId>,
     asks: Vec<AskId>,
-    /// How many responses a client may still expect for each id; the listeners among them.
+    /// The number of responses that may still arrive for each id, including listeners.
     expected: BTreeMap<RequestId, usize>,
-    /// How many errors may come without an id.
+    /// The number of errors that may arrive without an id.
     nameless: usize,
-    /// Ids that were cancelled: whether their responses come depends on who was faster.
+    /// Cancelled ids. Whether their responses arrive depends on the order of events.
     cancelled: BTreeSet<RequestId>,
-    /// Bytes were sent that may have refused or cancelled anything.
+    /// Random bytes were sent, which may have refused or cancelled anything.
     wild: bool,
 }
 
@@ -151,7 +151,7 @@ impl Peer {
                 let allowed = self.nameless;
                 self.drain();
                 if self.nameless < allowed {
-                    // Refused as a whole, it is answered as a whole.
+                    // A message that is refused as a whole has one response.
                     self.expected = before;
                 }
             }
@@ -187,7 +187,7 @@ impl Peer {
         }
     }
 
-    /// The message as JSON, once it is noted what it leads to.
+    /// Returns the message as JSON, and records its expected responses.
     fn say(&mut self, said: &Said) -> Value {
         match *said {
             Said::Initialize { id, revision } => {
@@ -240,7 +240,7 @@ impl Peer {
             .or_default() += 1;
     }
 
-    /// What may come back for bytes that nobody made with care.
+    /// The possible responses to random bytes.
     fn expect_bytes(&mut self, bytes: &[u8]) {
         let mut expect = |id: Option<&RequestId>| match id {
             Some(id) => *self.expected.entry(id.clone()).or_default() += 1,
@@ -283,7 +283,7 @@ impl Peer {
                     assert_eq!(self.calls.len() + 1, before, "only what runs is cancelled");
                     self.answered(&id);
                 }
-                // An answer or a cancellation of something that another process may know.
+                // A response or a cancellation for an id that another process may know.
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::Answer(ask, _) => {
                     let before = self.asks.len();
@@ -330,7 +330,7 @@ impl Peer {
         *expected -= 1;
     }
 
-    /// Answers all that is open; then nobody waits any more.
+    /// Answers everything that is open, so that nothing waits any more.
     fn settle(&mut self) {
         while let Some(call) = self.calls.pop() {
             let response = jsonrpc::write_result(&call, &json!({}));
@@ -378,7 +378,7 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// Parameters that fit many methods at once.
+/// Parameters that are valid for many methods.
 fn params(modern: bool, text: u8) -> Value {
     let mut params = json!({
         "name": format!("thing-{text}"),

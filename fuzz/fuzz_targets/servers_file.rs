@@ -1,5 +1,5 @@
-//! A file of servers: an entry that is wrong hurts itself alone, what strict serde reads is read the same, and an error
-//! repeats no value.
+//! A file of servers: an invalid entry affects only itself. If strict serde can read an entry, the
+//! result is the same. An error never contains a value.
 //!
 //! The first byte chooses the layout; the rest is the file.
 
@@ -10,7 +10,7 @@
 mod document;
 
 mod input {
-    /// An input, of which only the name is read here.
+    /// An input, of which only the name is used here.
     #[derive(Debug, Clone, serde::Deserialize)]
     pub struct Input {
         pub id: String,
@@ -25,7 +25,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// In a value, this is not to be repeated.
+/// If this is in a value, it must not be in an error.
 const SECRET: &str = "s3cr3t";
 
 const LAYOUTS: [Layout; 6] = [
@@ -78,7 +78,7 @@ fn server(file: &ServersFile, name: &str, entry: &Value) -> Result<ServerEntry, 
     })
 }
 
-/// An entry that strict serde reads is read, and has these values.
+/// An entry that strict serde reads is read, with the same values.
 fn as_strict(entry: &Value, read: &Result<ServerEntry, String>) {
     // Serde reads lists as structs, too.
     let Some(Strict {
@@ -108,7 +108,7 @@ fn as_strict(entry: &Value, read: &Result<ServerEntry, String>) {
     }
 }
 
-/// Whether the marker is in the name of a member, which may be repeated.
+/// Whether the marker is in the name of a member, which may be in an error.
 fn names_secret(value: &Value) -> bool {
     match value {
         Value::Object(members) => members

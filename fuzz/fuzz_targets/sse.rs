@@ -1,5 +1,5 @@
-//! A stream of events from anybody: it reads the same in whatever pieces it comes, holds no more
-//! than it may, and what is read can be written and read again.
+//! Any event stream: it reads the same however it is split, memory stays within the limits, and the
+//! events can be written and read again.
 
 #![no_main]
 
@@ -56,7 +56,8 @@ fn read(
     (parser, events, None)
 }
 
-/// What was read and is written reads the same, but for names, which are not written.
+/// Events that are written and read again are the same, except for their names, which are not
+/// written.
 fn rewritten(events: &[SseEvent], limits: &WireLimits) {
     let mut stream = Vec::new();
     for event in events {
@@ -65,7 +66,7 @@ fn rewritten(events: &[SseEvent], limits: &WireLimits) {
         write_event(&mut stream, event.id.as_deref(), &event.data);
     }
     let mut roomy = limits.clone();
-    // What was not UTF-8 in an id takes three bytes each.
+    // Each invalid UTF-8 byte in an id becomes three bytes.
     roomy.id_bytes *= 3;
     let (_, again, failed) = read(&stream, stream.len().max(1), &roomy);
     assert_eq!(failed, None);

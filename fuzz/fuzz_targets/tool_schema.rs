@@ -1,5 +1,5 @@
-//! The schema of a tool that its author did not write, such as one that was fetched, and arguments to
-//! check by it.
+//! A tool's schema that its author did not write, such as a fetched one, and arguments to check
+//! against it.
 //!
 //! The first line is the schema, the second the arguments.
 
@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-/// The most bytes of a sentence about arguments that do not fit.
+/// The largest length of the message about invalid arguments, in bytes.
 const SENTENCE: usize = 2048;
 
 fuzz_target!(|data: &[u8]| {
@@ -33,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
     judge(&answer, &arguments);
 });
 
-/// Says what it was given.
+/// Returns its arguments.
 async fn taken(arguments: PlainJson<Value>) -> Result<String> {
     Ok(arguments.0.to_string())
 }
@@ -49,7 +49,7 @@ async fn called(server: &Server, arguments: &Value) -> Value {
     wire.hear().await.expect("each call is answered")
 }
 
-/// What fits is given to the handler as it came; of what does not, a short sentence is said.
+/// Valid arguments reach the handler unchanged. Invalid ones get a short message.
 fn judge(answer: &Value, arguments: &Value) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str();

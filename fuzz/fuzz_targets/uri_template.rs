@@ -1,5 +1,5 @@
-//! URI templates: a value never leads out of its place, what fits a template is what the template expands to with the
-//! values taken out, and any template expands to a URI.
+//! URI templates: a value never leaves its place, a URI that matches a template is equal to the
+//! template's expansion with the extracted values, and any template expands to a URI.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else {
         return;
     };
-    // A few known templates, so that not each has to be found.
+    // Includes a few known templates, so that the fuzzer need not find them.
     let (template, uri) = text.split_once('\n').unwrap_or(("x://d/{name}", text));
     for template in [template, "x://d/{name}", "x://{a}/{b}.md", "x://d/{+path}"] {
         check(template, uri);
@@ -25,7 +25,7 @@ fn check(text: &str, uri: &str) {
         return;
     };
     if let Some(value) = uri.strip_prefix("x://d/") {
-        // The first variable is not given.
+        // The first variable has no value.
         let names = template.variables().skip(1).map(str::to_owned);
         let values: BTreeMap<_, _> = names.map(|name| (name, value.to_owned())).collect();
         let expanded = template.expand(&values);
@@ -59,10 +59,10 @@ fn judge(value: &str, is_reserved: bool) {
     assert!(!segments.any(|it| it == "." || it == ".."), "{value:?}");
 }
 
-/// The URI of these values (RFC 6570, 3.2).
+/// Expands a template (RFC 6570, 3.2).
 fn expand(template: &str, values: &BTreeMap<String, String>) -> String {
     let mut uri = template.to_owned();
-    // An encoded value holds no brace.
+    // An encoded value contains no braces.
     for (name, value) in values {
         uri = uri.replace(&format!("{{{name}}}"), &encode(value, false));
         uri = uri.replace(&format!("{{+{name}}}"), &encode(value, true));
@@ -87,7 +87,7 @@ fn encode(value: &str, is_reserved: bool) -> String {
     encoded
 }
 
-/// The bytes that a URI stands for.
+/// The decoded bytes of a URI.
 fn decoded(uri: &str) -> Vec<u8> {
     let bytes = uri.as_bytes();
     let mut decoded = Vec::new();

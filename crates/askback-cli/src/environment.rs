@@ -1,4 +1,4 @@
-//! Secrets of ours in the environment, which no server is given.
+//! Our secrets in the environment, which are never passed to a server.
 
 use std::{env, ffi::OsString};
 #[cfg(unix)]
@@ -10,14 +10,13 @@ use std::{
 
 use askback::authorization::Secret;
 
-/// How the names of our own variables begin. All of them are kept from servers, so that one that
-/// is added later is, too.
+/// Prefix of our own variables. All are kept from servers, including variables added later.
 const OURS: &str = "ASKBACK_";
 
 /// Holds the secret of the client that `--client-id` names, if no file does.
 pub const CLIENT_SECRET: &str = "ASKBACK_CLIENT_SECRET";
 
-/// The secret in a variable; none where it is not set, or is no text.
+/// The secret in a variable. `None` if the variable is not set or is not text.
 pub fn secret(name: &str) -> Option<Secret> {
     env::var(name).ok().map(Secret::new)
 }
@@ -54,12 +53,12 @@ pub fn model_keys() -> impl Iterator<Item = &'static str> {
         .filter(|name| env::var_os(name).is_some())
 }
 
-/// The variables with which a program reaches the desktop of this user, as far as they are not set. Some clients hand none
-/// of them to a server (seen on 2026-11-26: Codex and all Python clients).
+/// Returns the variables that a program needs to reach this user's desktop. Empty if they are set.
+/// Some clients do not pass them to servers (seen on 2026-11-26: Codex and all Python clients).
 #[cfg(unix)]
 pub fn desktop() -> Vec<(&'static str, OsString)> {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    // A user who came by SSH does not see the display of this machine.
+    // A user who is connected over SSH does not see the display of this machine.
     if ["DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"]
         .into_iter()
         .any(is_set)
@@ -70,7 +69,7 @@ pub fn desktop() -> Vec<(&'static str, OsString)> {
     desktop_in(Path::new("/"), user)
 }
 
-/// The variables of the desktop of a user, by the sockets below `root`. A socket of another user does not count.
+/// Finds a user's desktop by its sockets below `root`. Sockets of other users are ignored.
 #[cfg(unix)]
 fn desktop_in(root: &Path, user: u32) -> Vec<(&'static str, OsString)> {
     let is_own = |path: &Path| {
@@ -98,7 +97,7 @@ fn desktop_in(root: &Path, user: u32) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Whether a variable is ours. Some systems do not tell small letters from capitals.
+/// Whether a variable is ours. Some systems ignore case in names.
 pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(OURS))

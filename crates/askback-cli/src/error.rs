@@ -1,4 +1,4 @@
-//! The errors of a run of the command, and the one place where exit codes are chosen.
+//! Errors of the command, and its exit codes.
 
 use std::{fmt, io, path::Path, process::ExitCode};
 
@@ -14,13 +14,13 @@ use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Error {
-    /// The party to blame, which decides the exit code.
+    /// Who caused the error. It decides the exit code.
     pub kind: Kind,
     pub message: Words,
-    /// The words of a peer about it, or the part of a message that is at fault.
+    /// A peer's words about the error, or the faulty part of a message.
     pub quoted: Option<PeerText>,
     pub answer: Option<Box<ErrorObject>>,
-    /// The result that came, where it is not what the server says that it is.
+    /// The result, if it does not match the server's own schema.
     pub result: Option<RawJson>,
     pub hints: Vec<Words>,
 }
@@ -30,12 +30,12 @@ pub struct Error {
 pub enum Kind {
     Usage,
     Connection,
-    /// The server went away after its questions were answered: whether it has acted on them is unknown.
+    /// The connection was lost after questions were answered, so it is unknown whether the server acted on them.
     OutcomeUnknown,
     Protocol,
     Server,
     Refused,
-    /// A sign-in was needed and not completed, or the server refused what it was shown.
+    /// A required sign-in was not completed, or the server rejected the credentials.
     SignIn,
     Interrupted,
 }
@@ -44,16 +44,16 @@ pub enum Kind {
 pub struct Outcome {
     /// The tool reported an error, or a case of a suite failed.
     pub tool_error: bool,
-    /// How the questions ended, at worst.
+    /// The worst end of a question.
     pub questions: WorstEnd,
-    /// A case of a suite could not be run, for which this party is to blame.
+    /// A case of a suite could not be run because of this party.
     pub broken: Option<Kind>,
-    /// The server sent a result of which a part cannot be read. The rest of it was shown.
+    /// A part of the server's result cannot be read. The rest was shown.
     pub malformed: bool,
     pub faulty: bool,
-    /// A question was put aside, and waits for an answer.
+    /// A question was parked and waits for an answer.
     pub parked: bool,
-    /// The server could not be looked at further without a sign-in.
+    /// The check needs a sign-in to continue.
     pub unauthorized: bool,
 }
 
@@ -61,21 +61,20 @@ pub struct Outcome {
 #[repr(u8)]
 pub enum Exit {
     Done = 0,
-    /// The tool reported an error, a case of a suite failed, or the server has a fault that was
-    /// looked for.
+    /// The tool reported an error, a case of a suite failed, or a check found a fault.
     ToolError = 1,
     Usage = 2,
     /// A question was declined or cancelled unexpectedly, even if the tool then succeeded.
     Refused = 3,
     Failure = 4,
-    /// A sign-in was needed and not completed, or the server refused what it was shown.
+    /// A required sign-in was not completed, or the server rejected the credentials.
     SignIn = 5,
-    /// A question was not answered: there was nobody to ask, and no rule for it.
+    /// A question had no user to ask and no matching rule.
     Unanswered = 6,
-    /// The questions were not those that the answers file expects.
+    /// The questions differ from those that the answers file expects.
     Unexpected = 7,
     Parked = 8,
-    /// The person stopped the run: what shells say of a program ended by Ctrl-C.
+    /// The user interrupted the run. Shells use this code for Ctrl-C.
     Interrupted = 130,
 }
 
@@ -134,13 +133,13 @@ impl Error {
         Self::new(Kind::Usage, message)
     }
 
-    /// A file that a person named cannot be read.
+    /// A file that the user named cannot be read.
     pub fn unread(path: &Path, why: impl fmt::Display) -> Self {
         let path = given(path.display());
         Self::usage(words!("{} cannot be read: {}", path, given(why)))
     }
 
-    /// A file that a person named cannot be written.
+    /// A file that the user named cannot be written.
     pub fn unwritten(path: &Path, why: &io::Error) -> Self {
         let file = given(path.display());
         match why.kind() {
@@ -158,7 +157,7 @@ impl Error {
         quoted.unwrap_or_else(|| self.message.to_string())
     }
 
-    /// Adds a peer's words, which are shown behind the gutter.
+    /// Adds a peer's words, which are shown after the gutter.
     #[must_use]
     pub fn quoting(mut self, text: impl Into<PeerText>) -> Self {
         self.quoted = Some(text.into());

@@ -31,16 +31,16 @@ use crate::{error::Error, own_files};
 /// Files that change within this time of each other are one change: an editor may save several.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Files that change so soon after a start of the server may be written by it.
+/// A file that changes this soon after a server start may be written by the server.
 const NEAR: Duration = Duration::from_secs(2);
 
-/// The most times on end for which such files start the server again.
+/// How many times in a row such files restart the server.
 const MAX_REPEATS: u32 = 3;
 
-/// The most times the last call is made again before the person enters something.
+/// How many times the last call is repeated before the user enters something.
 const MAX_CALLS: u32 = 5;
 
-/// The folders in which builds and packages are, beside those whose names begin with a dot.
+/// Folders for builds and packages. Folders that begin with a dot are also skipped.
 const PASSED_OVER: [&str; 6] = [
     "target",
     "node_modules",
@@ -54,13 +54,13 @@ const PASSED_OVER: [&str; 6] = [
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
     changed: BTreeSet<PathBuf>,
-    /// When the server was started again for the files of the last report, and how often on end for the same ones.
+    /// When the server was restarted for the last report, and how often in a row for the same files.
     started: Option<Instant>,
     last: Vec<PathBuf>,
     repeats: u32,
-    /// How often the last call was made again since the person entered something.
+    /// How often the last call was repeated since the user entered something.
     calls: u32,
-    /// Files that changed at each start: they start the server no more.
+    /// Files that changed at each start. They no longer restart the server.
     aside: BTreeSet<PathBuf>,
     scope: Arc<Scope>,
     watcher: RecommendedWatcher,
@@ -69,7 +69,7 @@ pub struct WatchedFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFiles {
     paths: Vec<PathBuf>,
-    /// Whether they changed at each of the last starts, so that they start the server no more.
+    /// Whether they changed at each recent start, and so no longer restart the server.
     pub is_aside: bool,
 }
 
@@ -119,7 +119,7 @@ impl WatchedFiles {
         };
         for root in &scope.roots {
             let watched = match root.parent() {
-                // An editor may put another file in the place of this one, so its folder is watched.
+                // An editor may replace this file, so its folder is watched.
                 Some(folder) if !root.is_dir() => {
                     files.watcher.watch(folder, RecursiveMode::NonRecursive)
                 }
@@ -130,10 +130,8 @@ impl WatchedFiles {
         Ok(files)
     }
 
-    /// Watches a folder and the folders in it, and finds the watched files there.
-    ///
-    /// Linux watches one folder at a time, so that those passed over cost nothing. Other systems watch the whole tree of a
-    /// root.
+    /// Watches a folder and its subfolders, and finds the watched files there. Linux watches one folder at a time, so
+    /// skipped folders cost nothing. Other systems watch the whole tree of a root.
     fn enter(
         &mut self,
         folder: &Path,
@@ -147,7 +145,7 @@ impl WatchedFiles {
         }
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            // A link is not followed, so that none leads in a circle.
+            // Links are not followed, because they may form a circle.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && self.scope.enters(&path) => {
                     self.enter(&path, false, found)?;
@@ -167,7 +165,7 @@ impl WatchedFiles {
         (self.repeats, self.aside) = (0, BTreeSet::new());
     }
 
-    /// Whether the last call may be made once more without the person: what it does may write the files that are watched.
+    /// Whether the last call may be repeated without the user. The call itself may write watched files.
     pub fn may_call_again(&mut self) -> bool {
         self.calls = self.calls.saturating_add(1);
         self.calls <= MAX_CALLS
@@ -177,7 +175,7 @@ impl WatchedFiles {
         self.calls = 0;
     }
 
-    /// Waits until files have changed, and none has for a moment. What this process wrote is no change.
+    /// Waits until files change and then stay unchanged for a moment. Ignores files written by this process.
     pub async fn changed(&mut self) -> ChangedFiles {
         loop {
             let next = match self.changed.is_empty() {
@@ -187,7 +185,7 @@ impl WatchedFiles {
             match next {
                 Ok(Some(path)) if is_folder(&path) => {
                     let mut changed = std::mem::take(&mut self.changed);
-                    // A folder may be gone again.
+                    // The folder may already be gone.
                     let _ = self.enter(&path, false, &mut changed);
                     self.changed = changed;
                 }
@@ -221,7 +219,7 @@ impl WatchedFiles {
     }
 }
 
-/// Whether a folder is there. A link to one is not followed.
+/// Whether this is a folder, without following links.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|it| it.is_dir())
 }
@@ -268,7 +266,7 @@ impl Scope {
 }
 
 impl ChangedFiles {
-    /// The first of them, as it is found from here, and how many more there are.
+    /// The first path, relative to the working directory, and how many more there are.
     pub fn words(&self) -> Words {
         let here = std::env::current_dir().and_then(fs::canonicalize);
         let first = self.paths.first().map(|path| {

@@ -1,4 +1,4 @@
-//! Which server a command line means.
+//! Finds the server that a command line means.
 
 use std::{
     ffi::OsStr,
@@ -214,7 +214,7 @@ impl TargetArgs {
         Ok(targets)
     }
 
-    /// The servers of the file that are not disabled. One that cannot be used is told of.
+    /// The servers of the file that are not disabled. Reports those that cannot be used.
     fn all(&self) -> Result<Vec<Target>, Error> {
         let mut targets = Vec::new();
         let mut first = None;
@@ -354,7 +354,7 @@ fn nothing_behind(server: &str) -> Error {
     ))
 }
 
-/// Checks that nothing follows the word that names a server.
+/// Checks that no word follows the server's name.
 fn nothing_more(words: &[String]) -> Result<(), Error> {
     match words.first() {
         None => Ok(()),
@@ -368,7 +368,7 @@ fn nothing_more(words: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Whether the file of servers that would be found has a server of this name; `None` if that file cannot be read.
+/// Whether the default file of servers has a server with this name. `None` if the file cannot be read.
 fn is_listed(name: &str) -> Option<bool> {
     let file = folders()
         .ok()
@@ -418,7 +418,7 @@ fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
     text.map_err(|error| Error::unread(file, error))
 }
 
-/// The error where no server is named. It names those of a file that would be found.
+/// The error if no server is named. It lists the servers of the default file.
 fn unnamed() -> Error {
     let file = folders()
         .ok()
@@ -504,14 +504,14 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The folders of clients within that of a project.
+/// Client folders within a project folder.
 const OF_CLIENTS: [&str; 4] = [".codex", ".cursor", ".gemini", ".vscode"];
 
 fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
-    // A program is looked for from the folder in which it is started.
+    // A program is searched for from the folder in which it starts.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
-    // Clients start it in the folder of the project.
+    // Clients start it in the project folder.
     let is_of_client = folder
         .file_name()
         .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));

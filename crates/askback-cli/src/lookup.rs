@@ -1,4 +1,4 @@
-//! The tools and prompts of a server, by their names.
+//! Finds a server's tools and prompts by name.
 
 use askback::protocol::{Prompt, Tool};
 use askback_host::{text::given, words};
@@ -12,7 +12,7 @@ pub fn tool<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
     })
 }
 
-/// The error for a tool that the server does not have, with the names of those it has.
+/// The error for an unknown tool, with the names that exist.
 pub fn no_tool<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
     let error = Error::usage(words!("there is no tool `{}`", given(name)));
     unknown(error, names)
@@ -31,7 +31,7 @@ pub fn prompt<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error
         })
 }
 
-/// An error for whoever asked for a name that the server does not have, with those it has.
+/// Adds the existing names to an error for an unknown name.
 fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
     let names: Vec<_> = names.collect();
     match names.is_empty() {

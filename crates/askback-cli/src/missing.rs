@@ -1,4 +1,4 @@
-//! Arguments of tools and prompts that are missing, for which a person is asked.
+//! Asks the user for missing arguments of tools and prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +21,8 @@ use crate::{
     error::{Error, Kind},
 };
 
-/// Has the person fill in the required arguments of a tool that are not given, and the optional ones
-/// beside them; with `asks_all`, every argument, with the values given as presets. None if the person
-/// cancels.
+/// Asks for a tool's missing required arguments, together with the optional ones. With `asks_all`, asks for every
+/// argument, with the given values as presets. Returns `None` if the user cancels.
 pub async fn for_tool(
     host: &mut Host,
     tool: &Tool,
@@ -35,7 +34,7 @@ pub async fn for_tool(
     let missing: Vec<_> = missing(schema, &given).collect();
     match FormSchema::parse_arguments(tool.input_schema.as_str().as_bytes(), &limits.forms) {
         Ok(mut form) if !form.fields.is_empty() && (asks_all || !missing.is_empty()) => {
-            // What was given is not asked again.
+            // Do not ask for given arguments again.
             form.fields
                 .retain(|field| asks_all || !given.contains_key(&field.name));
             let mut arguments = match asks_all {
@@ -69,7 +68,7 @@ pub async fn for_tool(
     }
 }
 
-/// The arguments that the schema of a tool requires and that are not given.
+/// The required arguments that are not given.
 fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let required = schema["required"].as_array().into_iter().flatten();
     required
@@ -77,8 +76,8 @@ fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterato
         .filter(|name| !given.contains_key(*name))
 }
 
-/// Says which of the arguments given the schema of the tool does not know, of which it wants another type or value, and
-/// which are missing if no person can be asked for them. They are sent all the same: it is the server that decides.
+/// Reports arguments that the tool's schema does not know or whose type or value it rejects, and missing ones if no
+/// user can be asked. They are sent anyway, because the server decides.
 pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     if !host.is_person() {
         for name in missing(schema, given) {
@@ -96,7 +95,7 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     }
 }
 
-/// Says which of the arguments given the prompt does not have. They are sent all the same: it is the server that decides.
+/// Reports arguments that the prompt does not have. They are sent anyway, because the server decides.
 pub fn tell_unknown(host: &mut Host, prompt: &Prompt, given: &BTreeMap<String, String>) {
     let knows = |name: &str| {
         let mut known = prompt.arguments.iter().flatten();
@@ -108,8 +107,8 @@ pub fn tell_unknown(host: &mut Host, prompt: &Prompt, given: &BTreeMap<String, S
     }
 }
 
-/// Has the person fill in the arguments of a prompt that are not given, with values that the server
-/// suggests, if one that it needs is among them; with `asks_all`, whichever are. None if the person cancels.
+/// Asks for a prompt's missing arguments, with the server's suggestions, if a required one is missing. With
+/// `asks_all`, asks if any is missing. Returns `None` if the user cancels.
 pub async fn for_prompt(
     client: &Client,
     host: &mut Host,
@@ -139,8 +138,8 @@ pub async fn for_prompt(
     asked.fill(client, host, given).await
 }
 
-/// Has the person fill in the variables of a URI that is a template, with values that the server
-/// suggests; any other is taken as it is. Returns the URI and the values, or none if the person cancels.
+/// Asks for the variables of a URI template, with the server's suggestions. Any other URI is returned unchanged.
+/// Returns the URI and the values, or `None` if the user cancels.
 pub async fn for_uri(
     client: &Client,
     host: &mut Host,
@@ -185,7 +184,7 @@ impl MissingArguments {
         mut given: BTreeMap<String, String>,
     ) -> Option<BTreeMap<String, String>> {
         self.fields.retain(|field| !given.contains_key(&field.name));
-        // A server may name two of them alike.
+        // A server may use the same name twice.
         let mut names = BTreeSet::new();
         self.fields.retain(|field| names.insert(field.name.clone()));
         if self.fields.is_empty() {

@@ -1,7 +1,5 @@
-//! Servers that can ask in an older revision only.
-//!
-//! The SDKs of Python answer in 2026-07-28, in which a server asks by its answer, and their tools ask by a
-//! request, which fails there.
+//! Servers that can ask only in an older revision. The Python SDKs answer in 2026-07-28, in which a server asks with
+//! a result, but their tools ask with a request, which fails there.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,19 +12,19 @@ use crate::{error::Error, private_file, target::Target};
 /// The newest revision in which a server asks by a request.
 pub const REVISION: Revision = Revision::LATEST_LEGACY;
 
-/// The requests of servers that want something in the middle of a call.
+/// Requests that a server makes during a call.
 const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// The most servers that are remembered.
+/// How many servers are remembered.
 const MAX_SERVERS: usize = 1_000;
 
-/// Whether these words of a failed tool say that its server cannot ask in the revision that is spoken: those of
-/// FastMCP 4 and of the Python SDK 2.
+/// Whether a failed tool's message says that its server cannot ask in the current revision. Recognizes the messages
+/// of FastMCP 4 and of the Python SDK 2.
 pub fn is_meant(said: &str) -> bool {
     said.contains("server-initiated request")
 }
 
-/// The same of an error of the protocol, which names the request.
+/// Like [`is_meant`], for a protocol error that names the request.
 pub fn is_meant_by_error(message: &str) -> bool {
     is_meant(message) || ASKS.iter().any(|method| message.contains(method))
 }
@@ -39,7 +37,7 @@ pub fn hint() -> Words {
     )
 }
 
-/// Adds what to do to an error in which a server says that.
+/// Adds a hint to such an error.
 pub fn hinted(error: Error, message: &str) -> Error {
     match is_meant_by_error(message) {
         true => error.hint(hint()),
@@ -47,7 +45,7 @@ pub fn hinted(error: Error, message: &str) -> Error {
     }
 }
 
-/// How long it is remembered of a server, in seconds: a week. Its library may be newer then.
+/// How long a server is remembered, in seconds: a week. After that, its library may be newer.
 const REMEMBERED: u64 = 7 * 86_400;
 
 /// The servers that are known to ask in [`REVISION`] only, by the digests of their targets.
@@ -57,7 +55,7 @@ type Servers = BTreeMap<String, OlderServer>;
 struct OlderServer {
     /// The name and version in its greeting, if it gave one.
     claims: Option<String>,
-    /// When that was found out, in seconds since 1970.
+    /// When this was found, in seconds since 1970.
     since: u64,
 }
 
@@ -86,7 +84,7 @@ impl AskingRevision {
         }
     }
 
-    /// What is remembered of all servers: nothing, if the file cannot be read.
+    /// All remembered servers. Empty if the file cannot be read.
     fn known(&self) -> Servers {
         let known = self.path.as_deref().map(private_file::load);
         known.and_then(Result::ok).unwrap_or_default()
@@ -124,10 +122,10 @@ impl AskingRevision {
         });
     }
 
-    /// Changes what is remembered. If that cannot be written, the next conversation finds it out again.
+    /// Changes the remembered servers. If the write fails, the next conversation finds this out again.
     fn change(&self, change: impl FnOnce(&mut Servers)) {
         let Some(path) = &self.path else { return };
-        // One that cannot be read holds nothing.
+        // Treat an unreadable file as empty.
         if private_file::load::<Servers>(path).is_err() {
             let _ = private_file::write(path, "{}");
         }

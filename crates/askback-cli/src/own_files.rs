@@ -1,4 +1,4 @@
-//! The files that this process writes: `--watch` ignores their changes.
+//! Files written by this process. `--watch` ignores changes to them.
 
 use std::{
     collections::BTreeSet,
@@ -8,10 +8,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The files that were opened to be written, by their true paths.
+/// The canonical paths of files opened for writing.
 static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Opens a file to write it. There is no other way in this package, so that none is left out here.
+/// Opens a file for writing. This package has no other way to do so, so every written file is recorded.
 pub fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.open(path)?;
     note(path);
@@ -24,30 +24,30 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a file for a person who named it, with the permissions that new files have.
+/// Creates a file that the user named, with default permissions.
 pub fn create_new(path: &Path) -> io::Result<File> {
     open(OpenOptions::new().write(true).create_new(true), path)
 }
 
-/// Opens an empty file for a person who named it; what it held is gone.
+/// Opens and empties a file that the user named.
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     open(options.write(true).create(true).truncate(true), path)
 }
 
-/// Opens a file for a person who named it, to add to it.
+/// Opens a file that the user named, for appending.
 pub fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     open(options.create(true).append(true), path)
 }
 
-/// Whether this process has written the file of this true path.
+/// Whether this process wrote the file with this canonical path.
 pub fn contain(path: &Path) -> bool {
     written().contains(path)
 }
 
 fn note(path: &Path) {
-    // What has no true path any more is gone again.
+    // A path that cannot be canonicalized no longer exists.
     if let Ok(path) = fs::canonicalize(path) {
         written().insert(path);
     }

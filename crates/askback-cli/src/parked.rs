@@ -1,7 +1,6 @@
-//! Calls that wait for an answer in files: those of `askback call --park`.
-//!
-//! A call of 2026-07-28 is whole in its arguments, the state of the server and the answers. So it can
-//! wait as long as the server accepts its state, without a process that waits.
+//! Calls of `askback call --park`, which wait in files for an answer. A call of 2026-07-28 consists of its arguments,
+//! the server's state and the answers. It can therefore wait without a process, for as long as the server accepts its
+//! state.
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
@@ -26,30 +25,30 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{error::Error, private_file};
 
-/// How long a call is kept, whatever its server says of its state.
+/// How long a call is kept, whatever its server says about its state.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The most calls that are kept.
+/// How many calls are kept.
 const MOST: usize = 256;
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParkedCall {
-    /// The words behind `askback call` that made it.
+    /// The arguments of `askback call` that made it.
     pub line: Vec<String>,
     pub folder: PathBuf,
-    /// The server, by the name that it has here.
+    /// The server's local name.
     pub server: String,
     pub tool: String,
     pub arguments: Map<String, Value>,
-    /// The result that asks, as it was received.
+    /// The result with the questions, as received.
     pub asked: Box<RawValue>,
     /// The answers so far, by the keys of their questions.
     pub answers: BTreeMap<String, Value>,
     /// Whether the answers were sent. The server may have taken them, even if no result came.
     #[serde(default)]
     pub sent: bool,
-    /// Whether a question of an earlier round got a no.
+    /// Whether a question of an earlier round was refused.
     #[serde(default)]
     pub refused: bool,
     /// When the result came, in seconds since 1970.
@@ -66,12 +65,12 @@ pub struct Turn {
 }
 
 impl ParkedCall {
-    /// Until when it is kept, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     pub fn until(&self) -> u64 {
         self.since.saturating_add(KEPT.as_secs())
     }
 
-    /// The questions, and the state of the server.
+    /// The questions, and the server's state.
     pub fn asks(&self) -> Result<(InputRequests, Option<String>), Error> {
         match Outcome::<CallToolResult>::parse(&self.asked) {
             Ok(Outcome::NeedInput(asks)) => {
@@ -81,7 +80,7 @@ impl ParkedCall {
         }
     }
 
-    /// Whether no question is without an answer, so that only the delivery is missing.
+    /// Whether every question has an answer, so that only the delivery is missing.
     pub fn is_answered(&self) -> Result<bool, Error> {
         let (questions, _) = self.asks()?;
         Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
@@ -104,13 +103,12 @@ impl ParkedCall {
         ))
     }
 
-    /// Whether an answer is no yes, of this round or an earlier one.
+    /// Whether an answer of this or an earlier round refuses.
     pub fn refuses(&self) -> bool {
         self.refused || self.answers.values().any(|it| it["action"] != "accept")
     }
 
-    /// The question that an answer without a key is for: the only one, or the only one without an
-    /// answer.
+    /// The question meant by an answer without a key: the only question, or the only one without an answer.
     pub fn meant(&self, questions: &InputRequests) -> Option<String> {
         let all: Vec<_> = questions.iter().map(|(key, _)| key).collect();
         let mut open = all.clone();
@@ -130,7 +128,7 @@ impl Parking {
         Ok(Self(state.join("askback").join("parked")))
     }
 
-    /// Checks that one more call may be kept.
+    /// Checks that there is room for another call.
     pub fn find_room(&self) -> Result<(), Error> {
         match self.all()?.len() {
             MOST.. => {
@@ -150,7 +148,7 @@ impl Parking {
         Ok(id)
     }
 
-    /// Takes a call, for as long as the value lives.
+    /// Locks a call for as long as the value lives.
     pub fn take(&self, id: &str) -> Result<Turn, Error> {
         let unknown = || {
             let words = words!("no call {} waits", given(id));
@@ -183,8 +181,7 @@ impl Parking {
         })
     }
 
-    /// The calls that wait, by their ids. Those that waited too long are forgotten; a file that cannot be
-    /// read keeps none of the others from it, and is named on the standard error.
+    /// The waiting calls, by id. Expired calls are removed. An unreadable file is reported on stderr and skipped.
     pub fn all(&self) -> Result<BTreeMap<String, ParkedCall>, Error> {
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,
@@ -239,7 +236,7 @@ fn is_kept(call: &ParkedCall) -> bool {
     now() < call.until()
 }
 
-/// Reads a call with questions that can be answered; none where there is no file.
+/// Reads a call whose questions can be answered. Returns `None` if there is no file.
 fn read(path: &Path) -> io::Result<Option<ParkedCall>> {
     let Some(text) = private_file::read(path)? else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Files and folders that only their owner can read; a file is changed by one program at a time.
+//! Files and folders that only their owner can read. One program at a time changes a file.
 
 use std::{
     ffi::OsString,
@@ -45,7 +45,7 @@ pub fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     }
 }
 
-/// Changes what a file holds as JSON, while no other program does. A reader sees what was before, or what is after.
+/// Changes a file's JSON content under its lock. A reader sees either the old or the new content.
 pub fn change<T, C>(path: &Path, change: impl FnOnce(&mut T) -> C) -> io::Result<C>
 where
     T: Serialize + DeserializeOwned + Default,
@@ -57,15 +57,14 @@ where
     Ok(changed)
 }
 
-/// Waits until no other program changes the file, and keeps them from it until the value is
-/// dropped. The folder of the file is made if need be.
+/// Locks the file against other programs until the value is dropped. Creates the file's folder if it is missing.
 pub fn lock(path: &Path) -> io::Result<File> {
     let turn = open_lock(&path.with_extension("lock"))?;
     turn.lock()?;
     Ok(turn)
 }
 
-/// Opens a file that serves as a lock, and holds nothing. It and its folder are made if need be.
+/// Opens an empty file used as a lock. Creates it and its folder if they are missing.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
@@ -73,7 +72,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
     own_files::open(options().create(true).truncate(false), path)
 }
 
-/// Makes a folder that only its owner can look into, and those above it, where there are none.
+/// Creates a folder that only its owner can access, and its missing parents.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -82,10 +81,10 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Writes a file, under its lock: a reader sees what was before, or what is after.
+/// Writes a file under its lock. A reader sees either the old or the new content.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let draft = draft(path);
-    // One that was left behind is not trusted to be private.
+    // A leftover file may not be private.
     if let Err(error) = fs::remove_file(&draft)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -97,7 +96,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     own_files::rename(&draft, path).map_err(|error| about(path, &error))
 }
 
-/// The file beside, by a name that nobody else gives one: it is removed.
+/// The temporary file next to it. Its name is reserved, so a leftover can be removed.
 fn draft(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -112,7 +111,7 @@ pub fn create(path: &Path) -> io::Result<File> {
         && metadata.is_file()
         && exposure(&metadata).is_some()
     {
-        // It was there before.
+        // The file existed before.
         let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         file.set_permissions(owner)?;
     }
@@ -129,7 +128,7 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.map(digit).collect()
 }
 
-/// How files are opened that only their owner may read.
+/// Options for files that only their owner can read.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -138,7 +137,7 @@ fn options() -> OpenOptions {
     options
 }
 
-/// The permissions of a file, if others than its owner have any.
+/// The file's permissions, if users other than the owner have any.
 fn exposure(metadata: &fs::Metadata) -> Option<u32> {
     #[cfg(unix)]
     {
@@ -166,7 +165,7 @@ mod tests {
         make_folder(&folder).expect("it is ours");
         let (file, beside) = (folder.join("mcp.json"), folder.join("mcp.new"));
         fs::write(&beside, "theirs").expect("it is ours");
-        // One that a run left behind.
+        // A leftover from an earlier run.
         fs::write(draft(&file), "cut").expect("it is ours");
         for text in ["one", "two"] {
             write(&file, text).expect("it can be written");

@@ -1,12 +1,11 @@
-//! Names and values that seem to be secrets: one judge for what is kept, written and shown.
-//!
-//! It is a guess. Names are judged by their words, values by how tokens of widespread services begin and by
-//! what stands before them.
+//! Recognizes names and values that may be secrets, for everything that is stored, written or shown. It is a guess.
+//! Names are judged by their words; values by the prefixes of widespread services' tokens and by the words before
+//! them.
 
 use askback::forms::{Field, TextField};
 use serde_json::Value;
 
-/// The words that only names of secrets have, beside those of [`Field::looks_secret`].
+/// Words that occur only in names of secrets, in addition to those of [`Field::looks_secret`].
 const WORDS: [&str; 10] = [
     "authorization",
     "bearer",
@@ -20,13 +19,13 @@ const WORDS: [&str; 10] = [
     "sid",
 ];
 
-/// The ends of words that only names of secrets have.
+/// Suffixes of words that occur only in names of secrets.
 const ENDS: [&str; 5] = ["apikey", "passwd", "password", "secret", "token"];
 
-/// The last words of names that secrets have.
+/// Words that mark a secret only at the end of a name.
 const LAST_WORDS: [&str; 3] = ["auth", "pass", "session"];
 
-/// How the tokens of widespread services begin.
+/// Token prefixes of widespread services.
 const BEGINNINGS: [&str; 23] = [
     "AKIA",
     "ASIA",
@@ -53,7 +52,7 @@ const BEGINNINGS: [&str; 23] = [
     "-----BEGIN",
 ];
 
-/// How those of others begin, and words as well: those are shorter, or have no digit.
+/// Token prefixes with which words begin as well. Such words are shorter than a token, or have no digit.
 const WORDY: [&str; 20] = [
     "AGE-SECRET-KEY-",
     "ATATT3",
@@ -77,13 +76,13 @@ const WORDY: [&str; 20] = [
     "xox",
 ];
 
-/// The words before a token.
+/// Words that precede a token.
 const SCHEMES: [&str; 4] = ["basic", "bearer", "digest", "token"];
 
-/// The headers whose values are no secrets, unless they look like one.
+/// Headers whose values are not secrets, unless they look like one.
 const PLAIN_HEADERS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
-/// The most bytes that are looked at of a URL, or behind a name.
+/// How many bytes of a URL, or after a name, are examined.
 const LOOKED_AT: usize = 4096;
 
 /// The fewest characters of a token that is known by its signs alone.
@@ -106,19 +105,19 @@ pub fn is_name(name: &str) -> bool {
         || Field::new(name, TextField::default()).looks_secret()
 }
 
-/// Whether the name of a setting is one that secrets have. There a `key` is one; that of a tool is mostly
-/// the name of an entry.
+/// Whether the name of a setting suggests a secret. A setting called `key` is a secret; a tool's `key` is mostly the
+/// name of an entry.
 pub fn is_setting(name: &str) -> bool {
     is_name(name) || words(name).last().is_some_and(|last| last == "key")
 }
 
-/// Whether the value of a header is no secret, unless it looks like one.
+/// Whether a header's value is not a secret, unless it looks like one.
 pub fn is_plain_header(name: &str) -> bool {
     let name = name.replace('_', "-").to_ascii_lowercase();
     PLAIN_HEADERS.contains(&&*name)
 }
 
-/// Whether something anywhere in a text seems to be a secret, where names are judged so.
+/// Whether any part of a text may be a secret, with this judgement of names.
 pub fn is_in(text: &str, is_name: fn(&str) -> bool) -> bool {
     has_token(text) || has_user(text) || has_named(text, is_name) || has_words(text, is_name)
 }
@@ -136,7 +135,7 @@ pub fn holds(value: &Value) -> bool {
     }
 }
 
-/// The word before the token of a header, and the rest: `Bearer ` and what follows.
+/// Splits a header into the word before its token and the rest, such as `Bearer ` and the token.
 pub fn after_scheme(text: &str) -> (&str, &str) {
     let end = text.find(' ').map_or(0, |at| at.saturating_add(1));
     let (scheme, rest) = text.split_at(end);
@@ -147,7 +146,7 @@ pub fn after_scheme(text: &str) -> (&str, &str) {
     }
 }
 
-/// The words of a name in lower case: `clientSecret` and `CLIENT-SECRET` have two.
+/// The words of a name in lower case. `clientSecret` and `CLIENT-SECRET` have two.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -168,7 +167,7 @@ fn begins(part: &str, known: &[&str]) -> bool {
     known.iter().any(|begin| part.starts_with(begin))
 }
 
-/// Whether what begins as a token is no word.
+/// Whether text with a token prefix is too long for a word, and has a digit.
 fn is_long(part: &str) -> bool {
     part.len() >= TOKEN && part.contains(|c: char| c.is_ascii_digit())
 }
@@ -192,7 +191,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(|parts| parts.into_iter().flatten())
 }
 
-/// The number of characters behind a sign that belong to its escape.
+/// How many characters after a sign belong to its escape.
 fn escape(sign: char, after: &str) -> usize {
     match (sign, after.chars().next()) {
         ('\\', Some('u')) => 5,
@@ -215,7 +214,7 @@ fn has_token(text: &str) -> bool {
     })
 }
 
-/// Whether a URL in a text names a user with a password, or on the web a user at all.
+/// Whether a URL in the text has a user and a password, or on the web any user.
 fn has_user(text: &str) -> bool {
     text.match_indices("://").any(|(at, sign)| {
         let is_part = |c: char| c.is_ascii_alphanumeric();
@@ -230,7 +229,7 @@ fn has_user(text: &str) -> bool {
                     !user.is_empty() && ["http", "https"].into_iter().any(is_web)
                 }
             },
-            // A password may have a slash.
+            // A password may contain a slash.
             None => authority.split_once(':').is_some_and(|(host, port)| {
                 let is_port = port.chars().all(|c| c.is_ascii_digit());
                 let mut url = rest.split(ends_url);
@@ -247,7 +246,7 @@ fn authority(rest: &str) -> &str {
     rest.split(is_end).next().unwrap_or_default()
 }
 
-/// Whether a URL in a text ends before a character.
+/// Whether this character ends a URL in a text.
 fn ends_url(c: char) -> bool {
     c.is_whitespace() || "\"'`".contains(c)
 }
@@ -256,7 +255,7 @@ fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOOKED_AT)]
 }
 
-/// Whether a value stands behind the name of a secret, and a `=` or `:`.
+/// Whether a value follows the name of a secret and a `=` or `:`.
 fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
     let is_quote = |c: char| c.is_whitespace() || "\"'\\".contains(c);
     text.match_indices(['=', ':']).any(|(at, sign)| {
@@ -274,7 +273,7 @@ fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
     })
 }
 
-/// Whether a word before a token, or an option with the name of a secret, has a word behind it.
+/// Whether a word follows a token's scheme, or an option whose name suggests a secret.
 fn has_words(text: &str, is_name: fn(&str) -> bool) -> bool {
     let text = text.replace("%20", " ");
     let blank = |c: char| c.is_whitespace() || "\"'`,;".contains(c);

@@ -17,16 +17,14 @@ use crate::{environment, error::Error, misplaced, name, private_file, sign_in::S
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Its name: the one they gave it, else one taken from the command or the
-    /// address.
+    /// The configured name, or one taken from the command or the address.
     pub name: String,
     pub reach: Reach,
-    /// The file that says so, where it was not the person who typed it.
+    /// The file that defines the server, unless the user typed it.
     pub file: Option<PathBuf>,
-    /// How it is reached in the words of that file, where values took the place of variables: those
-    /// may be secrets.
+    /// The reach as the file writes it, if variables were replaced with values, because those may be secrets.
     pub written: Option<Reach>,
-    /// Whether the person was told how it is reached just now, and agreed.
+    /// Whether the user was just told how it is reached, and agreed.
     pub is_told: bool,
 }
 
@@ -48,12 +46,11 @@ pub struct Command {
     pub program: String,
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
-    /// Variables of the environment that hold secrets of ours, beside those whose names say so.
+    /// More environment variables with our secrets, in addition to those recognized by name.
     pub withheld: Vec<String>,
-    /// Where it runs; here where absent.
+    /// The working directory. `None` is the current one.
     pub cwd: Option<PathBuf>,
-    /// The command in the words of a file, where values took the place of variables: those may be
-    /// secrets.
+    /// The command as the file writes it, if variables were replaced with values, because those may be secrets.
     pub written: Option<Box<Self>>,
 }
 
@@ -110,8 +107,7 @@ impl Target {
         private_file::hex(&digest.finalize())
     }
 
-    /// Returns the words that a person would type to reach it, safe to show: those of the file, where
-    /// one says so.
+    /// Returns what a user would type to reach it, safe to show. Uses the file's text if a file defines it.
     pub fn shown(&self) -> String {
         self.written.as_ref().unwrap_or(&self.reach).shown()
     }
@@ -123,7 +119,7 @@ fn whole(file: &Path) -> PathBuf {
 }
 
 impl Reach {
-    /// The URL without what may say who asks.
+    /// The URL without the parts that may identify the user.
     pub fn endpoint(&self) -> Option<Url> {
         let Self::Address(address) = self else {
             return None;
@@ -137,8 +133,7 @@ impl Reach {
         Some(url)
     }
 
-    /// Refuses a target that is another server than this one, whose name is `name`: what was meant for the one would be
-    /// sent to the other.
+    /// Rejects a target other than this one, called `name`, because data for one server would be sent to another.
     pub fn shared_with(&self, name: &str, other: &Target) -> Result<(), Error> {
         let here = self.endpoint();
         if here.is_some() && here == other.reach.endpoint() {
@@ -153,7 +148,7 @@ impl Reach {
         Err(Error::usage(error).hint(hint))
     }
 
-    /// Returns the words that a person would type to reach it, safe to show.
+    /// Returns what a user would type to reach it, safe to show.
     pub fn shown(&self) -> String {
         match self {
             Self::Start(command) => command.shown(),
@@ -163,7 +158,7 @@ impl Reach {
 }
 
 impl Address {
-    /// Whether its headers say who asks, so that the user need not sign in.
+    /// Whether its headers authenticate the user, so that no sign-in is needed.
     pub fn is_authorized(&self) -> bool {
         let mut names = self.headers.keys();
         names.any(|name| name.eq_ignore_ascii_case("authorization"))
@@ -188,15 +183,15 @@ impl Address {
 }
 
 impl Command {
-    /// The process that the command starts. This is the only way in which one comes to be: it gets
-    /// the environment without the secrets in it that are ours.
+    /// The process that the command starts. All child processes are created here, so that none gets our secrets in
+    /// its environment.
     pub fn child(self) -> Child {
         let shown = self.told().program.clone();
         let withheld = self.withheld.into_iter().map(Into::into);
         let child = environment::ours()
             .chain(withheld)
             .fold(Child::command(self.program), Child::env_remove);
-        // What the file spells out for the server is the server's.
+        // Variables that the file sets for the server are passed on.
         let child = child.args(self.args).envs(self.env).shown_as(shown);
         match self.cwd {
             Some(cwd) => child.current_dir(cwd),
@@ -204,18 +199,18 @@ impl Command {
         }
     }
 
-    /// Returns the command as errors tell of it: in the words of the file, where one says it.
+    /// Returns the command for error messages, as the file writes it if a file defines it.
     pub fn told(&self) -> &Self {
         self.written.as_deref().unwrap_or(self)
     }
 
-    /// Returns the folder in which it is to run, as errors tell of it, where there is none.
+    /// Returns its working directory, if that does not exist.
     pub fn missing_folder(&self) -> Option<&Path> {
         let folder = self.cwd.as_deref().filter(|folder| !folder.is_dir())?;
         Some(self.told().cwd.as_deref().unwrap_or(folder))
     }
 
-    /// The whole command as one would type it, safe to show.
+    /// The whole command as a user would type it, safe to show.
     pub fn shown(&self) -> String {
         std::iter::once(&self.program)
             .chain(&self.args)

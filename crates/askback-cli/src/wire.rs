@@ -28,25 +28,25 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     Shown,
-    /// There, past a front end that keeps what it shows for a report.
+    /// To stderr, past a front end that keeps its output for a report.
     Told,
     File(PathBuf),
 }
 
-/// The messages of a session, and where they are shown as they travel. Clones share them.
+/// The messages of a session, and where they are shown as they arrive. Clones share them.
 #[derive(Debug, Clone)]
 pub struct WireLog {
     began: Instant,
-    /// The most bytes of a file of the trace.
+    /// The size limit of a trace file, in bytes.
     trace_bytes: usize,
-    /// The file of the trace, once a connection has begun it.
+    /// The trace file, once a connection has opened it.
     traced: Arc<Mutex<Option<SharedTrace>>>,
-    /// Where messages go as they travel, if anywhere.
+    /// Where messages are shown as they arrive, if anywhere.
     sink: Arc<Mutex<Option<Sink>>>,
     shared: Arc<Mutex<Wire>>,
 }
 
-/// A file of a trace that connections share; none where it has ended.
+/// A trace file that connections share. `None` once it ended.
 type SharedTrace = Arc<Mutex<Option<TraceFile>>>;
 
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
@@ -55,14 +55,14 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 enum Sink {
     Relay(Relay),
     Stderr,
-    /// Into a file, until it is full or cannot be written.
+    /// Into a file, until it is full or a write fails.
     File(SharedTrace, Relay),
 }
 
 #[derive(Debug)]
 struct TraceFile {
     file: File,
-    /// How many bytes it may have, and may still take.
+    /// The size limit in bytes, and the bytes left.
     most: usize,
     left: usize,
 }
@@ -76,7 +76,7 @@ impl Trace {
     }
 }
 
-/// Has an observer see requests to a server at the URL that its file says, where that has variables: their values may be
+/// Shows requests with the URL as the server's file writes it, if that has variables, because their values may be
 /// secrets.
 pub fn as_written(observer: Observer, target: &Target) -> Observer {
     let (Reach::Address(address), Some(Reach::Address(written))) = (&target.reach, &target.written)
@@ -131,7 +131,7 @@ impl WireLog {
             Some(Trace::Told) => Some(Sink::Stderr),
             Some(Trace::File(path)) => Some(Sink::File(self.traced(path)?, relay.clone())),
         };
-        // Of another connection than the one before.
+        // A new connection must not continue the previous one's entries.
         self.lock().disconnected();
         let log = self.clone();
         Ok(Arc::new(move |event: WireEvent<'_>| {
@@ -148,7 +148,7 @@ impl WireLog {
         }
     }
 
-    /// The file of the trace, which the first connection begins.
+    /// The trace file. The first connection opens it.
     fn traced(&self, path: &Path) -> Result<SharedTrace, Error> {
         let mut traced = lock(&self.traced);
         if let Some(traced) = &*traced {
@@ -171,12 +171,11 @@ impl WireLog {
         lock(&self.shared)
     }
 
-    /// Writes the messages that are kept to a new file that only its owner can read. Returns how many
-    /// those are.
+    /// Writes the stored messages to a new file that only its owner can read. Returns how many were written.
     pub fn save(&self, path: &Path) -> Result<usize, Error> {
         let wire = self.lock();
         let save = || -> io::Result<usize> {
-            // What is there already is somebody's.
+            // Never overwrite an existing file.
             let mut file = io::BufWriter::new(private_file::create_new(path)?);
             for entry in wire.entries() {
                 writeln!(file, "{}", wire::line(wire.began(), entry))?;
@@ -224,7 +223,7 @@ impl Sink {
 }
 
 impl TraceFile {
-    /// Writes a line, or says why no more are written.
+    /// Writes a line, or says why writing stopped.
     fn write(&mut self, line: &str) -> Result<(), Words> {
         let Some(left) = self.left.checked_sub(line.len()) else {
             return Err(words!("its file would be larger than {} bytes", self.most));
@@ -239,10 +238,10 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses to write a trace over a file that is none: it is somebody's.
+/// Refuses to overwrite a file that is not a trace.
 fn spare(path: &Path) -> Result<(), Error> {
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    // One that cannot be read is not written over either.
+    // Do not overwrite an unreadable file either.
     if !is_file || File::open(path).is_ok_and(begins_trace) {
         return Ok(());
     }
@@ -253,7 +252,7 @@ fn spare(path: &Path) -> Result<(), Error> {
     Err(Error::usage(words).hint("Name another file, or remove this one."))
 }
 
-/// Whether a file is empty, or its first line is one of a trace.
+/// Whether a file is empty or starts with a line of a trace.
 fn begins_trace(file: File) -> bool {
     let most = u64::try_from(wire::TRACE.len()).unwrap_or(u64::MAX);
     let mut head = Vec::new();

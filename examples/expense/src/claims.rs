@@ -65,7 +65,6 @@ impl Claims {
             .await
     }
 
-    /// Returns the numbers and titles of one owner's claims, or of all claims.
     pub(crate) async fn find(self, owner: Option<String>) -> Result<Vec<(i64, String)>, Failure> {
         let find = "SELECT number, title FROM claims WHERE owner = coalesce(?1, owner)";
         self.with(move |database| {
@@ -84,7 +83,7 @@ impl Claims {
         count.unwrap_or_default()
     }
 
-    /// Works with the database on a thread that may block.
+    /// Runs the function on a thread that may block.
     async fn with<T: Send + 'static, E: From<JoinError> + Send + 'static>(
         self,
         work: impl FnOnce(&mut Connection) -> Result<T, E> + Send + 'static,

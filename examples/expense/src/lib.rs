@@ -146,7 +146,7 @@ async fn file_expenses(
     Ok(Json(claim))
 }
 
-/// Returns the owner of a claim. Over stdio, callers are not authenticated.
+/// The owner of a claim. Over stdio, callers are not authenticated.
 fn owner(caller: Option<&Principal>) -> String {
     caller.map_or("", |caller| &caller.subject).to_owned()
 }

@@ -27,7 +27,7 @@ pub fn router(mcp: Service, tokens: Tokens) -> Router {
 }
 
 async fn authenticate(State(tokens): State<Tokens>, mut request: Request, next: Next) -> Response {
-    // A browser asks what it may send before it sends a token. The endpoint answers that.
+    // A browser sends a preflight request without a token. The endpoint answers it.
     if request.method() == Method::OPTIONS {
         return next.run(request).await;
     }

@@ -16,21 +16,21 @@ use tokio::sync::{Mutex, MutexGuard};
 pub(crate) struct Booking {
     pub(crate) reference: String,
     pub(crate) destination: String,
-    /// The day of departure, such as 2026-06-15.
+    /// Such as 2026-06-15.
     pub(crate) depart: String,
     pub(crate) nights: u8,
     pub(crate) travellers: u8,
     pub(crate) seat_preference: Seat,
     pub(crate) room_type: Room,
     pub(crate) travel_insurance: bool,
-    /// The total price, in US dollars.
+    /// In US dollars.
     pub(crate) total: u32,
     pub(crate) contact: Contact,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) deposit_paid: bool,
 }
 
-/// Whether to omit a flag that is false, as it is for most bookings.
+/// Most bookings have the flag unset, so it is omitted.
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -111,15 +111,13 @@ struct Book {
     count: usize,
     /// How much of the file has been read, up to the end of a line.
     read: u64,
-    /// The number of lines read, without empty ones.
     lines: usize,
-    /// The first bytes of the file.
     head: Vec<u8>,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns the day of a time in milliseconds since the Unix epoch, in UTC.
+/// The day of a time in milliseconds since the Unix epoch, in UTC.
 pub(crate) fn day(now: u64) -> Date {
     let epoch = Date::constant(1970, 1, 1);
     epoch

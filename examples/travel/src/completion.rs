@@ -34,7 +34,7 @@ pub(crate) async fn complete_reference(
     Ok(beginning_with(&typed.value, references))
 }
 
-/// Returns the names that begin with the typed text, ignoring case.
+/// The names that begin with the typed text, ignoring case.
 fn beginning_with(typed: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let typed = typed.to_lowercase();
     names

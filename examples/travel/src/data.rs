@@ -32,7 +32,6 @@ pub(crate) enum Weather {
     Hot,
 }
 
-/// A month of the year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Form)]
 pub(crate) enum Month {
     January,

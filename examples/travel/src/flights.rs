@@ -43,7 +43,6 @@ pub(crate) fn search(destination: &Destination, month: Month) -> Vec<Flight> {
         .collect()
 }
 
-/// Orders flights by price, duration and stops.
 pub(crate) fn rank(flights: &mut [Flight]) {
     flights.sort_by_key(|flight| flight.price + flight.minutes / 2 + 60 * flight.stops);
 }
@@ -96,7 +95,6 @@ impl fmt::Display for Flight {
 struct Dice(u64);
 
 impl Dice {
-    /// Returns a number below `sides`.
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

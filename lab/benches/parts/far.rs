@@ -64,7 +64,6 @@ async fn answer_connection(mut stream: TcpStream) {
     }
 }
 
-/// Returns the response to a request of the client, which writes the id first.
 fn answer(request: &[u8]) -> Vec<u8> {
     let id = find(request, b"\"id\":").map_or(0, |at| number(&request[at..]));
     let result = match find(request, b"server/discover") {
@@ -74,7 +73,6 @@ fn answer(request: &[u8]) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 
-/// Returns the position after `what`.
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     let at = text.windows(what.len()).position(|here| here == what)?;
     Some(at + what.len())

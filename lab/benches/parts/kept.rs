@@ -9,7 +9,6 @@ const FILE: &str = concat!(
     "/benches/parts/instructions.txt"
 );
 
-/// Compares the instruction counts with the accepted ones, or accepts them.
 pub(crate) fn check() -> Result<(), String> {
     let mut counted = BTreeMap::new();
     for (name, _) in PARTS {

@@ -197,7 +197,6 @@ fn ask() -> Box<dyn FnMut()> {
     })
 }
 
-/// A list of many tools over a channel in memory.
 fn list() -> Box<dyn FnMut()> {
     let mut server = Server::new("bench", "1.0.0");
     for number in 0..201 {
@@ -249,7 +248,6 @@ fn request(method: &str, params: &str) -> String {
     )
 }
 
-/// A whole call of a client over a channel in memory.
 fn client() -> Box<dyn FnMut()> {
     calls(1, in_memory)
 }
@@ -267,7 +265,6 @@ fn client_child_64() -> Box<dyn FnMut()> {
     calls(64, child)
 }
 
-/// A whole call of a client over HTTP.
 fn client_http() -> Box<dyn FnMut()> {
     calls(1, http)
 }

@@ -106,7 +106,6 @@ says. Server and load have a core each. The clients of both call the server of a
 `cargo bench -p lab --bench parts` times the parts of a call, without any of this.
 ";
 
-/// Prints progress.
 #[allow(
     clippy::print_stderr,
     reason = "a run takes long, and its result is on standard output"

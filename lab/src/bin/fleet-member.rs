@@ -35,7 +35,7 @@ use tokio::runtime::Runtime;
 
 type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// The time limit for everything, in real time, because the machine may be slow.
+/// The time limit for everything, in real time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A call that does not wait reads the clock at most this often.

@@ -367,7 +367,7 @@ fn trip() -> Value {
     json!({"destination": "Lisbon", "depart": "2027-05-01"})
 }
 
-/// Returns the address of a person, which identifies their results.
+/// The address of a user, which identifies their results.
 pub(super) fn address(name: &str) -> String {
     format!("{name}@example.com")
 }

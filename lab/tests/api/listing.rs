@@ -111,7 +111,6 @@ impl Paths {
         out + rest
     }
 
-    /// Returns the public path with the longest common prefix.
     fn nearest<'a>(&'a self, path: &'a str) -> &'a str {
         let Some((modules, name)) = path.rsplit_once("::") else {
             return path;

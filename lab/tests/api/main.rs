@@ -21,7 +21,6 @@ const CRATES: &[&str] = &[
     "askback-connect",
 ];
 
-/// If this variable is set, the files are written instead of compared.
 const BLESS: &str = "ASKBACK_BLESS";
 
 /// Returns the missing and the surplus lines of a listing, in any order; `None` if there is no difference.

@@ -113,7 +113,8 @@ pub(crate) fn read(results: &Path, run: &Run) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Returns the scenarios' directories by name. A name with a slash, such as `auth/dpop`, has a nested directory.
+/// The scenarios' directories by name. A name with a slash, such as `auth/dpop`, has a nested
+/// directory.
 fn directories(results: &Path) -> Result<Vec<(String, PathBuf)>> {
     let inside = |path: &Path| -> Result<Vec<(String, PathBuf)>> {
         let mut entries = Vec::new();
@@ -142,7 +143,7 @@ fn directories(results: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(directories)
 }
 
-/// Returns the scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.
+/// The scenario of a directory: `server-tools-list-2026-09-01T10-00-00-000Z`.
 fn scenario(directory: &str, side: Side) -> &str {
     let name = match side {
         Side::Server => directory.strip_prefix("server-").unwrap_or(directory),

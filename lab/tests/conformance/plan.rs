@@ -78,7 +78,6 @@ impl Side {
     }
 }
 
-/// Returns the run with a revision's frozen requirements.
 fn required(side: Side, revision: &str) -> Run {
     let title = format!("{}, what {revision} requires", side.name());
     Run {
@@ -90,7 +89,6 @@ fn required(side: Side, revision: &str) -> Run {
     }
 }
 
-/// Returns the run with all scenarios of a revision, in that revision.
 fn all(revision: &str, scenarios: &[Scenario]) -> Run {
     let applies = |scenario: &&Scenario| scenario.revisions.iter().any(|its| its == revision);
     let title = format!("server, all of {revision}");
@@ -109,7 +107,7 @@ fn all(revision: &str, scenarios: &[Scenario]) -> Run {
     }
 }
 
-/// Returns the run with a single scenario. Alone, it fails if the client under test fails.
+/// A run with a single scenario. Alone, it fails if the client under test fails.
 fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     let mut title = format!("{}, {scenario}", side.name());
     let of = revision.map_or("the extensions", String::as_str);
@@ -128,7 +126,7 @@ fn alone(side: Side, scenario: &str, revision: Option<&String>) -> Run {
     }
 }
 
-/// Returns the run with a single scenario whose client negotiates the revision.
+/// A run with a single scenario whose client negotiates the revision.
 fn found(scenario: &str, revision: &String) -> Run {
     let told = alone(Side::Client, scenario, Some(revision));
     Run {

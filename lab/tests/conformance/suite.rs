@@ -13,7 +13,6 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Installs the suite into the user's cache, unless it is there; `None` without npm.
     pub(crate) fn install() -> Result<Option<Self>> {
         let installed = install::npm("conformance", PACKAGE, LOCK)?;
         Ok(installed.map(|directory| Self { directory }))

@@ -77,7 +77,6 @@ impl ByHand {
         person.goto(url.as_str()).await
     }
 
-    /// Returns the query of the last redirect back to the client.
     pub(crate) async fn back(&self, person: &Person) -> Result<HashMap<String, String>> {
         person.arrives(&format!("{}{BACK}", self.site.url)).await?;
         let visits = self.site.visits(BACK);

@@ -34,7 +34,6 @@ pub(crate) struct Canary {
     secrets: Vec<Secret>,
 }
 
-/// A secret in all its encodings.
 struct Secret {
     name: String,
     is_code: bool,
@@ -91,7 +90,6 @@ impl Canary {
         self.secrets.iter().any(|it| it.forms[0] == secret)
     }
 
-    /// Returns the name of a secret that the bytes contain.
     fn found(&self, bytes: &[u8], but_codes: bool) -> Option<&str> {
         let text = String::from_utf8_lossy(bytes);
         let is_there = |it: &&Secret| it.forms.iter().any(|form| text.contains(form));

@@ -34,7 +34,6 @@ const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 /// A rule that accepts all links to this machine.
 const ANSWERS: &str = "answers: [{when: {mode: url, host: 127.0.0.1}, accept: true}]\n";
 
-/// The time limit for output of the command and for the browser's start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A revision in which the client repeats the call, so it can be parked.
@@ -43,7 +42,6 @@ const IN_ROUNDS: &str = "2026-07-28";
 /// A revision in which a client is asked by a request of the server, or told by an error.
 const BY_QUESTION: &str = "2025-11-25";
 
-/// How often to reload a page before giving up.
 const MOST_LOOKS: usize = 200;
 
 /// The line below a prompt that accepts keys.
@@ -83,7 +81,6 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// Returns the arguments of a command with the server's URL.
     fn words(&self, words: &[&str]) -> Vec<String> {
         let url = &self.scene.endpoint;
         let there = ["--name", "desk", "--url", url, "--protocol", self.revision];
@@ -141,7 +138,7 @@ impl<'a> Desk<'a> {
         Ok(line.ok_or("the browser has ended")?)
     }
 
-    /// Waits for the end of a script. Returns its exit code and its stdout.
+    /// Waits for a script to end. Returns its exit code and its stdout.
     async fn end(&mut self, script: Script) -> Result<(Option<i32>, String)> {
         let (code, printed, said) = script.end().await?;
         self.said += &printed;
@@ -157,7 +154,6 @@ struct Script {
 }
 
 impl Script {
-    /// Waits until it prints a link to these pages.
     async fn link(&mut self, pages: &str) -> Result<String> {
         loop {
             let line = timeout(PATIENCE, self.stderr.next_line()).await;

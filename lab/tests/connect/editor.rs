@@ -37,7 +37,6 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the next link that the user has to open.
     pub(crate) async fn link(&mut self) -> Result<String> {
         Ok(self.links.recv().await.ok_or("no link is asked for")?)
     }

@@ -54,7 +54,6 @@ const NOW: Millis = 1_800_000_000_000;
 const WAIT: Millis = 20_000;
 const REST_OF_LEASE: Millis = 10_000;
 
-/// The time limit for the processes' output.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +83,6 @@ enum Called {
     Reconnect,
 }
 
-/// A clock that does not move.
 struct Still;
 
 impl Clock for Still {
@@ -96,7 +94,6 @@ impl Clock for Still {
 struct Shared {
     by_hand: ByHand,
     airline: Airline,
-    /// The database as an argument for a process.
     database: String,
     vault: Vault,
     _cluster: Option<Arc<Cluster>>,
@@ -250,7 +247,6 @@ impl Fleet {
         Ok(told.write_all(format!("{line}\n").as_bytes()).await?)
     }
 
-    /// Returns the next output line of any process.
     async fn hear(&mut self) -> Result<(usize, String)> {
         if let Some(early) = self.early.pop_front() {
             return Ok(early);
@@ -261,7 +257,6 @@ impl Fleet {
             .ok_or("all are gone")?)
     }
 
-    /// Waits until a process prints this line, and returns its number.
     async fn hear_of(&mut self, wanted: &str) -> Result<usize> {
         let (member, line) = self.hear().await?;
         assert_eq!(line, wanted, "process {member}");

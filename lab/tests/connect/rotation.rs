@@ -34,7 +34,6 @@ const PACE: Duration = Duration::from_millis(20);
 /// The minimum number of rotations for a meaningful test.
 const ROUNDS: usize = 10;
 
-/// A task that repeats until it is stopped.
 struct Busy {
     ends: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,

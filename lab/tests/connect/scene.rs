@@ -76,7 +76,6 @@ pub(crate) struct Scene {
     pub(crate) maker: Maker,
     pub(crate) third: Issuer,
     pub(crate) airline: Airline,
-    /// The issuer of the endpoint's tokens, and its maker.
     pub(crate) issuer: Issuer,
     pub(crate) signs_in: Maker,
     tenant: Option<&'static str>,

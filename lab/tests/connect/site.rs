@@ -21,7 +21,6 @@ pub(crate) struct Page {
     pub(crate) html: &'static str,
 }
 
-/// A site that is stopped on drop.
 pub(crate) struct Site {
     pub(crate) url: String,
     visits: Arc<Mutex<Vec<Visit>>>,
@@ -69,7 +68,6 @@ impl Site {
         })
     }
 
-    /// Returns all visits to a path, oldest first.
     pub(crate) fn visits(&self, path: &str) -> Vec<Visit> {
         let visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
         let there = visits.iter().filter(|visit| visit.uri.path() == path);

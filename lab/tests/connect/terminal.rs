@@ -22,13 +22,11 @@ const COLUMNS: NonZero<u16> = NonZero::new(120).expect("it has columns");
 /// The line below a question that does not accept keys yet.
 const SETTLING: &str = "One moment…";
 
-/// The time limit for text to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const CTRL_D: &str = "\x04";
 
-/// A terminal, whose program is killed on drop.
 pub(crate) struct Terminal {
     child: Child,
     pty: Pty,
@@ -62,7 +60,7 @@ impl Terminal {
         })
     }
 
-    /// Waits until this text is visible, and a question accepts keys.
+    /// Waits until the text is visible and a question accepts keys.
     pub(crate) async fn until(&mut self, seen: &str) -> Result<()> {
         self.until_is(seen, |contents| contents.contains(seen))
             .await

@@ -30,7 +30,6 @@ pub(crate) enum Place {
     Answer,
 }
 
-/// A wire, closed on drop.
 pub(crate) struct Wire {
     pub(crate) url: String,
     state: Arc<Through>,

@@ -15,7 +15,6 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The model's answer.
 const ADVICE: &str = "Take the train.";
 
 /// A server: how to start it, or its URL.
@@ -118,7 +117,6 @@ fn script(scenario: Scenario, which: &str) -> Option<Value> {
     })
 }
 
-/// Returns the filled-in form of `lab/interop/forms.json`.
 fn filled(which: &str) -> Value {
     let mut filled = json!({
         "name": "Bo",

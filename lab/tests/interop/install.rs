@@ -92,7 +92,6 @@ impl Installed {
         }
     }
 
-    /// Returns Node, to which a file is added.
     fn node(&self) -> Option<Program> {
         let npm = self.npm.as_ref()?;
         Some(Program::new(npm.join(install::NODE)))

@@ -10,7 +10,6 @@ use crate::{
     program::{ASKBACK, Program, SERVER, Serving},
 };
 
-/// The model's answer.
 pub(crate) const ADVICE: &str = "1, 2 and 3, for they leave early.";
 
 pub(crate) enum Servers {

@@ -44,7 +44,7 @@ type Outcomes = BTreeMap<Scenario, Outcome>;
 /// The word that selects the reference servers.
 const PACKAGES: &str = "packages";
 
-/// The number of concurrent runs, each with a client and a server.
+/// Each run has a client and a server.
 const AT_ONCE: usize = 2;
 
 #[tokio::main]
@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs what the words select. Returns false if anything failed.
+/// Runs the selected tests. Returns false if anything failed.
 async fn run(words: &[String]) -> Result<bool> {
     let mut runs = Run::all();
     // Other options are for the usual test harness.
@@ -146,7 +146,6 @@ async fn run_all(runs: Vec<Run>, installed: &Arc<Installed>) -> Result<BTreeMap<
     Ok(results)
 }
 
-/// Calls the reference servers with the command.
 async fn try_packages(installed: &Installed) -> Result<BTreeMap<&'static str, Tried>> {
     let place = Place::named(PACKAGES)?;
     let mut all = BTreeMap::new();
@@ -230,7 +229,6 @@ fn seconds(span: Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-/// Prints a line. A closed stdout is not an error.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

@@ -172,7 +172,7 @@ impl Trial {
 }
 
 impl Package {
-    /// Runs all trials; `None` if the package is not installed.
+    /// `None` if the package is not installed.
     pub(crate) async fn run(&self, installed: &Installed, place: &Place) -> Result<Option<Tried>> {
         let Some(server) = installed.package(self.file) else {
             return Ok(None);

@@ -92,7 +92,6 @@ impl Peer {
         }
     }
 
-    /// Returns its name in the document.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TypeScript2 => "TypeScript, `@modelcontextprotocol/client` and `server` 2.4.0",
@@ -169,7 +168,7 @@ impl Scenario {
 }
 
 impl Run {
-    /// Returns every run, slow peers first.
+    /// Every run, slow peers first.
     pub(crate) fn all() -> Vec<Self> {
         let mut runs = Vec::new();
         for peer in Peer::ALL.into_iter().rev() {

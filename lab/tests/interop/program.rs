@@ -30,7 +30,6 @@ pub(crate) struct Program {
     environment: Vec<(&'static str, String)>,
 }
 
-/// A server over HTTP, killed on drop.
 pub(crate) struct Serving {
     _child: Box<Child>,
     pub(crate) url: String,
@@ -74,7 +73,6 @@ impl Program {
         &self.words
     }
 
-    /// Runs it to completion, within the time limit.
     pub(crate) async fn run(&self, limit: Duration) -> Result<Ended> {
         let mut command = self.command();
         command

@@ -22,7 +22,6 @@ pub(crate) const ENDS_AT: &str = "http://127.0.0.1:49152/callback";
 
 const PAGES: usize = 12;
 
-/// A user who always signs in.
 #[derive(Clone)]
 pub(crate) struct Person {
     login: &'static str,

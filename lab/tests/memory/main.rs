@@ -17,7 +17,6 @@ use tokio::{
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The server's limit.
 const MOST: usize = 16 << 20;
 
 /// The memory of a connection in addition to its client's data: hyper's buffers, and its task.

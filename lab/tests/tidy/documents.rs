@@ -218,7 +218,6 @@ fn fuzz_targets(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Returns the targets of the links in a Markdown text, except in code blocks.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| {
         line.split("](")

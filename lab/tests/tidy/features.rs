@@ -72,7 +72,6 @@ fn unlisted(tree: &Tree, without_item: &[(&str, &str)]) -> Vec<Problem> {
     problems
 }
 
-/// Returns the features of a manifest, without the default, and what each enables.
 fn features(manifest: &str) -> Vec<(&str, &str)> {
     let section = manifest.split("\n[features]\n").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();

@@ -7,7 +7,6 @@ use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 /// A place of a list: the file, the texts before and after the list, and a function that returns the entries.
 type Place<'a> = (&'a str, &'a str, &'a str, fn(&str) -> Vec<&str>);
 
-/// The end of the file.
 const END: &str = "\0";
 
 const RULES: &str = "crates/askback-check/src/rules.rs";
@@ -163,7 +162,6 @@ fn in_backticks(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// Returns the texts between each `before` and the next `after`.
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
     let rests = text.split(before).skip(1);
     rests.filter_map(|rest| rest.split(after).next()).collect()

@@ -176,7 +176,6 @@ fn directions(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether a file of the server names types of HTTP.
 fn names_http(code: &str) -> bool {
     ["self::http", "super::http", "server::http"]
         .iter()

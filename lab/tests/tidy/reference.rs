@@ -22,7 +22,6 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// The types with a table of methods.
 const TYPES: [&str; 3] = ["Ctx", "ServerBuilder", "Client"];
 
 /// The macro that generates the description methods.
@@ -70,7 +69,6 @@ fn public(code: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the names that only one side has.
 fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec<Problem> {
     let missing = there.difference(shown);
     let made_up = shown.difference(there);

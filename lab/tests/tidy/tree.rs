@@ -33,7 +33,6 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Returns the Rust files that are published or run, without tests.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files().filter(|(path, _)| {
             let published = path.starts_with("crates/") || path.starts_with("examples/");

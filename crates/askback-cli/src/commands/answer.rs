@@ -1,4 +1,4 @@
-//! `askback answer`: an answer to a question that waits.
+//! `askback answer` answers a pending question.
 
 use std::{
     collections::BTreeMap,
@@ -123,7 +123,7 @@ struct Line {
 
 pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let parking = Parking::of_user()?;
-    // Whatever is asked for, what waited too long is forgotten.
+    // Every use of the command removes expired calls.
     let waiting = parking.all()?;
     let Some(id) = &args.id else {
         let waits = !args.json && (args.file.is_some() || args.web || out::is_attended());
@@ -135,7 +135,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
             false => Ok(()),
         };
     };
-    // They are read before the file of the call, so that what is kept there is sent again only by a line that says nothing.
+    // Read before the call's file, because a stored answer is sent again only by a command without one.
     let fields = args::parse(&args.fields)?;
     let answers = args.decline || args.cancel || args.accept || !fields.is_empty();
     let mut turn = parking.take(id)?;
@@ -164,7 +164,7 @@ pub async fn run(args: AnswerArgs, outcome: &mut Outcome) -> Result<(), Error> {
     went_on
 }
 
-/// Answers the questions that come, until the person ends that.
+/// Answers incoming questions until the user interrupts.
 #[cfg(unix)]
 async fn wait(args: AnswerArgs) -> Result<(), Error> {
     let limits = Limits::default();
@@ -280,7 +280,7 @@ impl AnswerArgs {
                 let limits = Limits::default();
                 let checked = form.requested_schema.check(&content, &limits.forms);
                 checked.map_err(|issues| {
-                    // A name of a field, which stands in it, may have a line break.
+                    // A field's name in the message may contain a line break.
                     let issues = issues.0.iter().map(|issue| text::line(&issue.to_string()));
                     let issues: Vec<_> = issues.collect();
                     Error::usage("the answer does not fit the form:").quoting(issues.join("\n"))
@@ -296,8 +296,8 @@ impl AnswerArgs {
     }
 }
 
-/// The values of fields, read as a person writes them at a terminal. What the form has no field for is for its check, and
-/// a field of JSON may hold a text as well.
+/// Reads fields as a user types them at a terminal. Validation rejects fields that the form lacks, and a JSON field
+/// may hold a text as well.
 fn read(fields: Vec<Argument>, form: &FormSchema) -> Result<Content, Error> {
     let schema = serde_json::to_value(form).unwrap_or(Value::Null);
     let clock = Clock::of_this_machine();
@@ -336,8 +336,8 @@ fn declined(reason: Option<String>) -> ElicitResult {
     }
 }
 
-/// Takes the values of fields that ask for a secret: `-` from the standard input; others, which the list of
-/// processes and the history of a shell show, where the person says so.
+/// Reads the values of secret fields. `-` reads from stdin. A value on the command line is visible in the process
+/// list and the shell history, so it needs the user's consent.
 fn take_secrets<'a>(
     secrets: impl Iterator<Item = &'a Field>,
     fields: &mut [Argument],
@@ -369,7 +369,7 @@ fn take_secrets<'a>(
     Ok(())
 }
 
-/// The most bytes of a secret.
+/// The longest secret, in bytes.
 const LONGEST: u64 = 64 << 10;
 
 fn from_input() -> Result<String, Error> {
@@ -397,7 +397,7 @@ fn from_input() -> Result<String, Error> {
     Ok(text)
 }
 
-/// Agrees to a link that may be opened, and warns of what may mislead in it.
+/// Agrees to a link if it may be opened, and warns of anything misleading in it.
 fn agree(url: &str) -> Result<ElicitResult, Error> {
     let link = link::judge(url).map_err(|refusal| {
         let words = words!("the link is not opened: {}", refusal.words());
@@ -442,7 +442,7 @@ fn list(all: &BTreeMap<String, ParkedCall>, is_json: bool) -> Result<(), Error> 
     Ok(out::print(&page.take())?)
 }
 
-/// Puts on the page which questions have an answer, and whether it was sent.
+/// Prints which questions have an answer, and whether it was sent.
 fn tell_answered(page: &mut Page, call: &ParkedCall) -> Result<(), Error> {
     let (questions, _) = call.asks()?;
     for (key, _) in questions.iter() {

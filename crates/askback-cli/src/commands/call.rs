@@ -1,4 +1,4 @@
-//! `askback call`: one call of a tool.
+//! `askback call` calls a tool.
 
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ impl CallArgs {
         Ok(self)
     }
 
-    /// The options of the session, in which what can be parked is asked alone.
+    /// The session's options. Only questions that can be parked are declared.
     pub(super) fn into_session(self) -> SessionArgs {
         match self.park {
             true => self.session.asked_by_elicitation_alone(),
@@ -142,15 +142,15 @@ pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error>
     }
     let mut session = Session::open(target, &options, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
-    // Links of a parked call are declined without the host.
+    // A parked call declines links without the host.
     outcome.questions = outcome.questions.max(session.host.ended());
     session.close().await;
     called
 }
 
-/// Tells what of a result cannot be read, beside the rest of it.
+/// Reports the unreadable parts of a result.
 pub(super) fn left_out(host: &mut Host, entries: &[LeftOutEntry], outcome: &mut Outcome) {
-    /// How many faults are told.
+    /// How many errors are printed.
     const MOST: usize = 10;
     outcome.malformed |= !entries.is_empty();
     let page = host.page();
@@ -174,9 +174,9 @@ async fn call(
     host.hold_stderr(server, true);
     let can_log = client.capabilities().logging.is_some();
     if can_log && client.revision().era() == Era::Modern {
-        // Where it is not asked for with each request, the server does not log.
+        // In revisions where each request does not ask for logs, the server must be told to send them.
         let level = client.set_log_level(LoggingLevel::Info);
-        // Without log lines the call is the same.
+        // The call works without log lines.
         let _ = host.attend(level).await?;
     }
     let tools = host.attend(client.tools()).await;

@@ -1,4 +1,4 @@
-//! `askback check`: why a server cannot be used, and what it does wrong.
+//! `askback check` finds why a server cannot be used, and what it does wrong.
 
 use std::time::Duration;
 
@@ -21,19 +21,19 @@ use crate::{
     session::revision,
 };
 
-/// How long an answer is waited for. The first has longer: some launchers download the server.
+/// How long to wait for a response. The first may take longer, because some launchers download the server.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a server is tried. What was found by then is reported.
+/// How long a server is tested. Then the findings so far are reported.
 pub const TRIED: Duration = Duration::from_secs(5 * 60);
 
-/// How long a whole check may take, with the last answer that is waited for.
+/// How long a whole check may take, including the last response.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
 
 /// The longest `--lapse`, in seconds: an hour.
 const MAX_LAPSE: u64 = 60 * 60;
 
-/// How often that time is waited for at most, once for each call that asks.
+/// How many times `--lapse` is waited for, once per call that asks.
 const MAX_LAPSES: u32 = 16;
 
 const AFTER: &str = "\
@@ -139,8 +139,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     Ok(out::print(&page.take())?)
 }
 
-/// Reads the names of tools, each with its arguments behind it. Without a schema a value is a text, unless it is given as
-/// JSON.
+/// Reads tool names, each followed by its arguments. Without a schema, a value is a text unless it is given as JSON.
 pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
     let mut tools: Vec<NamedTool> = Vec::new();
     let mut words = words;

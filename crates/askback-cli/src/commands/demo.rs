@@ -1,4 +1,4 @@
-//! `askback` alone: the travel agency, and a holiday to book.
+//! `askback` without arguments opens the travel agency, ready to book a holiday.
 
 use std::env;
 

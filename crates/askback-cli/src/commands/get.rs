@@ -1,4 +1,4 @@
-//! `askback get`: one prompt or resource.
+//! `askback get` gets a prompt or a resource.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -125,10 +125,10 @@ async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> R
     Ok(())
 }
 
-/// The text of a resource: alone if nothing else was sent, since it may go to a file.
+/// The text of a resource, without additions if nothing else was sent, because it may be written to a file.
 fn text(result: &ReadResourceResult) -> PeerText {
     match &result.contents[..] {
-        // A line end is written behind it in any case.
+        // A line end is always written after it.
         [ResourceContents::Text(one)] if result.left_out.is_empty() => {
             one.text.strip_suffix('\n').unwrap_or(&one.text).into()
         }

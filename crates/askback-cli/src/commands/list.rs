@@ -1,4 +1,4 @@
-//! `askback list`: what a server is and offers, and what it suggests for an argument.
+//! `askback list` shows what a server is and offers, and its suggestions for an argument.
 
 use askback::{
     client::{ClientError, List},
@@ -61,7 +61,7 @@ pub async fn run(mut args: ListArgs) -> Result<(), Error> {
         None => Offer::read(word).is_err(),
     };
     if let Some(at) = args.words.iter().position(is_server) {
-        // It may stand before or behind the kinds.
+        // The server may be given before or after the kinds.
         args.words[..=at].rotate_right(1);
         args.session.name_by(&mut args.words)?;
     }
@@ -102,7 +102,7 @@ async fn complete(owner: &str, args: &ListArgs) -> Result<(), Error> {
     let target = args.session.target()?;
     let mut session = Session::open(target, &args.session, answers(None)?).await?;
     let Session { client, host, .. } = &mut session;
-    // A URI has a colon, and the names of prompts hardly have one.
+    // A URI has a colon; a prompt's name rarely does.
     let reference = match owner.contains(':') {
         true => Reference::resource(owner),
         false => Reference::prompt(owner),
@@ -128,16 +128,12 @@ async fn complete(owner: &str, args: &ListArgs) -> Result<(), Error> {
     }
 }
 
-/// A list that a server may have.
+/// A list that a server may offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Offer {
-    /// The tools.
     Tools,
-    /// The prompts.
     Prompts,
-    /// The resources.
     Resources,
-    /// The resource templates.
     Templates,
 }
 
@@ -169,7 +165,7 @@ impl Offers {
     async fn list(session: &mut Session, wanted: &[Offer]) -> Result<Self, Error> {
         let Session { client, host, .. } = session;
         let can = client.capabilities();
-        // Tools are what a server is mostly for. The rest is looked for if it is declared or wanted by name.
+        // Nearly every server has tools. Other lists are requested if they are declared or asked for by name.
         let can_prompt = can.prompts.is_some() || wanted.contains(&Offer::Prompts);
         let can_read = can.resources.is_some() || !wanted.is_empty();
         let wants = |offer| wanted.is_empty() || wanted.contains(&offer);
@@ -208,7 +204,7 @@ impl Offers {
     }
 }
 
-/// A list, if `is_sought`. A list that the server does not know is empty.
+/// Reads a list if `is_sought`. A list that the server does not know is empty.
 async fn list<T>(
     host: &mut Host,
     is_sought: bool,

@@ -1,4 +1,4 @@
-//! The subcommands, each in a file of its own.
+//! The subcommands, one per file.
 
 pub mod answer;
 pub mod call;
@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 
 use crate::{error::Error, session::Answers};
 
-/// Returns the front end of a command that is not a conversation: the named file, else a person if
+/// Returns the front end of a command without a conversation: the answers file, or else the user at the terminal if
 /// there is one.
 fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
     Ok(match file {

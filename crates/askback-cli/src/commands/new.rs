@@ -1,4 +1,4 @@
-//! `askback new`: a server to begin with.
+//! `askback new` creates a server project.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{error::Error, own_files};
 
-/// The files of the project, with its name as `{{name}}`.
+/// The template's files. `{{name}}` is replaced with the project's name.
 const FILES: [(&str, &str); 8] = [
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),
@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 8] = [
     ),
 ];
 
-/// The most characters of a name.
+/// The longest name, in characters.
 const LONGEST: usize = 64;
 
 /// Make a server to begin with
@@ -96,7 +96,7 @@ fn library(checkout: &Path) -> Result<String, Error> {
 }
 
 fn with_library(manifest: &str, path: &str) -> String {
-    // A text of JSON is one of TOML.
+    // A JSON string is a valid TOML string.
     let path = Value::from(path).to_string();
     manifest
         .replace(

@@ -1,4 +1,4 @@
-//! `askback TARGET`: a conversation with a server.
+//! `askback TARGET` opens a conversation with a server.
 
 use std::path::PathBuf;
 

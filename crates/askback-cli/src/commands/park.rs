@@ -1,4 +1,4 @@
-//! Calls whose questions wait in a file: `askback call --park`, and what goes on with one.
+//! Calls whose questions wait in a file: starts them for `askback call --park` and continues them.
 
 mod page;
 
@@ -57,18 +57,18 @@ struct QuestionReport {
     schema: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// The host of the link, and what may mislead in it.
+    /// The host of the link, and warnings about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     site: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
-    /// The other sites to which the link says that it leads on.
+    /// Other sites in the link: possible redirect targets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     leads_on: Vec<String>,
     /// Why the link is never opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// The action of an answer to which no result came.
+    /// The action of an answer without a result so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,7 +179,7 @@ pub(super) async fn begin(
         refused: false,
         since: now(),
     };
-    // Before the server does anything, it is known that the question can be kept.
+    // Check that the question can be stored before the server does anything.
     let parking = Parking::of_user()?;
     parking.find_room()?;
     match round(session, &call, None).await? {
@@ -201,14 +201,14 @@ pub(super) async fn go_on(
     is_json: bool,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
-    // What the server wants in headers is known from its list.
+    // The list says which headers the server needs.
     let listed = session.host.attend(session.client.tools()).await?;
     listed.map_err(|error| failed(error).hint(tries_again(&turn.id)))?;
     deliver(session, turn, is_json, outcome).await
 }
 
-/// Sends the answers of a call until a question of it has none, which is printed. Each next question waits
-/// under an id of its own, so that no answer to the one before is taken for one to it.
+/// Sends a call's answers until one of its questions has none, and prints that question. Each round has its own id,
+/// so that an answer to an earlier question is not taken for one to the next.
 async fn deliver(
     session: &mut Session,
     mut turn: Turn,
@@ -216,7 +216,7 @@ async fn deliver(
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
     let parking = Parking::of_user()?;
-    // Links that are refused are answered by nobody, so that a server could ask for ever.
+    // Rejected links are declined automatically, so a server could ask forever.
     for _ in 0..Limits::default().asking.rounds {
         if turn.call.refuses() {
             outcome.questions = WorstEnd::Refused;
@@ -238,14 +238,14 @@ async fn deliver(
                 turn.end()?;
                 turn = parking.take(&id)?;
             }
-            // The server has answered, and what it did it would do again.
+            // The server has already acted on the answer, and would act again.
             Err(error) if error.kind == Kind::Protocol => {
                 turn.end()?;
                 return Err(
                     error.hint("The server has answered, so the call may have taken effect.")
                 );
             }
-            // What the server refused it refuses again; anything else may be tried once more.
+            // The server would reject it again. Any other failure may be retried.
             Err(error) if error.kind == Kind::Server => {
                 turn.end()?;
                 let code = error.answer.as_ref().map(|answer| answer.code);
@@ -273,20 +273,19 @@ async fn deliver(
     Err(Error::new(Kind::Protocol, error))
 }
 
-/// The advice for an answer that is kept, to which no result came.
+/// The advice for a stored answer that has no result.
 pub(super) fn tries_again(id: &str) -> Words {
     words!("askback answer {} tries again.", given(id))
 }
 
-/// Whether a call that was just asked waits for somebody: for an answer, or, without a question, for the
-/// time to go on.
+/// Whether a new call is waiting: for an answer or, without a question, for the time to continue.
 fn waits(call: &ParkedCall) -> Result<bool, Error> {
     let (questions, _) = call.asks()?;
     Ok(questions.is_empty() || !call.is_answered()?)
 }
 
-/// A call with the questions of its next round. A link that is never opened is declined, as it is where a
-/// person is asked, and the reason told.
+/// A call with the questions of its next round. A link that is never opened is declined with the reason, as in a
+/// conversation.
 fn asking(call: &ParkedCall, asked: Box<RawValue>) -> Result<ParkedCall, Error> {
     let mut next = ParkedCall {
         asked,
@@ -382,7 +381,7 @@ fn show(
     Ok(())
 }
 
-/// The schema of a form, in which the fields that seem to ask for a secret say so.
+/// The schema of a form. Fields that seem to ask for a secret are marked.
 fn marked(schema: &FormSchema, message: &str) -> serde_json::Result<RawJson> {
     let mut root: OrderedMap<RawJson> = serde_json::from_str(&schema.to_json())?;
     let Some(properties) = root.get("properties") else {

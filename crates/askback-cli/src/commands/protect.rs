@@ -1,4 +1,4 @@
-//! The protection of a server that is tried out over HTTP.
+//! Access control for a demo server over HTTP.
 
 use askback::{
     Principal,
@@ -36,11 +36,11 @@ pub(super) struct Protecting {
     authorization_server: Option<String>,
 }
 
-/// Tokens that were drawn, each with whom it is for.
+/// Generated tokens, each with the name of its caller.
 pub(super) type DrawnTokens = Vec<(String, String)>;
 
 impl Protecting {
-    /// Returns the protection of the server at this URL, if it has one.
+    /// Returns the access control of the server at this URL, if it has any.
     pub(super) fn protection(
         &self,
         resource: &str,
@@ -63,7 +63,7 @@ impl Protecting {
         Ok((Some(protection.name("Travel agency")), drawn))
     }
 
-    /// Whether those who are let in have tokens for development.
+    /// Whether callers use development tokens.
     pub(super) fn is_for_development(&self) -> bool {
         !self.development_token.is_empty()
     }

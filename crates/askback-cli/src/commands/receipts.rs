@@ -1,4 +1,4 @@
-//! `askback receipts`: the receipts of questions that were shown here.
+//! `askback receipts` shows the receipts of questions that were shown here.
 
 use std::time::{Duration, SystemTime};
 
@@ -69,7 +69,7 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-/// Puts the receipts of a key on a page, the newest last.
+/// Prints the receipts of a key, the newest last.
 fn put(page: &mut Page, chain: &ReceiptChain) {
     page.say(Style::Strong, given(&chain.server).short());
     page.line(words!("  key {}", given(&chain.key)));
@@ -94,7 +94,6 @@ fn put(page: &mut Page, chain: &ReceiptChain) {
     }
 }
 
-/// Returns a time as text.
 fn at(millis: u64) -> String {
     let time = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis));
     time.map_or_else(|| millis.to_string(), text::instant)

@@ -1,4 +1,4 @@
-//! A request whose connection is lost while a person answers its questions: they may have it made again.
+//! Retries a request whose connection was lost while the user answered its questions.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::{
     session::{Session, failed},
 };
 
-/// Makes a request. Where the connection is lost after a person was asked something in it, they may have the request made
-/// again, on a new connection: the same questions are answered as they were, and what was half written is there again.
+/// Makes a request. If the connection is lost after a question, the user may retry it on a new connection. Answers
+/// and partly filled forms are restored.
 pub(super) async fn attended<T>(
     session: &mut Session,
     call: Call,
@@ -28,7 +28,7 @@ pub(super) async fn attended<T>(
         });
         match made.map_err(Error::cancelled)? {
             Err(error) if is_lost(&error) && was_asked(session) => {
-                // Answers that the server may have acted on are not given again by themselves.
+                // The server may have acted on these answers, so they are not given again automatically.
                 is_again = !matches!(error, ClientError::OutcomeUnknown(_));
                 if !wants_again(session, &call, failed(error.clone()), is_again).await {
                     return Ok(Err(error));
@@ -39,7 +39,7 @@ pub(super) async fn attended<T>(
     }
 }
 
-/// Whether an error is the end of the connection, or of what leads to the server.
+/// Whether an error means that the connection, or the way to the server, was lost.
 fn is_lost(error: &ClientError) -> bool {
     match error {
         ClientError::Crashed(_) | ClientError::OutcomeUnknown(_) | ClientError::Unreachable(_) => {
@@ -54,7 +54,7 @@ fn was_asked(session: &mut Session) -> bool {
     session.host.is_person() && session.host.answering() > Duration::ZERO
 }
 
-/// Asks whether the request is to be made again, until there is a new connection or the person leaves it.
+/// Asks whether to retry, until there is a new connection or the user gives up.
 async fn wants_again(
     session: &mut Session,
     call: &Call,

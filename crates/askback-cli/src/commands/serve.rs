@@ -1,4 +1,4 @@
-//! `askback serve`: the servers this program carries.
+//! `askback serve` runs one of the built-in servers.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
@@ -20,7 +20,7 @@ use crate::{
     session::revision,
 };
 
-/// The longest `--page-size`.
+/// The largest `--page-size`.
 const MOST_ITEMS: i64 = 1000;
 
 /// Serve one of the servers this program carries
@@ -59,7 +59,7 @@ enum DemoServer {
     },
 }
 
-/// Runs the command: serves until the standard input ends or, over HTTP, until interrupted.
+/// Runs the command: serves until stdin ends or, over HTTP, until interrupted.
 pub async fn run(args: ServeArgs) -> Result<(), Error> {
     let DemoServer::Travel {
         http,
@@ -74,10 +74,10 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
     let itineraries = match (itineraries, http) {
         (Some(folder), _) => Itineraries::Folder(made(folder)?),
         (None, None) => Itineraries::SharedFolders,
-        // The folders that a client shares are its own machine's.
+        // The folders that a client shares are on its own machine.
         (None, Some(_)) => Itineraries::Nowhere,
     };
-    // Before anything is said to be there.
+    // Bind before the address is printed.
     let listener = match http {
         Some(address) => Some(bound(address).await?),
         None => None,
@@ -93,7 +93,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         itineraries,
         directory,
     };
-    // It looks at the disk.
+    // It reads from disk.
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
     let server = match server {
         Ok(Ok(server)) => server,
@@ -106,20 +106,19 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
     }
 }
 
-/// Writes warnings and errors to the standard error: clients are not told what failed under a
-/// server, so the operator reads it here.
+/// Logs warnings and errors to stderr for the operator, because clients are not told about internal failures.
 fn log_to_stderr() {
     let log = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::WARN)
         .with_writer(out::stderr)
-        // A standard error that nobody reads is no reason to end.
+        // A broken stderr must not end the server.
         .log_internal_errors(false);
-    // Where the program that embeds this one has a log already, that one is written to.
+    // A program that embeds this one may have installed its own log.
     let _ = log.try_init();
 }
 
 async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
-    // What is 127.0.0.1 is written like it, also in the URL that clients are given.
+    // Write an IPv4-mapped address as IPv4, also in the URL for clients.
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     if !address.ip().is_loopback() {
         let port = address.port();
@@ -145,7 +144,7 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     })
 }
 
-/// Serves until interrupted. The address is written to standard error.
+/// Serves until interrupted. Writes the address to stderr.
 async fn serve_http(
     server: &Server,
     listener: TcpListener,
@@ -196,7 +195,7 @@ async fn interrupt() {
     }
 }
 
-/// Waits for the signal by which a program is told to end.
+/// Waits for the signal that ends the program.
 pub(super) async fn termination() {
     #[cfg(unix)]
     {
@@ -215,8 +214,7 @@ fn note(words: impl Into<Words>) {
     out::tell(&mut page);
 }
 
-/// The folder that bookings are kept in, made if need be. Where this user has none to keep things
-/// in, they last as long as the server.
+/// The folder for bookings, created if missing. Without one, bookings last as long as the server.
 fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
     if let Some(chosen) = chosen {
         return made(chosen).map(Some);
@@ -225,7 +223,7 @@ fn kept_in(chosen: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
     Ok(folder.filter(|folder| private_file::make_folder(folder).is_ok()))
 }
 
-/// A folder that the operator named, made if need be: then only this user can look into it.
+/// Creates the operator's folder if it is missing, accessible only to this user.
 fn made(folder: PathBuf) -> Result<PathBuf, Error> {
     match private_file::make_folder(&folder) {
         Ok(()) => Ok(folder),

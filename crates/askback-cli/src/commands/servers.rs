@@ -1,4 +1,4 @@
-//! `askback servers`: the servers that the files of this folder and of other clients name, and sign-ins.
+//! `askback servers` lists the servers in this folder's file and in other clients' files, and manages sign-ins.
 
 use std::{
     collections::BTreeMap,
@@ -80,10 +80,10 @@ enum ServersCommand {
 }
 
 struct FoundFile {
-    /// The client that it is of; none for an `mcp.json`.
+    /// The client that owns the file, or `None` for an `mcp.json`.
     client: Option<KnownClient>,
     path: PathBuf,
-    /// The folder in which its servers are started, but for those of one project alone.
+    /// The folder in which its servers start, except servers of a single project.
     folder: PathBuf,
     project: Option<PathBuf>,
     read: Result<Document, Unreadable>,
@@ -158,7 +158,7 @@ impl FoundFile {
         self.client.map_or("askback", KnownClient::name)
     }
 
-    /// How a server of the file is reached, in the words of the file, or why it cannot be used.
+    /// How a server is reached, as the file says it, or why it cannot be used.
     fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
         let project = self.project.as_deref();
         let listed = ListedServer::find(document.clone(), name, &self.path, &self.folder, project);
@@ -309,7 +309,7 @@ fn import(
                 continue;
             }
             let mut server = server.clone();
-            // One of a project alone is started there already.
+            // A project's server starts in the project's folder already.
             let moves = !document.is_of_project(name) && file.folder != folders.here;
             if moves && server.is_object() {
                 anchor(&mut server, &file.folder);

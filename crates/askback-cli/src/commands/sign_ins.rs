@@ -48,7 +48,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
         Some(url) => vec![url],
         None => vault.servers().map_err(unkept)?,
     };
-    // Nobody is asked anything on the way out.
+    // Signing out never asks the user anything.
     let authorization = Authorization::person(Nobody).store(vault.clone());
     let authorization = match args.client(&SignInEntry::default())? {
         Some(client) => authorization.client(client),
@@ -64,7 +64,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
         let mut page = out::stderr_page();
         match authorization.sign_out(&server).await {
             Ok(came_to) => put_end(&mut page, &server, &came_to),
-            // One that stays is no reason for the others to stay.
+            // One failed sign-out must not prevent the others.
             Err(error) => {
                 let why = PeerText::from(error.to_string());
                 page.line(words!("{}: you are still signed in:", given(&server)));
@@ -72,7 +72,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
                 failed = Err(Error::new(Kind::SignIn, "not signed out:").quoting(why));
             }
         }
-        // Whoever does not read it does not need it.
+        // A failed write is not an error here.
         out::tell(&mut page);
     }
     if is_all {

@@ -1,4 +1,4 @@
-//! `askback test`: a suite of cases.
+//! `askback test` runs a suite of cases.
 
 use std::{io::Write, path::PathBuf, time::Instant};
 
@@ -102,7 +102,7 @@ pub struct TestArgs {
 }
 
 impl TestArgs {
-    /// Whether the standard output holds JSON, and an error in its place, too.
+    /// Whether stdout holds JSON. An error is then JSON, too.
     pub fn is_json(&self) -> bool {
         self.format == Some(Format::Json) && self.output.is_none()
     }

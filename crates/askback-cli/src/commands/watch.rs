@@ -1,4 +1,4 @@
-//! `askback watch`: what changes at a server.
+//! `askback watch` prints the changes at a server.
 
 use std::{future::pending, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     session::{Session, SessionArgs, failed},
 };
 
-/// The most changes that --count takes.
+/// The largest `--count`.
 const MOST_CHANGES: i64 = 1_000_000;
 
 /// Print a line for each change: of the lists of a server, or of resources
@@ -50,10 +50,10 @@ pub struct WatchArgs {
     session: SessionArgs,
 }
 
-/// How long the first answer of a silent server is waited for. Servers that fail do so early.
+/// How long to wait for the first response of a silent server. Servers that fail usually fail early.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest time between two answers of a silent server. Each time is twice the one before.
+/// The longest pause between two requests to a silent server. Each pause is twice the previous one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,7 +77,7 @@ pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
     let (told, mut changes) = mpsc::unbounded_channel();
     let take = move |event| match Change::of(event) {
         Ok(change) => {
-            // Nobody is watching any more.
+            // The receiver is gone.
             let _ = told.send(change);
             None
         }
@@ -109,7 +109,7 @@ async fn watch(
                     Err(error) => failed(error),
                 }),
                 answered = answers_after(pause, client) => match answered {
-                    // Whatever it says, it is there.
+                    // Any response means that the server is there.
                     Ok(()) | Err(ClientError::Server(_)) => Ok(None),
                     Err(error) => Err(failed(error)),
                 },
@@ -127,9 +127,9 @@ async fn watch(
     Ok(())
 }
 
-/// Waits, and then for an answer of a server with a session. Such a server may have gone without a
-/// word; the request starts it again, and the subscriptions with it. In the newest revision the
-/// subscription is a request that is open, and ends with the server.
+/// Pauses, then waits for a response from a server with a session. Such a server may have disappeared silently. The
+/// request restarts it together with its subscriptions. In the newest revision a subscription is an open request,
+/// which ends with the server.
 async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientError> {
     match client.revision().era() {
         Era::Legacy => {
@@ -140,7 +140,7 @@ async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientErr
     }
 }
 
-/// Has the server tell of the changes, and says which those are.
+/// Subscribes to the changes, and prints what is watched.
 async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscription, Error> {
     let Session { client, host, .. } = session;
     let can = client.capabilities();
@@ -154,7 +154,7 @@ async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscripti
         resource_subscriptions: can_watch.then(|| args.uris.clone()),
         task_ids: None,
     };
-    // A server that declares nothing of it need not know what a subscription is.
+    // A server that declares no changes need not know subscriptions.
     let subscription = match wish == SubscriptionFilter::default() {
         true => None,
         false => Some(host.attend(client.listen(wish)).await?.map_err(failed)?),
@@ -194,8 +194,7 @@ impl WatchArgs {
         lists.chain(uris.map(|uri| Change::Resource { uri }))
     }
 
-    /// Whether a change that the server told of was asked for. It may name a part of a resource that
-    /// is watched.
+    /// Whether this change was requested. It may name a part of a watched resource.
     fn wants(&self, change: &Change) -> bool {
         match change {
             Change::Resource { .. } => !self.uris.is_empty(),
@@ -205,7 +204,7 @@ impl WatchArgs {
 }
 
 impl Change {
-    /// The change that an event tells of; the event itself where it is another.
+    /// The change that an event reports. Returns any other event unchanged.
     fn of(event: Event) -> Result<Self, Event> {
         Ok(match event {
             Event::ToolsChanged => Self::Tools,

@@ -1,4 +1,4 @@
-//! `askback wrap`: a server in front of another, which answers questions in place of the client.
+//! `askback wrap` is a server in front of another server. It answers questions in place of the client.
 
 #[cfg(unix)]
 use std::{
@@ -49,13 +49,13 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// The words behind the title of each client.
+/// The suffix of each client's title.
 const MARK: &str = " (askback wrap)";
 
-/// How long a call goes on that was given back, if the client does not make it again.
+/// How long a call continues after it was given back, if the client does not repeat it.
 const KEEP: Duration = Duration::from_secs(900);
 
-/// Where questions are answered.
+/// Tells the client where questions are answered.
 const PLACE: &str = "The user answers it with the command `askback answer` in a terminal.";
 
 /// Where questions are answered if a page opens.
@@ -119,11 +119,11 @@ enum Ask {
     Here,
 }
 
-/// Answers questions by the answers file, and else by the front ends of the user.
+/// Answers questions from the answers file, or else through the user's front ends.
 struct WrapAnswers {
     /// The host with the answers file, if there is one.
     script: Option<Relay>,
-    /// Absent if the system has no place for it.
+    /// `None` if the system has no place for it.
     #[cfg(unix)]
     board: Option<Board>,
     lent: ClientCapabilities,
@@ -152,7 +152,7 @@ impl WrapAnswers {
     }
 }
 
-/// Whether an answer says that no person was asked.
+/// Whether an answer says that the user was not asked.
 fn is_unasked(answer: &InputResponse) -> bool {
     let meta = answer.meta();
     meta.and_then(Meta::answered_by) == Some(AnswerSource::Client)
@@ -180,7 +180,7 @@ impl Answers for WrapAnswers {
     }
 }
 
-/// Runs the command until the client ends its input, or a signal comes.
+/// Runs until the client closes stdin or a signal arrives.
 pub async fn run(args: WrapArgs) -> Result<(), Error> {
     let hold = args.hold;
     let place = match args.show {
@@ -245,7 +245,7 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
         })
         .limits(limits.clone());
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
-    // Some clients end their servers by a signal, which is no failure, until the process ends.
+    // Some clients stop their servers with a signal, which is not a failure. Hold the signals until the process ends.
     std::mem::forget(Terminations::hold());
     let served = tokio::select! {
         served = host.attend_silently(bridge.serve(channel)) => served.unwrap_or(Ok(())),
@@ -255,7 +255,7 @@ pub async fn run(args: WrapArgs) -> Result<(), Error> {
     served.map_err(broken)
 }
 
-/// Offers questions to the front ends of the user. If that is not possible, it is said.
+/// Offers questions to the user's front ends. Reports if that is impossible.
 #[cfg(unix)]
 fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> Option<Board> {
     let asker = host.asker(host.chosen()).clone();
@@ -295,7 +295,7 @@ fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> O
     }
 }
 
-/// Starts the page of this user, unless it is there.
+/// Starts the user's page, which ends at once if it is running.
 #[cfg(unix)]
 fn open_page(folder: Option<&Path>) {
     let Ok(program) = env::current_exe() else {
@@ -309,7 +309,7 @@ fn open_page(folder: Option<&Path>) {
     start(command);
 }
 
-/// Starts a program on the desktop of the user.
+/// Starts a program on the user's desktop.
 #[cfg(unix)]
 fn start(mut command: process::Command) {
     command
@@ -317,18 +317,18 @@ fn start(mut command: process::Command) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A program that cannot be started leaves the question to other front ends. The thread waits, so that no process is
-    // left behind.
+    // If it cannot be started, other front ends have the question. The thread waits for the command, so
+    // that it does not become a zombie.
     thread::spawn(move || command.status());
 }
 
-/// Shows a notice of the desktop, with a sentence of ours and the user's own name of the server.
+/// Shows a desktop notice with our own text and the user's name for the server.
 #[cfg(unix)]
 fn show_notice(name: &str) {
     let title = format!("{name} asks you something");
     let body = "Run `askback answer` in a terminal.";
     let command = if cfg!(target_os = "macos") {
-        // The texts are arguments, and no part of the script.
+        // The texts are passed as arguments, not as part of the script.
         let mut command = process::Command::new("osascript");
         command.args(["-e", "on run argv"]);
         command.args([
@@ -362,7 +362,7 @@ fn lent(script: Option<&Script>) -> ClientCapabilities {
     lent
 }
 
-/// Keeps the keys of the client's models from a server, but for those that the command line names.
+/// Removes the client's model keys from the server's environment, unless the command line names them.
 fn keep_model_keys(target: &mut Target) {
     let Reach::Start(command) = &mut target.reach else {
         return;

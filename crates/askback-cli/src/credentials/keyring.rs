@@ -1,14 +1,14 @@
-//! The keyring of the system: the Keychain, the Credential Manager, the Secret Service.
+//! The system's keyring: Keychain, Credential Manager or Secret Service.
 
 use std::io;
 
 use askback::authorization::Secret;
 use keyring::{Entry, Error};
 
-/// Under what name the secrets stand there.
+/// The service name of our entries.
 const SERVICE: &str = "askback";
 
-/// Why secrets are kept elsewhere, for the person.
+/// The message if there is no keyring.
 pub(super) const ABSENT: &str = "There is no keyring here.";
 
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
@@ -36,7 +36,7 @@ fn entry(key: &str) -> io::Result<Entry> {
     Entry::new(SERVICE, key).map_err(|error| failed(&error))
 }
 
-/// Without the details: an error of a keyring may hold what was to be kept.
+/// Leaves out the details, because a keyring's error may contain the secret.
 fn failed(error: &Error) -> io::Error {
     let why = match error {
         Error::NoDefaultStore => "there is none",

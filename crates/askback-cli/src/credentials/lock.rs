@@ -1,8 +1,6 @@
-//! Locks on the credentials under one key, held across processes.
-//!
-//! The lock is one of the system, on an empty file for each key, which stays: to remove it would
-//! take it away from whoever waits for it. The system gives it back when its process ends, however
-//! that ends.
+//! Locks on the credentials of one key, held across processes. Each is a system lock on an empty file per key. The
+//! file is never removed, because other processes may be waiting for its lock. The system releases the lock when its
+//! process ends for any reason.
 
 use std::{
     fs::{File, TryLockError},
@@ -16,9 +14,9 @@ use sha2::{Digest, Sha256};
 
 use crate::private_file;
 
-/// How long to wait before the lock is tried again; it doubles.
+/// How long to wait before the first retry. Each later wait is twice as long.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The longest such pause.
+/// The longest wait between retries.
 const PAUSE_MOST: Duration = Duration::from_millis(200);
 
 /// Holds the lock of a key, in this folder of locks. Nothing is held if this is dropped before.
@@ -31,7 +29,7 @@ pub(super) async fn hold(folder: &Path, key: &str) -> io::Result<KeyLock> {
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Tried again and again, since waiting for the system cannot be given up.
+        // Polls, because a blocking wait cannot be cancelled.
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2).min(PAUSE_MOST);
     }
@@ -43,7 +41,7 @@ async fn open(folder: &Path, key: &str) -> io::Result<File> {
     opening.await.map_err(io::Error::other)?
 }
 
-/// A key holds a URL, which is no name of a file.
+/// A key contains a URL, which is not a valid file name.
 fn path(folder: &Path, key: &str) -> PathBuf {
     folder.join(private_file::hex(&Sha256::digest(key)))
 }

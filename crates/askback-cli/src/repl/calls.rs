@@ -1,4 +1,4 @@
-//! Calls of tools, prompts and resources, and the last of them made again.
+//! Calls tools, prompts and resources, and repeats the last call.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -37,7 +37,7 @@ pub(super) enum Call {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LastCall {
     call: Call,
-    /// Whether the server may have acted on its answers. They are not given again then.
+    /// If the server may have acted on the answers, they are not given again.
     is_outcome_unknown: bool,
     result: Option<Arc<Value>>,
 }
@@ -45,16 +45,15 @@ pub(super) struct LastCall {
 #[derive(Clone)]
 pub(super) struct CallEnd {
     text: PeerText,
-    /// The structured content, where it says more than the text.
+    /// The structured content, if it says more than the text.
     structured: Option<String>,
     json: Value,
-    /// Whether it is one in which a tool reports an error.
+    /// Whether a tool reported an error in the result.
     pub(super) failed: bool,
 }
 
 impl Repl<'_> {
-    /// Calls a tool; arguments that it needs and are not given are asked for, with `preset` filled
-    /// in.
+    /// Calls a tool. Asks for required arguments that are not given, with `preset` filled in.
     pub async fn call(
         &mut self,
         name: &str,
@@ -72,7 +71,7 @@ impl Repl<'_> {
         self.make(call, false).await
     }
 
-    /// The tool of this name. The list is read again only if it changed, or has no such tool.
+    /// Finds a tool by name. Reads the list again only if it changed or lacks the tool.
     pub(super) async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
         let server = self.session.server();
         if self.session.host.changed().has(server) {
@@ -91,8 +90,8 @@ impl Repl<'_> {
         Ok(tool.clone())
     }
 
-    /// The arguments of a call, and whether the person filled them in: those that the tool needs and
-    /// that are not given are asked for, with `preset` filled in. None if the person cancels.
+    /// Returns the arguments of a call, and whether the user filled them in. Asks for required arguments that are not
+    /// given, with `preset` filled in. Returns `None` if the user cancels.
     pub(super) async fn arguments(
         &mut self,
         tool: &Tool,
@@ -115,8 +114,8 @@ impl Repl<'_> {
         Ok(Some((arguments, is_filled)))
     }
 
-    /// Leaves the line that makes a call again, by this command, where it was filled in: to be seen, and
-    /// among the lines to go back to. Arguments that seem to be secrets are not in it.
+    /// If the arguments were filled in, prints the line that repeats the call with this command, and adds it to the
+    /// history. Arguments that look like secrets are left out.
     pub(super) fn write(&mut self, call: &Call, command: &str) {
         let line = self.address(call.name());
         let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
@@ -134,7 +133,7 @@ impl Repl<'_> {
         let host = &mut self.session.host;
         host.page().quote_line(made, &line);
         if host.is_person() {
-            // Without it there is only less to go back to.
+            // A failed write only makes the history shorter.
             let _ = History::of_user().keep(&line);
             host.remember(vec![line]);
         }
@@ -147,8 +146,8 @@ impl Repl<'_> {
             .any(|tool| tool.name == name)
     }
 
-    /// Makes a call, and shows its result; if it is the last one again, also what differs. If the server cannot ask in
-    /// the newest revision, the person may have the call made again in an older one.
+    /// Makes a call and shows its result. If it repeats the last call, also shows the differences. If the server
+    /// cannot ask in the newest revision, the user may have the call made again in an older one.
     pub(super) async fn make(&mut self, call: Call, is_repeated: bool) -> Result<(), Error> {
         let mut said = None;
         let made = self.make_once(call.clone(), is_repeated, &mut said).await;
@@ -174,11 +173,11 @@ impl Repl<'_> {
         }
         self.session.speak(revision);
         self.restart().await?;
-        // What differs from the failure is of no use.
+        // A comparison with the failure is of no use.
         self.make_once(call, false, &mut None).await
     }
 
-    /// Makes a call; `said` are the words of the server, if it failed.
+    /// Makes a call. `said` receives the server's words if it failed.
     async fn make_once(
         &mut self,
         call: Call,
@@ -214,7 +213,7 @@ impl Repl<'_> {
         let received = match outcome {
             Ok(received) => received,
             Err(error) => {
-                // The next result is compared with the one that there was.
+                // Compare the next result with the previous one.
                 last.result = before;
                 last.is_outcome_unknown = error.kind == Kind::OutcomeUnknown;
                 let has_answered = self.session.host.answering() > answered;
@@ -266,8 +265,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Makes the last call again, with the same arguments. Questions that are the same are answered
-    /// as they were.
+    /// Repeats the last call with the same arguments. Gives the same answers to the same questions.
     pub(super) async fn again(&mut self) -> Result<(), Error> {
         let Some(last) = &self.known.last else {
             return Err(Error::usage("there is no call to make again"));
@@ -317,7 +315,7 @@ impl Call {
         }
     }
 
-    /// The line that is offered for it under this address, where there is one.
+    /// The line offered for it under this address, if there is one.
     pub(super) fn offered(&self, address: &str) -> Option<String> {
         match self {
             Self::Tool(..) => line::tool(address),
@@ -326,7 +324,7 @@ impl Call {
         }
     }
 
-    /// The tool or prompt by its name, or the resource by its URI, or by its template where that holds a secret.
+    /// The name of the tool or prompt; for a resource its URI, or its template if the URI holds a secret.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Tool(tool, _) => &tool.name,
@@ -362,13 +360,13 @@ fn without_secrets(mut call: Call) -> Call {
     call
 }
 
-/// The members of a result that the protocol has beside what the server says.
+/// Members of a result that belong to the protocol.
 const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// The beginning of the names in `_meta` that are the protocol's own.
+/// Prefix of the protocol's own names in `_meta`.
 const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
 
-/// What the server says in a result: other revisions have other members beside it.
+/// Removes the protocol's members from a result, because they differ between revisions.
 fn of_server(mut result: Value) -> Value {
     if let Some(members) = result.as_object_mut() {
         members.retain(|name, value| {
@@ -411,7 +409,7 @@ fn received<T>(
     Ok(CallEnd {
         text,
         structured: None,
-        // It was read before, so that it is JSON.
+        // It was parsed before, so it is valid JSON.
         json: serde_json::from_str(end.raw.get()).unwrap_or_default(),
         failed,
     })
@@ -432,7 +430,7 @@ impl Repl<'_> {
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
         let given = named(words, known);
-        // Which word is which is not known where there are too many.
+        // With too many words, it is unknown which word belongs to which argument.
         let has_secret = match &given {
             Ok(given) => given.keys().any(|name| secret::is_name(name)),
             Err(_) => known.iter().any(|argument| secret::is_name(&argument.name)),
@@ -453,8 +451,8 @@ impl Repl<'_> {
     }
 }
 
-/// The arguments that the words behind a prompt give; those without the name of one are given to
-/// the arguments in their order. Where one is given by its name, `name=value` names one, whether the prompt has it or not.
+/// Maps the words after a prompt to its arguments. Words without an argument's name are assigned in order. If one
+/// argument is given by name, every `name=value` names an argument, even if the prompt does not declare it.
 fn named(
     words: &[String],
     arguments: &[PromptArgument],
@@ -541,7 +539,7 @@ mod tests {
                 name: name.to_owned(),
                 ..PromptArgument::default()
             };
-            // A server may name two arguments alike.
+            // A server may declare two arguments with the same name.
             let arguments = ["to", "days", "to"].map(argument);
             let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
             let expected = expected

@@ -1,4 +1,4 @@
-//! What the servers have: lines that can be typed, lists, and what a restart changed in them.
+//! The lists of the servers: completions, listings, and the changes after a restart.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,7 @@ use crate::{
 };
 
 impl Repl<'_> {
-    /// Offers to type what all servers have, the one that the person talks to first, and our
-    /// commands.
+    /// Offers what all servers have, the current server first, and our own commands.
     pub(super) fn offer(&mut self) {
         if !self.session.host.shows_offers() {
             return;
@@ -98,7 +97,7 @@ impl Repl<'_> {
         all.collect()
     }
 
-    /// Says of the servers what is good to know where nothing is typed.
+    /// Sets the text shown while nothing is typed: running tasks, and servers that are connecting or failed.
     pub(super) fn describe(&mut self) {
         let mut said = Vec::new();
         match self.at_work() {
@@ -151,8 +150,8 @@ impl Repl<'_> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Puts on the page what all servers have of what is wanted, the one that the person talks to
-    /// first. Of the others each is named, and so is what is written before its names.
+    /// Prints one part of all servers' catalogs, the current server first. Each other server is named, with the
+    /// prefix of its names.
     pub(super) async fn list_all(&mut self, wanted: CatalogPart) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
@@ -178,8 +177,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Puts on the page the lines that can be typed for what has a text in its name or in the words
-    /// on it, of all servers.
+    /// Prints the lines that can be typed for every item whose name or description contains the text, on all servers.
     pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
         let others = self.ask_others(CatalogPart::All);
         let Session { client, host, .. } = &mut *self.session;
@@ -218,8 +216,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Asks the other servers that are there, all at once, for what they have of what is wanted. None
-    /// is started for it.
+    /// Asks the other connected servers, all at once, for this part of their catalogs. Does not start a server.
     fn ask_others(
         &self,
         wanted: CatalogPart,
@@ -260,7 +257,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Lists in which each name is written as it is typed; what cannot be typed stays as it is.
+    /// Rewrites each name as the user types it. A name that cannot be typed is unchanged.
     fn addressed(&self, server: &str, mut lists: Catalog) -> Catalog {
         let addresses = self.addresses();
         let name = |name: &mut String| {
@@ -284,7 +281,7 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// Adds to an error of a name that the server does not have which of the others have it.
+    /// Adds to an "unknown name" error which other servers have the name.
     pub(super) fn elsewhere(&self, error: Error, name: &str) -> Error {
         let addresses = self.addresses();
         let lines = self.listed().into_iter().filter_map(|(server, lists)| {
@@ -302,8 +299,8 @@ impl Repl<'_> {
     }
 }
 
-/// The names of a tool's arguments, with a `*` behind those that are required. Of a schema that is no
-/// form, only those are known.
+/// The names of a tool's arguments. Required ones end in `*`. If the schema is not a form, only the required names
+/// are known.
 fn arguments(tool: &Tool) -> PeerText {
     let schema = tool.input_schema.as_str().as_bytes();
     match FormSchema::parse_arguments(schema, &Limits::default().forms) {
@@ -319,10 +316,10 @@ fn arguments(tool: &Tool) -> PeerText {
     }
 }
 
-/// The most arguments that are named.
+/// How many arguments are named at most.
 const NAMED: usize = 16;
 
-/// Names, with a `*` behind those that are required.
+/// Joins names. Required ones end in `*`.
 fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     let names = names
         .take(NAMED)
@@ -353,7 +350,7 @@ pub(super) enum CatalogPart {
     Resources,
 }
 
-/// The most changes that are told.
+/// How many changes are printed at most.
 const NAMES: usize = 20;
 
 pub(super) async fn read(client: &Client, wanted: CatalogPart) -> Result<Catalog, ClientError> {
@@ -361,7 +358,7 @@ pub(super) async fn read(client: &Client, wanted: CatalogPart) -> Result<Catalog
     if matches!(wanted, CatalogPart::All | CatalogPart::Tools) {
         catalog.tools = client.tools().await?.items;
     }
-    // Prompts and resources that are not declared are looked for only if the person wants them.
+    // Undeclared prompts and resources are requested only if the user asks for them.
     let can = client.capabilities();
     let is_wanted = |kind: CatalogPart, is_declared| {
         wanted == kind || wanted == CatalogPart::All && is_declared
@@ -403,14 +400,14 @@ pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
     }
 }
 
-/// What a server has, each by its noun and its name.
+/// Every item in the catalog, by kind and name.
 fn entries(lists: &Catalog) -> Vec<((&'static str, &str), Value)> {
     fn of<'a, T: Serialize>(
         noun: &'static str,
         all: &'a [T],
         name: impl Fn(&'a T) -> &'a String,
     ) -> impl Iterator<Item = ((&'static str, &'a str), Value)> {
-        // Writing fails only for maps whose keys are no text.
+        // Serializing fails only for maps whose keys are not strings.
         let value = |one| serde_json::to_value(one).unwrap_or_default();
         all.iter()
             .map(move |one| ((noun, name(one).as_str()), value(one)))

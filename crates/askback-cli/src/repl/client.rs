@@ -1,4 +1,4 @@
-//! The client as the server sees it: its folders, models and log level, and which client it plays.
+//! The client as the server sees it: its folders, models and log level, and the client that it imitates.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use url::Url;
 use super::{Repl, attend, grammar::RootsAction};
 use crate::{error::Error, role::Role, session::Session};
 
-/// How often it is looked whether the shared folders are there.
+/// How often the shared folders are checked.
 const EVERY: Duration = Duration::from_secs(1);
 
 fn choose(
@@ -39,7 +39,7 @@ fn choose(
         }
         Some(RootsAction::Remove { folders: paths }) => {
             for path in paths {
-                // One that is no longer there can be removed, too.
+                // A folder that no longer exists can be removed, too.
                 let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
                 folders.remove(&path)?;
             }
@@ -48,8 +48,8 @@ fn choose(
     Ok(())
 }
 
-/// Waits until a shared folder is gone, or one that was gone is there again (2026-07-28, client/roots, implementation
-/// guidelines). `there` is what is known of them.
+/// Waits until a shared folder disappears or appears again (2026-07-28, client/roots, implementation guidelines).
+/// `there` holds the last known state.
 pub(super) async fn folders_changed(
     shared: Vec<Root>,
     there: &mut BTreeMap<String, bool>,
@@ -64,10 +64,10 @@ pub(super) async fn folders_changed(
             let look = |root: Root| (folder::is_there(&root), root);
             roots.into_iter().map(look).collect::<Vec<_>>()
         });
-        // Looking does not panic.
+        // The check does not panic.
         let mut seen = looking.await.unwrap_or_default();
         seen.retain(|(is_there, root)| {
-            // They were there when they were shared.
+            // Folders existed when they were shared.
             let before = there.insert(root.uri.clone(), *is_there);
             before.unwrap_or(true) != *is_there
         });
@@ -90,7 +90,7 @@ fn path_of(root: &Root) -> Option<PathBuf> {
 }
 
 impl Repl<'_> {
-    /// Tells the server that its list of folders is another one, for some are gone or there again.
+    /// Tells the server that its list of folders changed, because some disappeared or appeared again.
     pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
         self.session.client.roots_changed();
         let page = self.page();
@@ -117,7 +117,7 @@ impl Repl<'_> {
         if !set.is_empty() || action.is_some() {
             let server = self.session.host.server();
             let mut folders = match server.desk().shared() {
-                // A yes to the question chose them.
+                // The user chose them by answering yes.
                 Some(shared) => Folders::of(paths(shared)),
                 None => server.folders().clone(),
             };
@@ -168,7 +168,7 @@ fn permitted(permission: Permission) -> &'static str {
     }
 }
 
-/// The words of `/as` that say how questions are answered.
+/// The arguments of `/as` that say how questions are answered.
 pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
 
 impl Repl<'_> {
@@ -235,7 +235,7 @@ impl Repl<'_> {
         self.page().note(Style::Plain, words);
     }
 
-    /// Has every question answered so from now on, or connects again as another client.
+    /// From now on answers every question this way, or connects again as another client.
     pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
         let Some(who) = who else {
             self.tell_role();
@@ -312,7 +312,7 @@ mod tests {
         let [one, two] = roots.map(|root| root.expect("it was made"));
         let mut there = BTreeMap::new();
         let shared = vec![one, two.clone()];
-        // What is seen first is no change.
+        // The first look is not a change.
         let first = tokio::time::timeout(EVERY / 4, folders_changed(shared.clone(), &mut there));
         assert!(first.await.is_err());
         fs::remove_dir(&folders[1]).expect("it is ours");

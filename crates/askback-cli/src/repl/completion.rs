@@ -1,4 +1,4 @@
-//! The lines that one may become which is begun at the prompt.
+//! Completes a partial command line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,38 +32,37 @@ use crate::{role::Role, secret};
 
 pub(super) struct Source {
     pub(super) addresses: Addresses,
-    /// Those that are there, by their names.
+    /// The connected servers, by name.
     pub(super) clients: BTreeMap<String, (ServerId, Client)>,
 }
 
-/// A line that is begun: the words before the last, and that, which may be empty.
+/// A partial command line, split into complete words and the word being typed.
 struct LineStart<'a> {
     head: &'a str,
     words: Vec<String>,
     last: &'a str,
 }
 
-/// The ways in which the last word may go on.
 enum Continuation {
     Words(Vec<String>),
     Lines(Vec<String>),
-    /// The values that the server suggests.
+    /// Values to request from the server.
     Values(Box<ValueRequest>),
 }
 
 struct ValueRequest {
     client: Client,
     reference: Reference,
-    /// The name of the argument, and the text that its value begins with.
+    /// The name of the argument, and the start of its value.
     about: (String, String),
     others: BTreeMap<String, String>,
-    /// How a value becomes the last word.
+    /// Turns a value into the last word.
     word: Box<dyn Fn(String) -> String + Send + Sync>,
-    /// The words that it may become beside those.
+    /// Completions that do not come from the server.
     also: Vec<String>,
 }
 
-/// How long a server is waited for: what is known without it is shown then.
+/// How long to wait for a server. After that, only the local completions are shown.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Complete for Source {
@@ -91,12 +90,12 @@ impl Complete for Source {
 }
 
 impl<'a> LineStart<'a> {
-    /// Reads a line of which a word is begun; none where it is not clear which one that is.
+    /// Splits a partial line. Returns `None` if it is unclear which word is being typed.
     fn read(line: &'a str) -> Option<Self> {
         let (at, blank) = line.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
         let (head, last) = line.split_at(at.saturating_add(blank.len_utf8()));
         let words = line::words(head);
-        // A quote or JSON may go on over the blank.
+        // The space may be inside a quote or JSON.
         let mut whole = words.clone();
         whole.extend((!last.is_empty()).then(|| last.to_owned()));
         (line::words(line) == whole).then_some(Self { head, words, last })
@@ -104,7 +103,7 @@ impl<'a> LineStart<'a> {
 }
 
 impl Source {
-    /// Says what the last word may become.
+    /// Finds how the last word may continue.
     fn look(&self, talk: &Conversation, line: &str, begun: &LineStart<'_>) -> Option<Continuation> {
         let (first, rest) = begun.words.split_first()?;
         let name = first.strip_prefix('/')?;
@@ -151,7 +150,7 @@ impl Source {
             "method" => {
                 found.extend(self.methods(&[Kind::ClientRequest, Kind::ClientNotification]))
             }
-            // Messages with a word are looked for.
+            // The last word is a text to search messages for.
             "text" if command.get_name() == "wire" && given.is_empty() => {
                 found.extend(self.methods(&[
                     Kind::ClientRequest,
@@ -186,7 +185,7 @@ impl Source {
         prompts.collect()
     }
 
-    /// The server of an address, its lists, and the name behind it.
+    /// The server of an address, its lists, and the name after the address.
     fn find<'t, 'n>(
         &self,
         talk: &'t Conversation,
@@ -201,7 +200,7 @@ impl Source {
         Some((client, talk.server(*id).catalog()?, name))
     }
 
-    /// Arguments of a tool: names, or the values of one that has a few alone.
+    /// Completes a tool's arguments: their names, or the values of an argument that allows only a few.
     fn argument(
         &self,
         talk: &Conversation,
@@ -225,8 +224,8 @@ impl Source {
         Some(words(found, last))
     }
 
-    /// Arguments of a prompt: names, and the values that the server suggests for the one that is begun, or for the
-    /// first that is not given.
+    /// Completes a prompt's arguments: their names, and the server's suggestions for the argument being typed or for
+    /// the first one missing.
     fn prompt(
         &self,
         talk: &Conversation,
@@ -252,7 +251,7 @@ impl Source {
                 names.filter(|name| name.starts_with(last)).collect()
             }
         };
-        // What seems to be a secret is not sent before the line is entered.
+        // Do not send a possible secret before the line is entered.
         if client.capabilities().completions.is_none() || secret::is_name(&argument) {
             return Some(Continuation::Words(also));
         }
@@ -276,7 +275,7 @@ impl ValueRequest {
         let completing = self
             .client
             .complete(self.reference.clone(), about, self.others.clone());
-        // What could not be had may be another time.
+        // A failed request may succeed later.
         let Ok(Ok(found)) = timeout(PATIENCE, completing).await else {
             return (Vec::new(), false);
         };
@@ -285,8 +284,8 @@ impl ValueRequest {
     }
 }
 
-/// The lines that can be typed for what servers have which begin so; `first` is the command, and `known` the one that
-/// they are offered by.
+/// The lines that can be typed for items of servers and start with this text. `first` is the command, and `known` is
+/// the prefix under which they are offered.
 fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Continuation {
     let rest = line.strip_prefix(first).unwrap_or_default().trim_start();
     let fitting = talk.offers().fitting(&format!("{known} {rest}"));
@@ -298,13 +297,12 @@ fn offered(talk: &Conversation, line: &str, first: &str, known: &str) -> Continu
     Continuation::Lines(lines.collect())
 }
 
-/// Those of these words that begin so.
 fn words(all: impl IntoIterator<Item = String>, last: &str) -> Continuation {
     let all = all.into_iter();
     Continuation::Words(all.filter(|word| word.starts_with(last)).collect())
 }
 
-/// The lines with these words at their end, each written so that it is read as that very word.
+/// The lines that end in these words, quoted so that each is read back as the same word.
 fn lines(head: &str, words: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let words = words.into_iter().filter(|word| seen.insert(word.clone()));
@@ -345,7 +343,7 @@ fn properties(tool: &Tool) -> Vec<String> {
     first.into_iter().chain(others).map(str::to_owned).collect()
 }
 
-/// The values of a tool's argument, where it has a few alone.
+/// The values of a tool's argument, if it allows only a few.
 fn values(tool: &Tool, name: &str) -> Vec<String> {
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
     let property = &schema["properties"][name];
@@ -381,7 +379,7 @@ mod tests {
 
     use super::*;
 
-    /// A conversation with a server that completes, and has these prompts.
+    /// A conversation with a server that supports completion and has these prompts.
     async fn source(prompts: &[(&str, &[&str])]) -> (Conversation, Source) {
         let server = askback_travel::builder(Bookings::default(), Itineraries::Nowhere).build();
         let (near, far) = transport::memory();
@@ -525,7 +523,7 @@ mod tests {
             "/plan to='New York' d",
             Some(("/plan to='New York' ", &words, "d")),
         );
-        // A quote or JSON that is begun holds the blank.
+        // The space is inside an open quote or open JSON.
         check("/plan to='New Y", None);
         check("/call a\\ b", None);
     }
@@ -545,7 +543,7 @@ mod tests {
         let written = ["/plan to=\"New York\"", "/plan to=\"it's\""];
         check("/plan ", &["to=New York", "to=it's"], &written);
         check("/read ", &["a://b c"], &["/read \"a://b c\""]);
-        // What cannot be typed is not offered.
+        // A name that cannot be typed is not offered.
         check(
             "/plan ",
             &["to=\u{1b}[2J", "to=a\u{202e}b", "to="],

@@ -12,7 +12,7 @@ use crate::{
     secret::{is_in, is_name},
 };
 
-/// The most lines that are kept, the newest.
+/// How many lines are kept. The oldest go first.
 const KEPT: usize = 1000;
 
 /// The longest line that is kept, in bytes.
@@ -22,7 +22,7 @@ const LONGEST: usize = 4096;
 pub(super) struct History(Option<PathBuf>);
 
 impl History {
-    /// Those of this user; none are kept where they have no folder for them.
+    /// The history of this user. Without a folder for it, no line is kept.
     pub(super) fn of_user() -> Self {
         Self(state_dir().map(|state| state.join("askback").join("history")))
     }
@@ -36,7 +36,7 @@ impl History {
         Ok(lines.into_iter().flatten().map(str::to_owned).collect())
     }
 
-    /// Keeps a line, unless it seems to hold a secret.
+    /// Stores a line, unless it may hold a secret.
     pub(super) fn keep(&self, line: &str) -> io::Result<()> {
         let Some(path) = &self.0 else {
             return Ok(());
@@ -55,7 +55,7 @@ impl History {
     }
 }
 
-/// Whether a word of a line is the name of a secret, or something in it seems to be one.
+/// Whether a word of the line names a secret, or part of the line looks like one.
 fn holds_secret(line: &str) -> bool {
     let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
     words.any(|word| !word.is_empty() && Field::new(word, TextField::default()).looks_secret())

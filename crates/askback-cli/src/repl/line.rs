@@ -1,7 +1,5 @@
-//! Lines as they are typed: their words, and the lines that are offered for what a server has.
-//!
-//! A name is the server's, and a line is read as a command: what is offered is read back as that very
-//! command, and as no other.
+//! Splits typed lines into words, and writes the lines offered for a server's items. A server chooses the names, and
+//! a line is run as a command, so an offered line must be read back as exactly the same command.
 
 use askback_host::text::{self, acts_or_hides};
 use serde::de::IgnoredAny;
@@ -10,8 +8,8 @@ use serde_json::{Map, Value};
 use super::{calls::Call, grammar};
 use crate::args::{self, Place};
 
-/// Splits a line into words, with quotes and backslashes as in a shell. A list, an object or a string of JSON after `:=` is
-/// one word with its own quotes and blanks; shlex and shell-words would remove its quotes.
+/// Splits a line into words, with quotes and backslashes as in a shell. A JSON list, object or string after `:=` is
+/// one word that keeps its quotes and spaces; shlex and shell-words would remove the quotes.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -50,7 +48,7 @@ fn json(text: &str) -> Option<&str> {
     text.get(..read.byte_offset())
 }
 
-/// A text between double quotes, as a line is read.
+/// Writes a text in double quotes, as [`words`] reads it.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -79,12 +77,12 @@ fn named(command: &str, name: &str) -> Option<String> {
     lines.find(|line| is_read(line, &[command, name]))
 }
 
-/// Whether a line is seen as it is, and read as these words.
+/// Whether a line is displayed unchanged and read as these words.
 fn is_read(line: &str, expected: &[&str]) -> bool {
     !line.chars().any(acts_or_hides) && words(line) == expected
 }
 
-/// The line that makes a call of the tool, prompt or resource with this address, if a line can be read as exactly that.
+/// The line that calls the tool, prompt or resource with this address, if a line can be read as exactly that.
 pub(super) fn call(call: &Call, address: &str) -> Option<String> {
     let (schema, arguments) = match call {
         Call::Tool(tool, arguments) => (tool.input_schema.decode().ok(), arguments.clone()),
@@ -116,7 +114,7 @@ pub(super) fn call(call: &Call, address: &str) -> Option<String> {
         })
 }
 
-/// The first way to write an argument that is read as that very value.
+/// The first way to write an argument that is read back as the same value.
 fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> bool) -> Option<String> {
     let json = text::json(&value.to_string());
     let text = match value {

@@ -1,4 +1,4 @@
-//! The messages that travelled, and messages that are sent as they are written.
+//! Shows the messages that were exchanged, and sends messages exactly as they are written.
 
 use std::{
     path::Path,
@@ -66,7 +66,7 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// Shows what differs between two messages beside their ids, which are others each time.
+    /// Shows the differences between two messages, except their ids, which always differ.
     pub(super) fn diff(&mut self, before: u64, after: u64) -> Result<(), Error> {
         let [was, is] = [self.message(before)?, self.message(after)?];
         let mut page = out::stdout_page();
@@ -84,7 +84,6 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// The message of this number, without its id.
     fn message(&self, number: u64) -> Result<Value, Error> {
         let log = self.wire_log()?;
         let kept = log.lock();
@@ -106,12 +105,11 @@ impl Repl<'_> {
     }
 }
 
-/// The name of the one field in which a request is edited.
+/// The name of the only field of the form in which a request is edited.
 const FIELD: &str = "request";
 
 impl Repl<'_> {
-    /// Lets the person edit a request that was sent, sends it again on a connection of its own, and
-    /// shows what came back.
+    /// Lets the user edit a request, sends it again on its own connection, and shows the response.
     pub(super) async fn resend(&mut self, number: u64) -> Result<(), Error> {
         let Some(request) = self.request(number)? else {
             let words = words!("message {} is not a request of this client", number);
@@ -123,7 +121,7 @@ impl Repl<'_> {
             self.tell("Not sent.");
             return Ok(());
         };
-        // Until it is answered, it is there again.
+        // Kept until it is answered, so that the edit is not lost.
         self.known.unsent.insert(number, edited.clone());
         if self.send_beside(edited, Message::Request).await? {
             self.known.unsent.remove(&number);
@@ -131,7 +129,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// The text of the request of this number, indented and otherwise as it was sent.
+    /// The text of a request, indented and otherwise as it was sent.
     fn request(&self, number: u64) -> Result<Option<String>, Error> {
         let log = self.wire_log()?;
         let kept = log.lock();
@@ -176,10 +174,10 @@ impl Repl<'_> {
     }
 }
 
-/// How long an answer is waited for.
+/// How long to wait for a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long the whole exchange may take.
+/// The limit for the whole exchange.
 const WHOLE: Duration = Duration::from_secs(2 * 60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +217,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Sends a message on a connection of its own, and shows what came back. Returns whether it was answered.
+    /// Sends a message on its own connection and shows the response. Returns whether there was one.
     pub(super) async fn send_beside(
         &mut self,
         message: String,
@@ -232,7 +230,7 @@ impl Repl<'_> {
             Some(name) => words!("Sent to {} on a connection of its own", name),
             None => "Sent on a connection of its own".into(),
         };
-        // Over HTTP a notification may be refused with a message.
+        // Over HTTP, a server may reject a notification with a message.
         let has_come = seen.answer.is_some() || seen.is_gone();
         let is_shown = kind == Message::Request || has_come;
         let then = match (is_shown, self.session.client.revision().era()) {
@@ -257,7 +255,7 @@ impl Repl<'_> {
         Ok(answer.is_some())
     }
 
-    /// Sends a message, a request with an id of its own, and over HTTP with the headers that belong to it.
+    /// Sends a message. A request has its own id, and over HTTP the headers that belong to it.
     async fn exchange(&mut self, message: String, kind: Message) -> Result<Came, Error> {
         let bounds = self
             .session
@@ -279,7 +277,7 @@ impl Repl<'_> {
     }
 }
 
-/// Everything that came back, indented and otherwise as it came; in the words of the exchange where no message did.
+/// All responses, indented and otherwise as they arrived. If there are none, the exchange's own description.
 fn came(reply: &Came) -> PeerText {
     let messages = reply.came.iter();
     let messages: Vec<_> = messages
@@ -291,20 +289,19 @@ fn came(reply: &Came) -> PeerText {
     }
 }
 
-/// The members of an object of JSON in their order, each the text that it is.
+/// The members of a JSON object in their order, each with its original text.
 type Members = OrderedMap<RawJson>;
 
 fn members(text: &str) -> Result<Members, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// Whether a message is a request with the state of a round before.
+/// Whether a message is a request with the state of an earlier round.
 fn has_state(message: &Members) -> bool {
     let params = message.get("params").map(RawJson::decode::<Members>);
     params.is_some_and(|params| params.is_ok_and(|params| params.get("requestState").is_some()))
 }
 
-/// Whether a message is the request that opens a session.
 fn opens(message: &Members) -> bool {
     let method = message.get("method").map(RawJson::decode::<String>);
     method.is_some_and(|method| method.is_ok_and(|method| method == "initialize"))
@@ -318,19 +315,19 @@ fn message(method: &str, params: Option<&str>) -> String {
     }
 }
 
-/// Returns a request with this id. Everything else stays as it is written: the order of members, and numbers that no type
-/// holds.
+/// Returns a request with this id. Everything else stays as it is written, including the order of members and numbers
+/// that no type holds.
 fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
     let mut request = members(request)?;
     request.insert("id", RawJson::new(id)?);
     serde_json::to_string(&request)
 }
 
-/// Returns parameters with the members of this `_meta` that theirs lacks. Everything else stays as it is written.
+/// Adds the members of `meta` that `params` lacks in its `_meta`. Everything else stays as it is written.
 fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
     let mut params = members(params)?;
     let there = params.get("_meta").map(RawJson::decode::<Members>);
-    // What is no object is to be sent as that.
+    // Parameters that are not an object are sent unchanged.
     if let Ok(mut all) = there.unwrap_or_else(|| Ok(Members::new())) {
         for (name, value) in meta.as_object().into_iter().flatten() {
             if all.get(name).is_none() {
@@ -385,10 +382,10 @@ mod tests {
             r#"{"params":{"id":3},"id":3}"#,
             r#"{"params":{"id":3},"id":7}"#,
         );
-        // One that was taken out.
+        // The id was removed.
         check(r#"{"params":{"id":3}}"#, r#"{"params":{"id":3},"id":7}"#);
         check("{}", r#"{"id":7}"#);
-        // What a number or an object of a program would lose.
+        // Parsing into numbers or objects would lose these.
         for written in [
             "123456789012345678901234567890",
             "0.10000000000000000001",

@@ -1,4 +1,4 @@
-//! A conversation with a server: commands that begin with a slash, prompts among them.
+//! A conversation with a server through slash commands. Prompts are commands, too.
 
 mod calls;
 mod catalog;
@@ -49,33 +49,32 @@ use crate::{
     suite::record::Recorder,
 };
 
-/// The columns of a command that stands beside what it does.
+/// Width of the command column in a list of commands.
 const COMMAND: usize = 25;
 
 pub struct Repl<'a> {
     session: &'a mut Session,
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
-    /// The part that belongs to the server.
     known: ServerState,
-    /// The server that the person talks to, also while another is called.
+    /// The current server, even while another one is called.
     home: ServerId,
-    /// The server that was called last, where the person named it.
+    /// The server of the last call, if the user named it.
     called: Option<String>,
-    /// The servers that the person does not talk to now.
+    /// All servers but the current one.
     others: Vec<Other>,
-    /// Those of them that are being connected to.
+    /// Other servers that are still connecting.
     opening: OpeningServers,
-    /// Those of them whose lists are being read.
+    /// Reads of the other servers' lists.
     learning: JoinSet<LearnedCatalog>,
-    /// The latest reading of each of those that are being read, and the latest of all.
+    /// The number of each server's latest read, and the highest number so far.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
-    /// The calls that go on while the person does something else.
+    /// Calls in the background.
     background: Background,
-    /// The line that was typed last, until it is known whether it may be kept.
+    /// The last line typed, until it is known whether the history may keep it.
     typed: Option<String>,
-    /// Whether the front end knows all that can be typed now.
+    /// Whether the front end has the current completions.
     is_offered: bool,
     files: Option<WatchedFiles>,
 }
@@ -83,16 +82,16 @@ pub struct Repl<'a> {
 enum News {
     Opened(OpenedServer),
     Changed(BTreeSet<ServerId>),
-    /// The lists of a server are there, or what read them panicked.
+    /// The lists of a server were read, or the read panicked.
     Learned(Result<LearnedCatalog, JoinError>),
     Ended(BackgroundEnd),
     Files(ChangedFiles),
     Folders(Vec<(Root, bool)>),
-    /// The server tells of some changes no more.
+    /// The server no longer reports some changes.
     Silent(Silent),
 }
 
-/// Files have changed, for which the server may be started again.
+/// Changed files that may require a restart of the server.
 struct FileChange(ChangedFiles);
 
 impl<'a> Repl<'a> {
@@ -127,8 +126,8 @@ impl<'a> Repl<'a> {
         self
     }
 
-    /// Returns the outcome of the conversation. With a person it is plainly over; for a file of
-    /// lines it counts the calls and the questions in them.
+    /// Returns the outcome of the conversation. For a user it is simply done; for a script it counts the calls and
+    /// their questions.
     pub fn outcome(&mut self) -> Outcome {
         self.session.host.flush();
         if self.session.host.is_person() {
@@ -150,14 +149,14 @@ impl<'a> Repl<'a> {
     async fn converse(&mut self) -> Result<(), Error> {
         let history = History::of_user();
         if self.session.host.is_person() {
-            // Without the lines of before there is only less to go back to.
+            // A missing history only means fewer lines to go back to.
             self.session
                 .host
                 .remember(history.read().unwrap_or_default());
         }
-        // Where Ctrl-C was pressed last, the time in which the person had had a question until then.
+        // When Ctrl-C was last pressed: how long questions had been shown until then.
         let mut leaving = None;
-        // Whether the person knows that tasks go on, and leaves them.
+        // Whether the user was told that tasks are running, and leaves anyway.
         let mut leaves_tasks = false;
         self.meet().await?;
         loop {
@@ -209,7 +208,7 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Whether Ctrl-C leaves: it was pressed before, and no question was in front since.
+    /// Whether Ctrl-C leaves: it was pressed before, and no question was shown since.
     fn leaves(&mut self, before: Option<Duration>) -> bool {
         before == Some(self.session.host.answering())
     }
@@ -248,7 +247,7 @@ impl<'a> Repl<'a> {
                 Err(News::Opened(opened)) => self.opened(opened),
                 Err(News::Changed(servers)) => self.read_again(servers),
                 Err(News::Learned(Ok(learned))) => self.learned(learned),
-                // Without the lists there is only less to pick from.
+                // Without the lists there are only fewer completions.
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
@@ -258,7 +257,7 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Has the server tell of changes, and takes note of what it has, where that was not done before.
+    /// On first use of a server, subscribes to its changes and reads its lists.
     async fn meet(&mut self) -> Result<(), Error> {
         let are_wanted = self.session.host.shows_offers() || self.files.is_some();
         let are_wanted = are_wanted && self.session.host.server().catalog().is_none();
@@ -273,7 +272,7 @@ impl<'a> Repl<'a> {
         }
         if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
-            // Without the lists there is only less to pick from, and to compare with.
+            // Without the lists there are only fewer completions, and nothing to compare with.
             if let Ok(lists) = attend(host, catalog::read(client, CatalogPart::All)).await {
                 host.list(server, lists);
             }
@@ -283,7 +282,7 @@ impl<'a> Repl<'a> {
         Ok(())
     }
 
-    /// Has the server tell of changed lists, where it can, for as long as the subscription lives.
+    /// Subscribes to list changes if the server supports it. Dropping the subscription ends it.
     async fn listen(&mut self) -> Result<Option<Subscription>, Error> {
         let can = self.session.client.capabilities();
         let filter = SubscriptionFilter {
@@ -296,7 +295,7 @@ impl<'a> Repl<'a> {
         if filter == SubscriptionFilter::default() {
             return Ok(None);
         }
-        // Without it the lists are no less right, only no news.
+        // A failure only means no notifications; the lists are still correct.
         let listening = self.session.client.listen(filter);
         Ok(self.session.host.attend(listening).await?.ok())
     }
@@ -371,18 +370,18 @@ impl<'a> Repl<'a> {
         Ok(())
     }
 
-    /// Keeps the line that was typed, once it is known that none of its words is a secret.
+    /// Adds the typed line to the history once it is known that no word in it is a secret.
     fn keep_typed(&mut self, is_known: bool) {
         if is_known
             && let Some(line) = self.typed.take()
             && self.session.host.is_person()
         {
-            // Without it there is only less to go back to.
+            // A failed write only makes the history shorter.
             let _ = History::of_user().keep(&line);
         }
     }
 
-    /// A name of the server, as it is typed.
+    /// A name on the current server, as the user types it.
     fn address(&self, name: &str) -> Option<String> {
         let server = &self.session.host.desk().asker().name;
         self.addresses().write(server, name)
@@ -406,7 +405,7 @@ impl<'a> Repl<'a> {
         page.say(Style::Plain, words);
     }
 
-    /// Writes a result to the standard output; behind the gutter where questions stand beside it.
+    /// Writes a result to stdout, behind the gutter if questions are shown next to it.
     fn show(&mut self, result: PeerText) -> Result<(), Error> {
         match out::is_seen() {
             true => self.list(|page| {
@@ -417,8 +416,7 @@ impl<'a> Repl<'a> {
         }
     }
 
-    /// Goes on after a command that failed, if a person can choose another: a file of lines is a
-    /// script, and ends where it fails.
+    /// Continues after a failed command if a user can type another. A script ends at its first failure.
     pub fn heed(&mut self, ran: Result<(), Error>) -> Result<(), Error> {
         let error = match ran {
             Err(error) if self.session.host.is_person() => error,

@@ -1,5 +1,4 @@
-//! Resources that are read, and those whose changes are shown. The URI of one may hold a secret, in the place of a variable
-//! of its template.
+//! Reads resources and shows their changes. A resource's URI may hold a secret as the value of a template variable.
 
 use std::{collections::BTreeMap, future::poll_fn, task::Poll};
 
@@ -20,13 +19,13 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Resource {
     pub(super) uri: String,
-    /// The variables in the URI that seem to be secrets.
+    /// Variables in the URI that look like secrets.
     pub(super) secrets: BTreeMap<String, String>,
     template: Option<String>,
 }
 
 impl Resource {
-    /// One whose URI holds no secret.
+    /// A resource whose URI holds no secret.
     pub(super) fn plain(uri: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -34,7 +33,7 @@ impl Resource {
         }
     }
 
-    /// The one with these values in the place of the variables of its template.
+    /// A resource from a template and the values of its variables.
     fn filled(template: &str, uri: String, mut values: BTreeMap<String, String>) -> Self {
         values.retain(|name, value| secret::is_name(name) || secret::is_in(value, secret::is_name));
         Self {
@@ -44,7 +43,7 @@ impl Resource {
         }
     }
 
-    /// One whose URI was written by the person, of a server with these templates.
+    /// A resource whose URI the user typed, on a server with these templates.
     fn written<'a>(uri: String, mut templates: impl Iterator<Item = &'a str>) -> Self {
         let resource = templates.find_map(|template| {
             let values = UriTemplate::parse(template)?.matches(&uri)?;
@@ -54,7 +53,7 @@ impl Resource {
         resource.unwrap_or_else(|| Self::plain(uri))
     }
 
-    /// Its URI, or the template where that holds a secret.
+    /// The URI, or the template if the URI holds a secret.
     pub(super) fn shown(&self) -> &str {
         self.template.as_deref().unwrap_or(&self.uri)
     }
@@ -74,7 +73,7 @@ impl Repl<'_> {
         self.make(call, false).await
     }
 
-    /// The resource of a URI, or of a template that the person fills in; none if they cancel.
+    /// The resource of a URI, or of a template that the user fills in. Returns `None` if the user cancels.
     pub(super) async fn resource(&mut self, written: &str) -> Result<Option<Resource>, Error> {
         let Session { client, host, .. } = &mut *self.session;
         let Some((uri, values)) = missing::for_uri(client, host, written).await else {
@@ -86,7 +85,7 @@ impl Repl<'_> {
         Ok(Some(self.written(uri).await?))
     }
 
-    /// Whether a URI that the person wrote holds a secret.
+    /// Whether a URI that the user typed holds a secret.
     pub(super) async fn has_secret(&mut self, uri: &str) -> Result<bool, Error> {
         let resource = self.written(uri.to_owned()).await?;
         Ok(!resource.secrets.is_empty())
@@ -98,7 +97,7 @@ impl Repl<'_> {
         let templates = match host.server().catalog() {
             Some(lists) => lists.templates.clone(),
             None if is_kept && client.capabilities().resources.is_some() => {
-                // Without them there is only less that is known to be a secret.
+                // Without templates, fewer secrets are recognized.
                 host.attend(client.resource_templates())
                     .await?
                     .unwrap_or_default()
@@ -112,13 +111,13 @@ impl Repl<'_> {
 }
 
 pub(super) struct Silent {
-    /// The resource; without one, the lists.
+    /// The resource, or `None` for the lists.
     uri: Option<String>,
-    /// Why it ended, where that was not the server's wish.
+    /// Why it ended, if the server did not end it.
     ended: Result<(), ClientError>,
 }
 
-/// Waits until one of these subscriptions has ended. It is not to be waited for again.
+/// Waits until one of these subscriptions ends. Do not wait for that one again.
 pub(super) async fn silent(
     changes: &mut Option<Subscription>,
     watched: &mut BTreeMap<String, Subscription>,
@@ -182,7 +181,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Says that the server tells of changes no more. Where it is gone, that is told already.
+    /// Reports that the server no longer sends changes. If the server is gone, that was reported already.
     pub(super) fn fell_silent(&mut self, silent: Silent) {
         match &silent.uri {
             Some(uri) => drop(self.known.watched.remove(uri)),

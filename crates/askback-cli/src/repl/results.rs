@@ -1,4 +1,4 @@
-//! The last result or response: its beginning on the screen, the rest of it, and its files.
+//! The last result or response: its first rows on the screen, the rest, and its files.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -13,23 +13,23 @@ use serde_json::Value;
 use super::Repl;
 use crate::{error::Error, private_file};
 
-/// The rows of the screen that are not used for a result: for what stands above and below it.
+/// Screen rows reserved for what is above and below a result.
 const OTHERS: usize = 7;
 
-/// The length of a result of which the rows are counted, as [`askback_host::text::extent`] counts it: laying out one of
-/// any length would keep the terminal waiting.
+/// Rows are counted up to this length, as [`askback_host::text::extent`] counts it, because laying out a longer
+/// result would block the terminal.
 const COUNTED: usize = 1 << 20;
 
-/// The fewest rows of a result that are shown.
+/// A result is shown in at least this many rows.
 const FEWEST: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ShownResult {
     text: PeerText,
     structured: Option<String>,
-    /// The result of a call. The response to `/send` has only its text.
+    /// The result of a call. A response to `/send` has only text.
     result: Option<Arc<Value>>,
-    /// The rows of it that were shown in lines.
+    /// Rows already shown.
     rows: usize,
 }
 
@@ -49,8 +49,8 @@ impl ShownResult {
 }
 
 impl Repl<'_> {
-    /// Writes a result to the standard output. A person sees as much of it as fits the screen, and what
-    /// shows the rest; a program reads all of the text.
+    /// Writes a result to stdout. A user sees what fits the screen and how to show the rest; a program reads all of
+    /// the text.
     pub(super) fn show_result(&mut self, shown: &mut ShownResult) -> Result<(), Error> {
         if !out::is_seen() {
             return self.show(shown.text.clone());
@@ -88,7 +88,7 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
-    /// Shows the last result whole in a pager, or without one, its next rows.
+    /// Shows the whole last result in a pager. Without a pager, shows its next rows.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("no result has more to show"));
@@ -115,8 +115,8 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Writes what was received last to a new file that only its owner can read: an image, a recording or a file as it is,
-    /// or else all of it as JSON. Of several the `number`th is written, from 1.
+    /// Writes the last result to a new file that only its owner can read. An image, a recording or a file is written
+    /// as it is, anything else as JSON. If there are several files, `number` chooses one, from 1.
     pub(super) fn save(&mut self, file: &str, number: Option<usize>) -> Result<(), Error> {
         let Some(shown) = &self.known.shown else {
             return Err(Error::usage("there is no result to save"));
@@ -161,7 +161,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// The rows of a result that are shown at once: all of them where nobody types.
+    /// How many rows of a result are shown at once: all, unless a user types.
     fn room(&self) -> usize {
         match self.session.host.is_person() {
             true => out::height().saturating_sub(OTHERS).max(FEWEST),

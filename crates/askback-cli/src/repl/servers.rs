@@ -35,17 +35,16 @@ use crate::{
     session::{Connection, OpenedServer, OpeningServers, Session, State, of_server},
 };
 
-/// A server that the person does not talk to now.
 pub(super) struct Other {
     pub(super) connection: Connection,
     pub(super) known: ServerState,
 }
 
-/// The lists of a server as a reading of this number found them, or why they are not known.
+/// The lists from the read with this number, or why it failed.
 pub(super) type LearnedCatalog = (ServerId, u64, Result<Catalog, ClientError>);
 
 impl Repl<'_> {
-    /// Has these servers beside the one that the person talks to; some are being connected to.
+    /// Adds servers next to the current one. Some are still connecting.
     #[must_use]
     pub fn beside(mut self, others: Vec<Connection>, opening: OpeningServers) -> Self {
         self.opening = opening;
@@ -62,7 +61,7 @@ impl Repl<'_> {
         self
     }
 
-    /// Ends the conversation. Returns the connections to the servers that the person does not talk to.
+    /// Ends the conversation. Returns the connections to the other servers.
     pub fn leave(self) -> Vec<Connection> {
         let others = self.others.into_iter();
         others.map(|other| other.connection).collect()
@@ -130,8 +129,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Starts the server of this name again, or the one that the person talks to. A person does not
-    /// wait for one that was not there.
+    /// Restarts the named server, or the current one. A user does not wait for a server that was not connected.
     pub(super) async fn restart_named(&mut self, name: Option<&str>) -> Result<(), Error> {
         let at = match name {
             Some(name) => self.find_server(name)?,
@@ -208,7 +206,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Reads the lists of a server in the background, if they are shown. The end of an earlier reading is ignored then.
+    /// Reads a server's lists in the background, if they are shown. The result of an earlier read is then ignored.
     fn read_lists(&mut self, server: ServerId) {
         if !self.session.host.shows_offers() {
             return;
@@ -225,7 +223,7 @@ impl Repl<'_> {
         });
     }
 
-    /// Reads lists again that have changed. A server that went away is started by a command only.
+    /// Reads changed lists again. A server that disconnected is started only by a command.
     pub(super) fn read_again(&mut self, servers: BTreeSet<ServerId>) {
         if servers.contains(&self.session.server()) {
             self.known.tools = None;
@@ -238,7 +236,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Takes in the lists of a server. Without them there is only less to pick from.
+    /// Stores the lists of a server. Without them there are only fewer completions.
     pub(super) fn learned(&mut self, (server, number, lists): LearnedCatalog) {
         if self.reading.get(&server) != Some(&number) {
             return;
@@ -266,7 +264,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// The names of the servers, as they stand before the names of what they have.
+    /// The names of the servers, as they are written before the names of their items.
     pub(super) fn addresses(&self) -> Addresses {
         let name = |server| self.session.host.asker(server).name.clone();
         let others = self.servers().filter(|&server| server != self.home);
@@ -276,7 +274,6 @@ impl Repl<'_> {
         }
     }
 
-    /// The name of the current server, if there are others.
     pub(super) fn one_of_several(&self) -> Option<LocalText> {
         (!self.others.is_empty()).then(|| self.name())
     }
@@ -292,8 +289,8 @@ impl Repl<'_> {
         }
     }
 
-    /// Does what a line says, at the server that it names, or else at the one that the person talks
-    /// to. What is said of the last call is said to the server that was called.
+    /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on
+    /// the server that was called.
     pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
         let of_task = match command {
             Command::Tasks {
@@ -306,7 +303,7 @@ impl Repl<'_> {
             } => self.server_of(number),
             _ => None,
         };
-        // The result of a task is then the result of the last call.
+        // The task's result becomes the result of the last call.
         let is_call = of_task.is_some()
             || matches!(
                 command,
@@ -350,14 +347,13 @@ impl Repl<'_> {
         let was_gone = was_gone && command.needs_server();
         let done = self.carry_out(command).await;
         if was_gone && done.is_ok() {
-            // It was started again for the command.
+            // It was restarted for the command.
             self.session.host.note_presence(server, Presence::There);
         }
         done
     }
 
-    /// Finds the server of this name among those that the person does not talk to; none where it is
-    /// the one they talk to.
+    /// Finds another server by name. Returns `None` if it is the current server.
     fn find_server(&self, name: &str) -> Result<Option<usize>, Error> {
         let host = &self.session.host;
         if host.desk().asker().name == name {
@@ -373,7 +369,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Has the person talk to the server at this place, which is then that of the one they talked to.
+    /// Makes the server at this index the current one. The previous one takes its place.
     fn turn_to(&mut self, at: usize) -> Result<(), Error> {
         let Some(other) = self.others.get_mut(at) else {
             return Ok(());
@@ -392,15 +388,14 @@ impl Repl<'_> {
 
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
-    /// The server that the person talks to.
     pub(super) home: String,
-    /// The others; where there are none, a name is a name.
+    /// The other servers. If empty, names have no server prefix.
     pub(super) others: Vec<String>,
 }
 
 impl Addresses {
-    /// Reads `SERVER/NAME` or, of the server that the person talks to, `NAME`. The name of a server
-    /// counts as such, whatever a server calls what it has; of several that fit, the longest.
+    /// Reads `SERVER/NAME`, or `NAME` for the current server. A server's name takes precedence over item names that
+    /// contain it; if several servers match, the longest name wins.
     pub(super) fn read<'a>(&'a self, text: &'a str) -> (&'a str, &'a str) {
         let addressed = |server: &'a str| {
             let name = text.strip_prefix(server)?.strip_prefix('/')?;
@@ -415,7 +410,7 @@ impl Addresses {
         }
     }
 
-    /// Writes a name so that it is read as that of this server; none where it cannot be.
+    /// Writes a name so that it is read as a name on this server. Returns `None` if that is impossible.
     pub(super) fn write(&self, server: &str, name: &str) -> Option<String> {
         let ways = [name.to_owned(), format!("{server}/{name}")];
         ways.into_iter()
@@ -423,27 +418,27 @@ impl Addresses {
     }
 }
 
-/// The part of a conversation that belongs to one server, beside what the host knows of it.
+/// What a conversation knows of one server, in addition to the host's state.
 #[derive(Default)]
 pub(super) struct ServerState {
     pub(super) last: Option<LastCall>,
-    /// The tools, since a call needed the list.
+    /// The tools, once a call needed the list.
     pub(super) tools: Option<Vec<Tool>>,
     pub(super) shown: Option<ShownResult>,
-    /// Has the server tell of changed lists, for as long as it lives.
+    /// The subscription to list changes. Dropping it ends it.
     pub(super) changes: Option<Subscription>,
-    /// The resources whose changes the server tells of, by their URIs.
+    /// Subscriptions to resource changes, by URI.
     pub(super) watched: BTreeMap<String, Subscription>,
-    /// The person has talked to the server, or had it called.
+    /// Whether the user switched to the server or called it.
     pub(super) is_met: bool,
-    /// The shared folders by their URIs, as far as they were looked at: whether each is there.
+    /// Whether each shared folder exists, by URI, if it was checked.
     pub(super) there: BTreeMap<String, bool>,
-    /// Requests that were edited and not answered, by the numbers of those that they were.
+    /// Edited requests without a response, by the number of the original message.
     pub(super) unsent: BTreeMap<u64, String>,
 }
 
 impl Repl<'_> {
-    /// Starts the server again, or reaches it again, and says what is another.
+    /// Restarts or reconnects to the server and reports what changed.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
         self.end_tasks(Some(self.session.server()));
         let name = self.name();
@@ -453,7 +448,7 @@ impl Repl<'_> {
         self.known.tools = None;
         let server = self.session.server();
         self.session.host.note_presence(server, Presence::Down);
-        // What is being read of it is of before.
+        // Ignore reads from before the restart.
         self.reading.remove(&server);
         let hint = match self.files {
             Some(_) => "It is started again when a file changes; /restart does so now.",
@@ -479,7 +474,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Starts the server again after files have changed, and makes the last call again.
+    /// Restarts the server after files changed, and repeats the last call.
     pub(super) async fn rebuilt(&mut self, changed: &ChangedFiles) -> Result<(), Error> {
         let page = self.page();
         page.blank();
@@ -520,8 +515,8 @@ pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> ChangedFi
 }
 
 impl Repl<'_> {
-    /// Checks the current server in the revision that is spoken, and shows what it does wrong. `words` name tools that may
-    /// be called, and their arguments.
+    /// Checks the current server in the current revision and prints its mistakes. `words` name the tools that may be
+    /// called, with their arguments.
     pub(super) async fn check(&mut self, words: &[String]) -> Result<(), Error> {
         let bounds = ProbeArgs::default().bounds(PATIENCE, TRIED);
         let bounds = self.session.beside(bounds);
@@ -569,7 +564,7 @@ mod tests {
         check("b/", "b", "");
         check("b", "a", "b");
         check("b/travel://x", "b", "travel://x");
-        // A server cannot have itself called in place of another.
+        // A server cannot divert another server's calls to itself.
         check("a/b/book", "a", "b/book");
     }
 

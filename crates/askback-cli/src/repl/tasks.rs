@@ -1,4 +1,4 @@
-//! Calls of tools that go on while the person does something else.
+//! Tool calls in the background.
 
 use std::{collections::BTreeMap, future::poll_fn, pin::Pin, task::Poll};
 
@@ -21,13 +21,13 @@ use super::{
 };
 use crate::error::Error;
 
-/// The calls that go on, and the ends of those before.
+/// The running calls, and the results of finished ones.
 #[derive(Default)]
 pub(super) struct Background(pub(super) BTreeMap<u32, BackgroundCall>);
 
 pub(super) struct BackgroundCall {
     pub(super) call: LastCall,
-    /// The call on its way; none once it has ended. Without it the server is told to stop.
+    /// The pending call, or `None` once it ended. Dropping it tells the server to stop.
     pub(super) calling: Option<PendingCall<CallToolResult>>,
     pub(super) end: Option<Result<calls::CallEnd, Error>>,
 }
@@ -35,8 +35,7 @@ pub(super) struct BackgroundCall {
 pub(super) type BackgroundEnd = (u32, Result<Received<CallToolResult>, ClientError>);
 
 impl Background {
-    /// Waits until one of the calls has ended; for ever where none goes on. Nothing is lost where that
-    /// is not waited for to the end.
+    /// Waits until a call ends, or forever if no call is running. Cancel safe.
     pub(super) async fn next(&mut self) -> BackgroundEnd {
         poll_fn(|context| {
             for (number, begun) in &mut self.0 {
@@ -71,7 +70,7 @@ impl Repl<'_> {
         let mut calling = self.session.client.call_as_task(&tool, &arguments);
         let tasks = self.session.tasks();
         let number = tasks.begin(self.session.server(), calling.id(), &tool.name);
-        // It is sent now, whatever the person does next.
+        // Send it now, whatever the user does next.
         let sent = poll_fn(|context| Poll::Ready(Pin::new(&mut calling).poll(context))).await;
         let call = Call::Tool(Box::new(tool), arguments);
         if is_filled {
@@ -92,7 +91,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Has a call among those that go on.
     pub(super) fn enlist(&mut self, number: u32, begun: BackgroundCall) {
         let tasks = self.session.tasks();
         let known = |number: &u32, _: &mut BackgroundCall| tasks.get(*number).is_some();
@@ -159,8 +157,7 @@ impl Repl<'_> {
         all.filter(|begun| begun.calling.is_some()).count()
     }
 
-    /// Says how many tasks end with the conversation, where a person is about to leave them. Returns
-    /// whether any does.
+    /// If a user is about to leave, says how many tasks will end. Returns whether any will.
     pub(super) fn tell_at_work(&mut self) -> bool {
         let count = self.at_work();
         if count > 0 {
@@ -173,7 +170,7 @@ impl Repl<'_> {
         count > 0
     }
 
-    /// Cancels the tasks of a server, or all, for its connection ends; and says so.
+    /// Cancels the tasks of one server, or of all, because its connection ends, and says so.
     pub(super) fn end_tasks(&mut self, server: Option<ServerId>) {
         let all = self.session.tasks().all().into_iter();
         let meant = all.filter(|(_, task)| {
@@ -253,7 +250,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Waits until a task has ended, and shows its result. Its progress is shown as it comes.
+    /// Waits until a task ends and shows its result. Shows progress as it arrives.
     async fn wait_for_task(&mut self, number: u32) -> Result<(), Error> {
         let tasks = self.session.tasks();
         let is_at_work = || tasks.get(number).is_some_and(|task| task.is_at_work());

@@ -1,4 +1,4 @@
-//! The file of a suite: YAML, and so JSON too.
+//! The file format of suites: YAML, and therefore JSON too.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use crate::session;
 #[derive(Debug, Clone)]
 pub struct Suite {
     pub server: Option<Server>,
-    /// The requests that are made first on each server that is started, in their order.
+    /// Requests made in order on each server right after it starts.
     pub before: Vec<Case>,
     pub cases: Vec<Case>,
     pub folder: PathBuf,
@@ -39,11 +39,10 @@ pub struct Case {
     pub name: String,
     pub action: Action,
     pub revisions: Revisions,
-    /// Its member `fresh`.
     fresh: Option<bool>,
-    /// The rules of the case, then those of the suite.
+    /// The rules of the case, followed by the suite's.
     pub script: Script,
-    /// Whether a rule of the suite calls tools in place of a model, which a client declares when it connects.
+    /// Whether a rule of the suite calls tools in place of a model. A client declares this when it connects.
     pub calls_tools: bool,
     pub rules: RulesOf,
     pub expect: Expect,
@@ -54,7 +53,7 @@ pub enum Action {
     Call(String, Map<String, Value>),
     Prompt(String, Map<String, Value>),
     Read(String),
-    /// The suggestions for an argument, with those that are known already.
+    /// The suggestions for an argument, given the known arguments.
     Complete(Complete, Map<String, Value>),
     List(ListKind),
 }
@@ -64,7 +63,7 @@ pub enum Action {
 pub struct Complete {
     pub of: CompletionTarget,
     pub argument: String,
-    /// The beginning of its value.
+    /// The start of the argument's value.
     pub start: String,
 }
 
@@ -86,10 +85,10 @@ pub enum ListKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "Shape<IgnoredAny, RevisionName>")]
 pub enum Revisions {
-    /// The newest that both sides have.
+    /// The newest that both sides support.
     #[default]
     Newest,
-    /// Each of these, in this order.
+    /// Each of these, in order.
     Each(Vec<Revision>),
 }
 
@@ -133,7 +132,7 @@ impl Suite {
                 answers: own.answers.len(),
                 sampling: own.sampling.len(),
             };
-            // The folders are told to a server once, so a case with its own has a server of its own.
+            // A client announces its folders once per server, so a case with its own folders needs its own server.
             case.fresh = Some(own.roots.is_some() || case.fresh.unwrap_or(fresh));
             case.script = own.with_shared(&shared);
             if case.revisions == Revisions::Newest {
@@ -160,7 +159,7 @@ impl Case {
     }
 }
 
-/// A suite as it is written, with the members of an answers file.
+/// The text of a suite, with the members of an answers file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SuiteText {
@@ -184,7 +183,7 @@ struct SuiteText {
     seed: u64,
 }
 
-/// Reads cases, each with its own name.
+/// Reads cases and rejects duplicate names.
 fn unlike<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
     let cases = Vec::<Case>::deserialize(deserializer)?;
     let mut numbers = BTreeMap::new();
@@ -218,7 +217,7 @@ fn before<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Er
     }
 }
 
-/// A case as it is written, with the members of an answers file.
+/// The text of a case, with the members of an answers file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CaseText {

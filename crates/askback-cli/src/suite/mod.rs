@@ -1,8 +1,6 @@
-//! Suites: how a server is tested from outside.
-//!
-//! [`mod@file`] is what an author writes, [`expect`] what a case asks of its outcome, [`run`] does the
-//! cases one after the other, and [`report`] says what came of them. [`record`] writes
-//! such a file from a session.
+//! Suites test a server from outside. The author writes the format in [`mod@file`] with the expectations in
+//! [`expect`]. [`run`] runs the cases in order, [`report`] prints the results, and [`record`] writes a suite from a
+//! session.
 
 pub mod expect;
 pub mod file;

@@ -16,21 +16,20 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// The most log lines, signs of progress and questions of a case that are kept, of each kind; of
-/// others, nothing is known.
+/// How many log lines, progress notifications and questions of a case are kept, each. The rest is dropped.
 const MOST: usize = 1_000;
 
-/// The most bytes of them.
+/// How many bytes of each are kept.
 const MOST_BYTES: usize = 16 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     pub ended: CaseEnd,
-    /// The questions that were asked, in their order, those for folders left out.
+    /// The questions in order, without requests for folders.
     pub asked: Vec<ObservedQuestion>,
-    /// The kinds of questions that the client that was played does not declare.
+    /// The kinds of questions that the simulated client does not declare.
     pub undeclared: Option<text::Words>,
-    /// The words of progress, empty where there were none.
+    /// Progress messages. Empty if a notification had no message.
     pub progress: Vec<String>,
     pub log: Vec<LogLine>,
     pub took: Duration,
@@ -42,12 +41,12 @@ pub enum CaseEnd {
         json: Value,
         text: PeerText,
         failed: bool,
-        /// The parts of the result that break the protocol.
+        /// The parts of the result that violate the protocol.
         broken: Vec<String>,
     },
-    /// An error of the server, of the client about the server, or a refused question.
+    /// An error from the server, from the client about the server, or a rejected question.
     Error(Error),
-    /// Nothing: it was given up after this time.
+    /// The request was abandoned after this time.
     Late(Duration),
 }
 
@@ -78,7 +77,7 @@ pub enum ReplyKind {
     Accept,
     Decline,
     Cancel,
-    /// No rule fits the question, or the rule does not fit the form.
+    /// No rule matches the question, or the rule does not match the form.
     #[serde(skip_deserializing)]
     Unanswered,
 }
@@ -89,7 +88,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// The words of a server beside results and questions. Clones share them.
+/// Log lines and progress messages from a server. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct ServerWords(Arc<Mutex<Words>>);
 
@@ -99,7 +98,7 @@ struct Words {
     log: BoundedList<LogLine>,
 }
 
-/// A list that is kept as far as there is room.
+/// A list with a limit on its length and on its size.
 #[derive(Debug)]
 pub(super) struct BoundedList<T> {
     all: Vec<T>,
@@ -137,7 +136,7 @@ impl ServerWords {
 }
 
 impl<T> BoundedList<T> {
-    /// Keeps one more, of this length, as long as there is room.
+    /// Adds an element of this size if there is room.
     pub(super) fn push(&mut self, one: T, bytes: usize) {
         let bytes = self.bytes.saturating_add(bytes);
         if self.all.len() < MOST && bytes <= MOST_BYTES {
@@ -161,7 +160,7 @@ impl<T> Default for BoundedList<T> {
 }
 
 impl ObservedQuestion {
-    /// The question as an expectation sees it; none for folders, and for what the client asks itself.
+    /// The question as an expectation sees it. `None` for folders and for questions that the client itself asks.
     pub fn of(question: &Question, reply: &Reply) -> Option<Self> {
         let (mode, message, fields) = match &question.ask {
             Ask::Form { message, schema } => {

@@ -1,4 +1,4 @@
-//! The front end of a suite: the script of one case after the other.
+//! The front end of a suite, which plays the script of each case.
 
 use std::{
     cell::RefCell,
@@ -20,36 +20,35 @@ use askback_host::{
 
 use super::file::Case;
 
-/// The most pages of a case that are kept for its report.
+/// How many pages of a case are kept for its report.
 const PAGES: usize = 256;
 
-/// The look of a report: as wide as a page is, but for the space before what belongs to a case, and without
-/// styles, since it may go to a file.
+/// The look of a report: a page minus the indentation of a case, and no styles because a report may be written to a
+/// file.
 const LOOK: Look = Look {
     columns: 92,
     styled: false,
 };
 
-/// A front end whose script is changed between two cases.
+/// A front end whose script changes between cases.
 pub(super) struct Player {
     playing: PlayerHandle,
-    /// For what is said outside questions.
+    /// For text outside questions.
     page: Page,
 }
 
-/// A handle of a [`Player`].
 #[derive(Clone)]
 pub(super) struct PlayerHandle(Rc<RefCell<Playing>>);
 
 struct Playing {
     leaf: UnattendedRun,
     limits: Limits,
-    /// The pages of the case so far.
+    /// The pages of the current case.
     pages: Vec<Rows>,
 }
 
 impl Player {
-    /// A player of this case, from within the runtime, and its handle.
+    /// Returns a player of this case and its handle. Must be called within the runtime.
     pub(super) fn new(case: &Case, limits: Limits) -> (Self, PlayerHandle) {
         let playing = PlayerHandle(Rc::new(RefCell::new(Playing {
             leaf: leaf(case, &limits),
@@ -74,7 +73,7 @@ impl PlayerHandle {
         self.0.borrow().leaf.report()
     }
 
-    /// Returns what a person would have been shown since the last time.
+    /// Returns what a user would have seen since the last call.
     pub(super) fn shown(&self) -> Vec<Rows> {
         std::mem::take(&mut self.0.borrow_mut().pages)
     }
@@ -113,7 +112,7 @@ impl Leaf for Player {
         self.playing.0.borrow_mut().leaf.tell(words);
     }
 
-    /// Opens nothing: no person is there.
+    /// Opens nothing, because there is no user.
     fn open(&mut self, _: &str) -> bool {
         true
     }

@@ -1,8 +1,7 @@
-//! Recording: a suite that is written from a session, for its author to go on with.
-//!
-//! Secrets that are known are left out: what the user gave for the server (headers, environment, secret arguments),
-//! secret fields of forms, and arguments and members with the names of secrets. What repeats one of these values is
-//! left out as well. A server may show secrets that nobody marked, so the file is for its author to read first.
+//! Writes a suite from a session, for its author to edit. Known secrets are left out: headers, environment and secret
+//! arguments that the user gave for the server; secret fields of forms; and arguments and members whose names suggest
+//! secrets. Text that repeats one of these values is left out as well. A server may show secrets that are not marked,
+//! so the author should read the file first.
 
 mod secrets;
 
@@ -42,26 +41,25 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// The most characters of a text that is expected word for word.
+/// Longer texts are not expected word for word.
 const MAX_EXPECTED_CHARS: usize = 4_096;
 
-/// The most cases of a recording; those after them are not recorded.
+/// How many cases are recorded. Later ones are dropped.
 const MAX_CASES: usize = 1_000;
 
-/// The most questions of a case that are recorded.
 const MAX_QUESTIONS: usize = 1_000;
 
-/// The most characters of a message by which a rule knows its question.
+/// How many characters of a message a rule matches.
 const MAX_MESSAGE_CHARS: usize = 80;
 
 pub struct Recorder {
     file: PathBuf,
     is_made: bool,
     server: Option<Value>,
-    /// The revision of the first case, in which all are run that name no other.
+    /// The revision of the first case. Cases without a revision run in it.
     revision: &'static str,
     spoken: &'static str,
-    /// The client that is played, but for its revision.
+    /// The simulated client, without its revision.
     played: Option<Words>,
     cases: Vec<RecordedCase>,
     /// The questions since the last case.
@@ -73,7 +71,7 @@ pub struct Recorder {
 pub enum Request<'a> {
     Call(&'a str, &'a Map<String, Value>),
     Prompt(&'a str, &'a BTreeMap<String, String>),
-    /// A resource that is read, by its URI, and what in that seems to be secret.
+    /// A resource by its URI, and the possible secrets in the URI.
     Read(&'a str, &'a BTreeMap<String, String>),
 }
 
@@ -87,7 +85,7 @@ pub struct RecordedResult {
 pub type RecordedEnd<'a> = Result<RecordedResult, &'a ClientError>;
 
 impl RecordedResult {
-    /// The result of this JSON, whose text and whether the tool reported an error are known.
+    /// The result with this JSON, and its text and whether the tool reported an error.
     pub fn of(raw: &RawValue, (text, failed): (PeerText, bool)) -> Self {
         let result: Option<Value> = serde_json::from_str(raw.get()).ok();
         let structured = result.and_then(|mut it| Some(it.get_mut("structuredContent")?.take()));
@@ -107,7 +105,7 @@ struct RecordedSuite<'a> {
     cases: Vec<RecordedCase>,
 }
 
-/// A case. Its secrets are left out when it is written, because later cases may tell of more.
+/// A recorded case. Secrets are removed when it is written, because later cases may reveal more of them.
 #[derive(Debug, Clone, Default, Serialize)]
 struct RecordedCase {
     name: String,
@@ -139,12 +137,12 @@ struct RecordedExpect {
     failed: bool,
     #[serde(skip_serializing_if = "is_default")]
     text: Option<String>,
-    /// The structured content, if any; when it is written, conditions on its values by their JSON pointers.
+    /// The structured content. It is written as conditions on its values, by JSON pointer.
     #[serde(skip_serializing_if = "is_default")]
     structured: Value,
     #[serde(skip_serializing_if = "is_default")]
     error: Map<String, Value>,
-    /// None if the same was asked again, and answered in another way.
+    /// `None` if the same question was asked twice and answered differently.
     #[serde(skip_serializing_if = "is_default")]
     questions: Option<Vec<RecordedQuestion>>,
 }
@@ -194,7 +192,7 @@ impl Recorder {
         });
     }
 
-    /// Takes note of the revision of the next cases: a server that was started again may speak another.
+    /// Sets the revision of the next cases, because a restarted server may speak another one.
     pub fn speak(&mut self, revision: Revision) {
         self.spoken = revision.as_str();
         if self.cases.is_empty() {
@@ -202,8 +200,8 @@ impl Recorder {
         }
     }
 
-    /// Writes a request and its end into the file, with the questions since the one before. A request that the
-    /// server did not answer is no case.
+    /// Writes a request and its end to the file, with the questions since the previous request. Skips a request that
+    /// the server did not answer.
     pub fn record(&mut self, request: Request<'_>, end: RecordedEnd<'_>) -> Result<(), Error> {
         let noted = self.noted.take();
         match self.add(request, &noted, end) {
@@ -220,7 +218,7 @@ impl Recorder {
         noted: &[(Question, Reply)],
         end: RecordedEnd<'_>,
     ) -> bool {
-        // The rules are made in any case: their secrets are known from then on.
+        // Make the rules even if the case is dropped, so that their secrets are known from now on.
         let mut case = self.answered(noted);
         if self.cases.len() >= MAX_CASES || !matches!(&end, Ok(_) | Err(ClientError::Server(_))) {
             return false;
@@ -249,7 +247,7 @@ impl Recorder {
         case.name = format!("{}: {verb} {name}", self.cases.len().saturating_add(1));
         case.request = BTreeMap::from([(verb, name.to_owned())]);
         case.revisions = Some(self.spoken).filter(|revision| *revision != self.revision);
-        // A rule declines if a model did not answer, and the server may repeat the words of the refusal.
+        // If a model did not answer, the rule declines, and the server may repeat the words of the refusal.
         let repeats_ours = noted.iter().any(|(question, reply)| {
             matches!(
                 (&question.ask, reply),
@@ -283,14 +281,14 @@ impl Recorder {
     fn write(&mut self) -> io::Result<()> {
         let text = self.text();
         if !self.is_made {
-            // Another program may have made it meanwhile.
+            // Another program may have created it meanwhile.
             private_file::create_new(&self.file)?;
             self.is_made = true;
         }
         private_file::write(&self.file, &text)
     }
 
-    /// Puts on the page where the recording is, and what is left out of it.
+    /// Prints where the recording is and what was left out.
     pub fn tell(&self, page: &mut Page) {
         let file = given(self.file.display());
         let words = match self.cases.len() {
@@ -299,12 +297,12 @@ impl Recorder {
         };
         page.say(Style::Dim, words);
         if !self.secrets.names.is_empty() {
-            // Names of the server's fields are among them.
+            // Some are names of the server's fields.
             page.quote_line("left out, since it may be secret ", self.left_out());
         }
     }
 
-    /// The names of what is left out, except names that repeat a secret.
+    /// The names of what was left out, except names that repeat a secret.
     fn left_out(&self) -> String {
         let names = self.secrets.names.iter();
         let names = names.filter(|name| !self.secrets.are_in(name));
@@ -312,7 +310,7 @@ impl Recorder {
         names.join(", ")
     }
 
-    /// The structured content that is expected: the members without secrets.
+    /// The members of the structured content without secrets.
     fn expected(&mut self, mut structured: Value) -> Value {
         let mut rest = structured.clone();
         self.secrets.remove_from(&mut rest);
@@ -326,7 +324,7 @@ impl Recorder {
         }
     }
 
-    /// A case that has these questions with their answers, but no request yet.
+    /// A case with these questions and answers, still without a request.
     fn answered(&mut self, noted: &[(Question, Reply)]) -> RecordedCase {
         let mut case = RecordedCase::default();
         let mut questions = Some(Vec::new());
@@ -348,7 +346,7 @@ impl Recorder {
                 QuestionMode::Form | QuestionMode::Url => &mut case.answers,
             };
             if let Some(at) = list.iter().position(|other| other.when == rule.when) {
-                // The first rule that fits answers: the last of two answers is the one that led on.
+                // The first matching rule answers. Of two answers, only the last one let the call continue.
                 list.remove(at);
                 questions = None;
             }
@@ -423,14 +421,14 @@ impl Recorder {
             let names = text::line(&self.left_out());
             let _ = writeln!(text, "# Left out, since it may be secret: {names}");
         }
-        // A map of texts, numbers, lists and maps is written in any case.
+        // A map of strings, numbers, lists and maps can always be serialized.
         text.push_str(&yaml_serde::to_string(&suite).unwrap_or_default());
         text
     }
 }
 
 impl RecordedCase {
-    /// The case without everything that repeats a secret. Returns nothing if the request repeats one.
+    /// The case without text that repeats a secret. Returns `None` if the request repeats one.
     fn redacted(&self, secrets: &mut Secrets) -> Option<Self> {
         let mut case = self.clone();
         if secrets.are_in(&case.name) {
@@ -459,7 +457,7 @@ impl RecordedCase {
                         continue;
                     }
                     let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-                    // A map says more of a condition.
+                    // A map would be read as a condition.
                     let condition = match value {
                         Value::Object(value) => json!({"equals": value}),
                         value => value,
@@ -505,7 +503,7 @@ impl RecordedRule {
     }
 }
 
-/// A value whose texts stand for themselves in a rule: a model may have said `@file` because a server asked it to.
+/// Escapes texts so that a rule takes them literally: a server may have made a model say `@file`.
 fn literal_texts(value: Value) -> Value {
     match value {
         Value::String(text) => literal(&text).into(),
@@ -520,7 +518,7 @@ fn literal_texts(value: Value) -> Value {
     }
 }
 
-/// The server as a suite in this file names it; none if that may hold a secret.
+/// The server as this suite names it, or `None` if the name may hold a secret.
 fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Value> {
     match &target.reach {
         _ if target.file.is_some() => Some(json!({"name": target.name})),
@@ -533,7 +531,7 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Value> 
             let words: Vec<_> = words.collect();
             let here = std::env::current_dir().ok()?;
             let folder = file.parent().unwrap_or(Path::new(""));
-            // A suite starts its server in its own folder.
+            // A suite starts its server in the suite's folder.
             Some(match here.join(folder) == here {
                 true => json!({"command": words}),
                 false => json!({"command": words, "cwd": here.display().to_string()}),
@@ -562,7 +560,7 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
 
 fn expected_question(asked: ObservedQuestion) -> RecordedQuestion {
     let reply = match (asked.reply, asked.mode) {
-        // A model that is not asked is declined.
+        // If no model is asked, the question is declined.
         (ReplyKind::Cancel | ReplyKind::Unanswered, QuestionMode::Sampling) => ReplyKind::Decline,
         (ReplyKind::Unanswered, _) => ReplyKind::Cancel,
         (reply, _) => reply,
@@ -575,7 +573,7 @@ fn expected_question(asked: ObservedQuestion) -> RecordedQuestion {
     }
 }
 
-/// How a rule knows a question: a message by the beginning of its first line.
+/// The condition by which a rule recognizes a question. A message is matched by the start of its first line.
 fn when(question: &Question, asked: &ObservedQuestion) -> Map<String, Value> {
     let mut when = Map::new();
     let mut put = |member: &str, text: String| drop(when.insert(member.to_owned(), text.into()));
@@ -589,7 +587,7 @@ fn when(question: &Question, asked: &ObservedQuestion) -> Map<String, Value> {
         put("key", key.clone());
     } else {
         let message = match &question.ask {
-            // A rule looks at one text after the other.
+            // A rule matches one text at a time.
             Ask::Sample(request) => first_text(request),
             _ => None,
         };
@@ -600,7 +598,7 @@ fn when(question: &Question, asked: &ObservedQuestion) -> Map<String, Value> {
     when
 }
 
-/// The first text of what a model is asked.
+/// The first text in a request to a model.
 fn first_text(request: &CreateMessageParams) -> Option<&str> {
     let mut blocks = request
         .messages
@@ -612,7 +610,7 @@ fn first_text(request: &CreateMessageParams) -> Option<&str> {
     })
 }
 
-/// The reply of a model as a rule gives it: its texts and calls. Of anything else there is only the text.
+/// A model's reply as a rule gives it: texts and calls. Other content is reduced to its text.
 fn said(result: &CreateMessageResult, secrets: &mut Secrets) -> Value {
     let blocks = result.content.blocks();
     let has_calls = blocks
@@ -713,7 +711,7 @@ mod tests {
         Reply::Declined { by, reason }
     }
 
-    /// The case of a call that ended so, with these questions, as it is written.
+    /// The written case of a call with these questions and this end.
     fn case(noted: &[(Question, Reply)], end: RecordedEnd<'_>) -> Value {
         let target = Target::address("https://a.test/mcp").expect("it is a URL");
         let file = Path::new("nowhere/suite.yaml");
@@ -784,7 +782,7 @@ mod tests {
         ] {
             check(nothing, Value::Null);
         }
-        // Those of the person, and of the server.
+        // Secrets of the user and of the server.
         check(
             json!({"a": 1, "b": "typed", "c": {"d": ["it was typed"]}, "typed": 2, "token": "x1", "e": {"apiKey": "x2"}, "f": "ghp_x"}),
             json!({"/a": 1}),
@@ -826,7 +824,7 @@ mod tests {
         check(json!({"a": {"token": "hush"}}), false, &["token"]);
         check(json!({"a": [{"b": {"token": "hush"}}]}), false, &["token"]);
         check(json!([{"token": "hush"}, 1]), false, &["token"]);
-        // Beside a secret, what is none may be repeated.
+        // Text next to a secret may be repeated.
         check(json!({"a": {"b": "hush", "token": "x1"}}), true, &["token"]);
     }
 
@@ -839,7 +837,7 @@ mod tests {
             assert_eq!(found, &expected, "{case:#}");
         }
         let first = "/answers/0";
-        // A question is known by its key, or the beginning of the first line of its message.
+        // A question is recognized by its key, or by the start of its message's first line.
         let yes = filled(json!({"a": "1"}));
         let keyed = Question {
             key: Some("k".to_owned()),
@@ -856,7 +854,7 @@ mod tests {
             "/answers/0/when",
             json!({"message": "One"}),
         );
-        // A text that would stand for a file or a variable.
+        // Texts that would refer to a file or a variable.
         let texts = filled(json!({"a": "@/etc/passwd", "b": ["${HOME}"], "c": "a@b"}));
         let kept = json!({"a": "@@/etc/passwd", "b": ["$${HOME}"], "c": "a@b"});
         check(
@@ -870,12 +868,12 @@ mod tests {
             "/sampling/0/reply",
             json!("@@/etc/passwd"),
         );
-        // A secret is known by the name of its field, or by its looks.
+        // A secret is recognized by its field's name or by its form.
         let three = form("Hello.", &["a", "b", "password"]);
         let content = json!({"a": "1", "b": "ghp_x", "password": "pw"});
         let kept = json!({"a": "1"});
         check(&[(three, filled(content))], "/answers/0/accept", kept);
-        // Links, and one that is never opened.
+        // Links, one of which is never opened.
         let when = json!({"mode": "url", "host": "a.test", "key": "k"});
         let rule = json!({"when": when, "accept": true});
         check(&[(link("https://a.test/x"), Reply::Link)], first, rule);
@@ -885,7 +883,7 @@ mod tests {
         let no = json!({"when": {"key": "k"}, "decline": true, "reason": "too dear"});
         let refused = link("javascript:alert(1)");
         check(&[(refused, declined(By::Policy))], first, no);
-        // A no, and neither yes nor no.
+        // A decline, and a cancel.
         let which = || form("Which?", &["a"]);
         let when = json!({"message": "Which?"});
         let cancelled = Reply::Cancelled(Why::Person);
@@ -893,7 +891,7 @@ mod tests {
         check(&[(which(), cancelled.clone())], first, rule);
         let rule = json!({"when": when, "decline": true, "reason": "too dear"});
         check(&[(which(), declined(By::Person))], first, rule);
-        // In place of a model there is no reason, and nothing but a no.
+        // A rule for a model has no reason and can only decline.
         let no = json!({"when": {"key": "s"}, "decline": true});
         let first_reply = "/sampling/0";
         check(&[(sample(), declined(By::Person))], first_reply, no.clone());
@@ -908,7 +906,7 @@ mod tests {
         };
         let roots = (question(None, Ask::Roots), Reply::Roots(vec![root]));
         check(&[roots], "/roots", json!(["/tmp/a b"]));
-        // Of two answers to the same, the last led on.
+        // Of two answers to the same question, the last one let the call continue.
         let twice = [
             (which(), filled(json!({"a": "1"}))),
             (which(), filled(json!({"a": "2"}))),

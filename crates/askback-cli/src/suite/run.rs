@@ -1,4 +1,4 @@
-//! The run of a suite: one case after the other, in each of their revisions.
+//! Runs a suite: one case after another, in each revision of the case.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 
@@ -61,8 +61,7 @@ pub enum Verdict {
     LeftOut,
 }
 
-/// Plans which cases are run, in the order in which they are: those whose name holds `filter`, in the
-/// revisions of `only` where it names any.
+/// Returns the cases to run, in order: those whose name contains `filter`, in the revisions of `only` if it has any.
 pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<PlannedRun<'a>> {
     let mut all = Vec::new();
     let mut order = Vec::new();
@@ -82,13 +81,13 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
             all.push(PlannedRun { case, revision });
         }
     }
-    // The cases of a revision share a connection.
+    // Cases of the same revision share a connection.
     all.sort_by_key(|planned| order.iter().position(|it| *it == planned.revision));
     all
 }
 
 impl PlannedRun<'_> {
-    /// Returns the name of the case, with the revision where one is named.
+    /// Returns the case's name, followed by its revision if the case names one.
     pub fn name(&self) -> String {
         match self.revision {
             Some(revision) => format!("{} [{revision}]", self.case.name),
@@ -106,10 +105,10 @@ struct Stage {
     logs: bool,
 }
 
-/// No connection came about.
+/// The connection failed.
 struct OpeningError {
     error: Error,
-    /// The pages that a person would have been shown.
+    /// The pages that a user would have seen.
     shown: Vec<Rows>,
 }
 
@@ -123,8 +122,8 @@ impl From<Error> for OpeningError {
 }
 
 impl<'b> Runner<'b> {
-    /// A run on this server, on which the requests of `before` are made first, whenever it is started. With `bail`,
-    /// nothing is run after a case that failed.
+    /// Creates a run on this server. The requests of `before` are made each time the server starts. With `bail`,
+    /// nothing runs after a failed case.
     pub fn new(target: Target, args: SessionArgs, before: &'b [Case], bail: bool) -> Self {
         Self {
             target,
@@ -141,7 +140,7 @@ impl<'b> Runner<'b> {
     ) -> Result<Vec<CaseRun<'a>>, Error> {
         let mut runs = Vec::with_capacity(planned.len());
         let mut shared = None;
-        // The revision in which no connection came about, and why: it is not tried for each case.
+        // A revision that could not connect, and why, so that it is not tried for each case.
         let mut unreachable: Option<(Option<Revision>, Error)> = None;
         for &planned in planned {
             let broken = unreachable
@@ -178,7 +177,7 @@ impl<'b> Runner<'b> {
         Ok(runs)
     }
 
-    /// Runs a case on the shared connection, if there is one and the case has none of its own.
+    /// Runs a case on the shared connection, if there is one and the case does not need its own.
     async fn run_case<'a>(
         &self,
         planned: PlannedRun<'a>,
@@ -207,7 +206,7 @@ impl<'b> Runner<'b> {
         Ok(run)
     }
 
-    /// Makes the requests that come before the cases. Returns the case as one that failed, if one of them does.
+    /// Makes the requests of `before`. If one fails, returns the case as failed.
     async fn set_up<'a>(
         &self,
         stage: &mut Stage,
@@ -279,7 +278,7 @@ impl<'b> Runner<'b> {
                 noted.borrow_mut().push(asked, bytes);
             }
         });
-        // With the feature, results are checked by the output schemas that are known.
+        // With this feature, results are checked against the known output schemas.
         if cfg!(feature = "json-schema") && session.client.capabilities().tools.is_some() {
             let Session { client, host, .. } = &mut session;
             host.attend(client.tools()).await?.map_err(failed)?;
@@ -315,7 +314,7 @@ impl Stage {
         let Session { client, host, .. } = &mut self.session;
         if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
             let asking = client.set_log_level(LoggingLevel::Debug);
-            // A server that refuses says nothing, which the case then tells.
+            // If the server rejects this, it logs nothing, and the case reports that.
             let _ = host.attend(asking).await?;
             self.logs = true;
         }
@@ -373,8 +372,8 @@ impl Stage {
     }
 }
 
-/// The rules that did not answer as often as they should. A rule of the suite is for all cases, and need not
-/// be used in each.
+/// The rules that did not answer as often as they should. A suite's rule applies to all cases, so a single case need
+/// not use it.
 fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
     let is_own = |finding: &Finding| match *finding {
         Finding::Unused(rule) => case.rules.is_of_case(rule),
@@ -433,8 +432,8 @@ async fn act(client: &Client, action: &Action) -> Result<CaseEnd, ClientError> {
     })
 }
 
-/// The tool of this name, where the server has tools that have to be called as tasks. Of any other
-/// server it need not be listed.
+/// The tool with this name, if the server has tools that must be called as tasks. On other servers, the tool need not
+/// be listed.
 async fn tool_of_tasks(client: &Client, name: &str) -> Result<Option<Tool>, ClientError> {
     if !client.revision().facts().tasks || !client.capabilities().calls_as_tasks() {
         return Ok(None);
@@ -465,7 +464,7 @@ async fn list(client: &Client, listed: ListKind) -> Result<CaseEnd, ClientError>
     })
 }
 
-/// A result that is not of a tool.
+/// A result of anything but a tool.
 fn read(json: Value, text: PeerText, left_out: &[LeftOutEntry]) -> CaseEnd {
     CaseEnd::Result {
         json,
@@ -475,7 +474,7 @@ fn read(json: Value, text: PeerText, left_out: &[LeftOutEntry]) -> CaseEnd {
     }
 }
 
-/// The parts of a result that break the protocol. A hint only describes.
+/// The parts of a result that violate the protocol. Hints are descriptive only.
 fn named(left_out: &[LeftOutEntry]) -> Vec<String> {
     let entries = left_out.iter().filter(|entry| !entry.is_hint);
     entries.map(ToString::to_string).collect()

@@ -1,4 +1,4 @@
-//! The server of a suite.
+//! The server that a suite tests.
 
 use std::{
     collections::BTreeMap,
@@ -23,12 +23,11 @@ pub struct Server {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
-    /// It is started, with these words, variables and working directory.
+    /// A command with its arguments, environment variables and working directory.
     Command(CommandLine, BTreeMap<String, String>, Option<PathBuf>),
-    /// It runs at this URL, and is sent these headers.
+    /// A URL and the headers to send.
     Url(String, BTreeMap<String, String>),
-    /// It is one of a file of servers: of this one, or of that which is found from the working
-    /// directory.
+    /// An entry in a file of servers: in the given file, or in the one found from the working directory.
     Listed(Option<PathBuf>),
 }
 
@@ -99,12 +98,11 @@ impl TryFrom<ServerText> for Server {
 }
 
 impl Server {
-    /// The server that is meant, by a suite that lies in `folder`: it is started there, and paths
-    /// begin there.
+    /// The server for a suite in `folder`. The server starts in that folder, and paths are relative to it.
     pub fn target(&self, folder: &Path) -> Result<Target, Error> {
         let mut target = match &self.source {
             Source::Command(CommandLine { program, args }, env, cwd) => {
-                // A bare name is looked for in PATH.
+                // A bare name is searched for in `PATH`.
                 let is_path = Path::new(program).components().nth(1).is_some();
                 let path = folder.join(program).display().to_string();
                 let target = Target::child(program, args);
@@ -146,7 +144,7 @@ impl Server {
     }
 }
 
-/// The values with the values of the variables that they name as `${NAME}`, so that no secret is written in a suite.
+/// Replaces `${NAME}` with the variable's value, so that a suite need not contain secrets.
 fn filled(values: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
     let at = Surroundings::of_process(Path::new(""));
     let filled = values.iter().map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! The agreements of a person.
+//! Servers that a user agreed to run.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,9 @@ use sha2::{Digest, Sha256};
 
 use crate::private_file;
 
-/// A server of a file that was found, as the file is now.
+/// A server from a found file, with the file's current content.
 #[derive(Debug, Clone, Copy)]
 pub struct Agreement<'a> {
-    /// Where the file lies.
     pub path: &'a Path,
     /// The name of the server in the file.
     pub server: &'a str,
@@ -22,20 +21,20 @@ pub struct Agreement<'a> {
     pub text: &'a str,
 }
 
-/// The agreements of a user, in a file that only they can read and write.
+/// The agreements of a user, in a file that only this user can access.
 #[derive(Debug, Clone)]
 pub struct Agreements(PathBuf);
 
-/// The digests of what was agreed to, by path and server.
+/// The digests of agreed files, by path and server.
 type All = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Agreements {
-    /// Those of this user; none where they have no folder for them.
+    /// The agreements of this user. `None` if the user has no folder for them.
     pub fn of_user() -> Option<Self> {
         Some(Self::at(state_dir()?.join("askback").join("agreed.json")))
     }
 
-    /// Those in this file, which need not be there yet.
+    /// Agreements in this file, which need not exist yet.
     pub fn at(path: PathBuf) -> Self {
         Self(path)
     }
@@ -124,7 +123,7 @@ mod tests {
                 path: &folder,
                 ..agreed
             },
-            // Where one part ends and the next begins counts.
+            // Part boundaries matter.
             Agreement {
                 server: "a{",
                 text: "}",
@@ -143,7 +142,7 @@ mod tests {
         assert!(holds(&agreed) && holds(&others[0]));
         agreements.remember(&others[1]).expect("it can be written");
         assert!(holds(&others[1]) && !holds(&agreed) && !holds(&others[0]));
-        // Files that are gone leave nothing behind.
+        // Agreements for deleted files are forgotten.
         fs::remove_file(&path).expect("it was made above");
         agreements.remember(&others[2]).expect("it can be written");
         let left = fs::read_to_string(&agreements.0).expect("it was written");

@@ -248,7 +248,8 @@ async fn a_record_in_another_place_does_not_open() {
             .await
             .unwrap();
         let line = vault.audit(Some("acme"), 0, 1).await.unwrap().remove(0);
-        // An attacker with write access to the database copies Ada's record to a place that differs in one column.
+        // An attacker with write access to the database copies Ada's record to another place, where
+        // one column differs.
         let bob = person("acme", "bob");
         let elsewhere = Principal {
             issuer: None,

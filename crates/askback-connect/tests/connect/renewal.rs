@@ -126,7 +126,8 @@ async fn cut_off(stage: &Stage, left: Millis, margin: Duration) {
 #[tokio::test]
 async fn scopes_that_a_renewal_leaves_out_are_gone() {
     let scopes = |text: &str| Scopes::parse(text).unwrap();
-    // The scopes that the provider lists, the ones that are kept, and whether there is a credential for `repo`.
+    // The scopes that the provider lists, the scopes that are stored, and whether there is a
+    // credential for `repo`.
     for (answered, kept, has_repo) in [
         (None, "gist repo", true),
         (Some("gist"), "gist", false),

@@ -275,7 +275,6 @@ impl Revoker for Provider {
     }
 }
 
-/// Waits until a condition holds, within the timeout of a test.
 pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
     let waited = async {
         while !is_so() {

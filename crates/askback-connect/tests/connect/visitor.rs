@@ -325,7 +325,6 @@ impl Browser {
         self.send(request.body(Full::default()).unwrap()).await
     }
 
-    /// Submits a form from one of the pages.
     pub(crate) async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Shown {
         let origin = self.origin(path);
         let headers = [("origin", &*origin), ("sec-fetch-site", "same-origin")];
@@ -463,7 +462,6 @@ impl Shown {
         after.split('"').next().unwrap().to_owned()
     }
 
-    /// The URL that the page redirects to.
     pub(crate) fn refresh(&self) -> Url {
         let refresh = self.headers.get(header::REFRESH);
         let refresh = refresh.unwrap_or_else(|| panic!("{} {}", self.status, self.text));

@@ -239,7 +239,6 @@ fn digests_are_of_the_canonical_form() {
     ));
 }
 
-/// A JSON value that can be written in many ways.
 #[derive(Debug, Clone, PartialEq)]
 enum Json {
     Null,
@@ -251,7 +250,7 @@ enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// A deterministic source of small choices.
+/// A deterministic random generator.
 struct Choices(u64);
 
 impl Choices {
@@ -423,7 +422,7 @@ proptest! {
     }
 }
 
-/// Nearly equality by numeric value: serde_json distinguishes 1 from 1.0, and reads a decimal of
+/// Near equality of numeric values: serde_json distinguishes 1 from 1.0, and reads a decimal with
 /// many digits to within a few units of the last place.
 fn same(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     use serde_json::Value::{Array, Number, Object};

@@ -34,7 +34,6 @@ fn say(connection: &mut Connection, message: &str) -> Vec<Output> {
     std::iter::from_fn(|| connection.poll()).collect()
 }
 
-/// The only output, which is a call.
 fn called(mut outputs: Vec<Output>) -> ClientRequest {
     match (outputs.pop(), outputs.is_empty()) {
         (Some(Output::Call(call)), true) => call.request,
@@ -42,7 +41,6 @@ fn called(mut outputs: Vec<Output>) -> ClientRequest {
     }
 }
 
-/// The error code of the only output.
 fn refused(mut outputs: Vec<Output>) -> i64 {
     let Some(Output::Send(message)) = outputs.pop() else {
         panic!("nothing was sent");

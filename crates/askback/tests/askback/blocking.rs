@@ -1,4 +1,4 @@
-//! Handlers that block the thread they run on. Builds without debug assertions do not look.
+//! Handlers that block their thread. Builds without debug assertions do not check this.
 
 use std::{
     sync::{
@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 
 use crate::log::Log;
 
-/// A clock that is moved by hand, in milliseconds.
 #[derive(Clone, Default)]
 struct Hands(Arc<AtomicU64>);
 
@@ -85,7 +84,7 @@ async fn a_handler_that_blocks_its_thread_is_named_once() {
     assert!(log.text().contains(told), "{}", log.text());
 }
 
-/// The two calls block until both have begun, so that they have to run on two threads.
+/// Both calls block until both have begun, so they need two threads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_handler_that_blocks_does_not_hold_up_its_connection_every_time() {
     let computes = async || -> Result<()> {

@@ -1,4 +1,4 @@
-//! Offers that change while a server runs, and differ by caller.
+//! Tools, prompts and resources that change while a server runs, or differ by caller.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ async fn names(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["Rome".to_owned()])
 }
 
-/// One thing of each kind, by its name.
+/// One tool, prompt, resource and template, with the same name.
 struct Things {
     tool: Tool,
     prompt: Prompt,
@@ -76,7 +76,7 @@ fn changing() -> ServerBuilder {
     builder.changing_resources()
 }
 
-/// Has the server tell of all changes; a session does without being asked.
+/// Subscribes to all changes. A session needs no subscription.
 async fn listen(peer: &mut Peer, revision: Revision, watched: &[&str]) {
     if revision == Revision::LATEST {
         let params = json!({
@@ -101,7 +101,7 @@ async fn listen(peer: &mut Peer, revision: Revision, watched: &[&str]) {
     }
 }
 
-/// The next thing the server says by itself; none where it says nothing for long.
+/// The server's next notification, or `None` if none comes for a long time.
 async fn told(peer: &mut Peer) -> Option<String> {
     let said = timeout(Duration::from_secs(60), peer.wire.hear())
         .await
@@ -118,7 +118,8 @@ async fn listed(peer: &mut Peer, (list, member): (&str, &str)) -> Vec<String> {
     names.collect()
 }
 
-/// Does the same with what a server has of each kind: what happens, and whether anything did.
+/// A change to each kind of item: the change, whether it should have an effect, and the expected
+/// notifications.
 type Step = (fn(&Server, usize) -> bool, bool, &'static [&'static str]);
 
 fn add(server: &Server, kind: usize) -> bool {
@@ -169,7 +170,7 @@ async fn each_change_of_a_list_is_told_once_to_whoever_listens() {
             false,
             WITHOUT,
         ),
-        // Its name is taken.
+        // The name is taken.
         (add, false, WITHOUT),
         (|server, kind| switch(server, kind, "enable"), true, WITH),
         (|server, kind| switch(server, kind, "enable"), false, WITH),
@@ -253,7 +254,7 @@ async fn a_call_keeps_the_tool_it_began_with() {
             });
         }
         let id = peer.wire.request("tools/call", params).await;
-        // A sent message is read when nothing else is to be done.
+        // The sent message is read once nothing else is left to do.
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(server.tools().unwrap().remove("waits"));
         go_on.notify_one();
@@ -374,7 +375,7 @@ fn a_list_that_does_not_change_is_not_said_to() {
     assert_eq!(templates, wrong("resource templates"));
 }
 
-/// The requests that name something of a kind.
+/// The requests that name an item.
 fn requests(name: &str) -> Vec<(&'static str, Value)> {
     let argument = json!({"name": "name", "value": ""});
     let completing = |reference: Value| json!({"ref": reference, "argument": argument});
@@ -403,7 +404,7 @@ fn requests(name: &str) -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn a_hidden_thing_is_answered_as_one_that_is_not_there() {
-    // Both say that their lists change, and have pages.
+    // Both servers declare `listChanged`, and have pages.
     let without = changing().page_size(1).build().unwrap();
     let hidden = Things::new("hidden").visible_to(|_| false);
     let hidden = hidden.add_to(changing().page_size(1)).build().unwrap();
@@ -429,7 +430,7 @@ async fn a_hidden_thing_is_answered_as_one_that_is_not_there() {
     }
 }
 
-/// A URI is what stands first at it, for everybody, however it is encoded.
+/// The first resource that matches a URI serves it for every client, however the URI is encoded.
 #[tokio::test]
 async fn a_hidden_resource_gives_way_to_nothing_behind_it() {
     let resource = |name: &str| {
@@ -522,7 +523,6 @@ mod principals {
         who.is_some_and(|who| who.subject == "ada")
     }
 
-    /// The answer to a request of the newest revision.
     async fn answer(server: &Server, who: &str, method: &str, mut params: Value) -> Value {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -38,7 +38,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// The files of claims, without the locks of processes.
+/// The claim files, without the process locks.
 fn claim_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = files(folder);
     files.retain(|path| !path.file_name().unwrap().to_str().unwrap().starts_with('.'));
@@ -106,7 +106,7 @@ async fn a_claim_outlives_its_process() {
             "{name} at {now}"
         );
     }
-    // What an earlier process has left is removed as well.
+    // The claims of an earlier process are removed as well.
     assert_eq!(second.purge(EXPIRES - 1).await.unwrap(), 0);
     assert_eq!(claim_files(&claims).len(), 3);
     assert_eq!(second.purge(EXPIRES).await.unwrap(), 3);
@@ -115,14 +115,14 @@ async fn a_claim_outlives_its_process() {
     assert_eq!(files(&claims), [] as [PathBuf; 0]);
 }
 
-/// How the process of a claim and its lock are found by another process.
+/// How another process finds a claim's process and its lock.
 #[derive(Debug, Clone, Copy)]
 enum Process {
     Runs,
     Ended,
-    /// Its file is there, as after a kill.
+    /// The lock file exists, as after a kill.
     Killed,
-    /// It could not lock its file, and its claim does not name it.
+    /// The process could not lock its file, so its claim does not name it.
     HasNoLock,
 }
 
@@ -223,7 +223,8 @@ async fn the_claims_of_another_process_take_room() {
         matches!(full, Err(StoreError::Full { max_bytes: 5000 })),
         "{full:?}"
     );
-    // A value gives back what it does not need. The other process sees that when it looks again.
+    // A stored value frees the space it does not need. The other process sees that when it looks
+    // again.
     first.finish(FLOW, "a", b"a").await.unwrap();
     second.purge(NOW).await.unwrap();
     assert_eq!(
@@ -269,7 +270,7 @@ async fn claims_are_for_their_owner_alone() {
         let advice = format!("(mode {bits:o}): run `chmod 700 {}`", claims.display());
         assert!(error.contains(&advice), "{error}");
     }
-    // Neither a file nor a link that leads nowhere is a folder.
+    // Neither a file nor a dangling symlink is a folder.
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     assert!(FileStore::open(&file).is_err());
@@ -368,7 +369,7 @@ async fn a_failed_scan_forgets_nothing() {
     }
     fs::rename(&claims, &away).unwrap();
     store.purge(NOW).await.unwrap_err();
-    // With an empty shelf this would be an error of the folder, which is still missing.
+    // With an empty shelf, this would be an error about the folder, which is still missing.
     let full = store.claim(request("d", NOW)).await;
     assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
     fs::rename(&away, &claims).unwrap();
@@ -395,7 +396,7 @@ fn the_folder_is_a_directory_of_the_user_that_runs_the_process() {
     load().unwrap();
     let key = folder.path().join("askback/travel.key");
     assert_eq!(files(key.parent().unwrap()), std::slice::from_ref(&key));
-    // Only root can give a file away, and only root can use the private files of another user.
+    // Only root can change a file's owner, and only root can use another user's private files.
     if chown(&claims, Some(12_345), None).is_err() {
         return;
     }
@@ -416,7 +417,7 @@ async fn a_clock_that_jumps_removes_no_claim() {
     store.claim(request("pay", NOW)).await.unwrap();
     store.finish(FLOW, "pay", b"TRV-1").await.unwrap();
     let days = |days: u64| NOW + days * 86_400_000;
-    // Nor does a later purge or claim at the same time, nor the return of the clock.
+    // A later purge or claim at the same time does not change it, nor does the clock going back.
     for now in [days(30), days(30), NOW, days(3)] {
         assert_eq!(store.purge(now).await.unwrap(), 0, "at {now}");
         store.claim(request("other", now)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Commits that have begun run to their end.
+//! A commit that has begun runs to its end.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use tokio::{
 
 use crate::asking::{Seat, seat_round};
 
-/// A server whose effect waits in the middle, and how often it has begun and ended.
+/// A server whose effect pauses in the middle, and the number of effects that began and ended.
 #[derive(Clone)]
 struct Stage {
     begun: Arc<Notify>,
@@ -37,7 +37,7 @@ struct Stage {
     panics: bool,
 }
 
-/// A clock that is ahead by so much.
+/// A clock that is ahead.
 #[derive(Clone)]
 struct WrongClock {
     right: TestClock,
@@ -102,7 +102,7 @@ impl Stage {
     }
 }
 
-/// Asks for the question, and answers it; the answer is on its way.
+/// Asks the question and sends the answer, whose response is still to come.
 async fn answer(wire: &mut Wire) -> (u64, Value) {
     wire.request("tools/call", seat_round("tool", None)).await;
     let asked = wire.hear().await.unwrap();
@@ -134,7 +134,7 @@ fn text(response: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// How a client leaves a call in the middle of its effect.
+/// How a client abandons a call in the middle of its effect.
 #[derive(Debug, Clone, Copy)]
 enum Leaving {
     Cancels,
@@ -163,7 +163,7 @@ async fn a_commit_that_has_begun_runs_to_its_end() {
             Leaving::HangsUp => wire = Wire::connect(&server),
             Leaving::HangsUpOnAnotherServer => wire = Wire::connect(&stage.server()),
         }
-        // The retry comes while the effect is at work, and waits for it.
+        // The retry arrives while the effect runs, and waits for it.
         let left = Instant::now();
         let id = wire
             .request("tools/call", seat_round("tool", Some(&asked)))
@@ -184,7 +184,7 @@ async fn a_commit_that_has_begun_runs_to_its_end() {
     }
 }
 
-// A session ends with its connection, and no retry can come.
+// A session ends with its connection, so no retry can come.
 #[tokio::test(start_paused = true)]
 async fn a_commit_of_a_session_runs_to_its_end() {
     let stage = Stage::new();
@@ -255,7 +255,7 @@ async fn too_many_commits_are_refused_before_their_effect() {
     assert!(text(&response(&mut wire, third).await).starts_with("booked 2"));
 }
 
-// The two servers are two processes: they share the store alone.
+// The two servers stand for two processes: they share only the store.
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_waits_for_another_process_leaves_room_for_other_commits() {
     let mut stage = Stage::new();
@@ -277,7 +277,7 @@ async fn a_retry_that_waits_for_another_process_leaves_room_for_other_commits() 
     stage.go_on.notify_one();
     let first = response(&mut left, first).await;
     assert!(text(&first).starts_with("booked 1 "), "{first}");
-    // The room is still taken, and the retry gets its value.
+    // The slot is still taken, and the retry gets its value.
     assert_eq!(
         response(&mut waiting, retry).await["result"],
         first["result"]
@@ -293,7 +293,7 @@ async fn a_claim_outlives_the_states_of_a_clock_that_was_ahead() {
     for ahead in [0, 1, 3, 400] {
         let stage = Stage::new();
         let mut wire = Wire::connect(&stage.server());
-        // The state is sealed by a clock that is ahead, the effect claimed by one that is right.
+        // One clock, which is ahead, seals the state; a correct one dates the claim.
         stage.clock.ahead.store(ahead * DAY, Ordering::SeqCst);
         let params = seat_round("tool", None);
         wire.request("tools/call", params).await;
@@ -302,7 +302,7 @@ async fn a_claim_outlives_the_states_of_a_clock_that_was_ahead() {
         stage.go_on.notify_one();
         let first = again(&mut wire, &asked).await;
         assert!(text(&first).starts_with("booked 1 "), "{first}");
-        // As long as the state opens, nothing else happens.
+        // As long as the state can be opened, the effect does not happen again.
         for days in [0, 1, ahead.saturating_sub(1), ahead] {
             stage.clock.ahead.store(days * DAY, Ordering::SeqCst);
             stage.store.purge(stage.clock.now()).await.unwrap();
@@ -352,7 +352,7 @@ async fn a_server_waits_for_its_commits_before_it_ends() {
         if is_told {
             stop.send(()).unwrap();
         }
-        // The client leaves, and its call with it; the commit goes on.
+        // The client disconnects and its call is dropped. The commit continues.
         drop((receiver, sender));
         if !hangs {
             let go_on = Arc::clone(&stage.go_on);

@@ -1,4 +1,4 @@
-//! What a client is told when what a server runs on fails.
+//! The errors that a client gets when a store or another part of the server fails.
 
 use std::{error::Error as StdError, fmt, io};
 
@@ -13,10 +13,9 @@ use serde_json::{Value, json};
 
 use crate::{asking::Seat, log::Log};
 
-/// Stands in all that a client must not see: paths, and what an operating system says.
+/// Part of everything that a client must not see, such as paths and errors of the operating system.
 const CANARY: &str = "/canary";
 
-/// A store on a disk that fails.
 struct Broken;
 
 fn broken<'a, T>() -> StoreFuture<'a, T> {
@@ -46,7 +45,7 @@ impl Store for Broken {
     }
 }
 
-/// A store that keeps states and cannot read them.
+/// A store that saves states but cannot read them.
 struct Unreadable(MemoryStore);
 
 impl Store for Unreadable {
@@ -80,7 +79,7 @@ fn denied() -> Result<String> {
     Err(io::Error::other(format!("{CANARY}: permission denied")))?
 }
 
-/// An error whose cause is in its source alone.
+/// An error that shows its cause only in `source`.
 #[derive(Debug)]
 struct Outer(io::Error);
 
@@ -123,7 +122,6 @@ fn server() -> ServerBuilder {
         .list_resources(async || denied().map(|_| Vec::new()))
 }
 
-/// The outcome of a call, its questions answered.
 async fn outcome(server: &Server, revision: Revision, method: &str, params: &Value) -> Value {
     let mut wire = Wire::connect(server);
     let mut round = params.clone();
@@ -152,7 +150,7 @@ async fn outcome(server: &Server, revision: Revision, method: &str, params: &Val
     }
 }
 
-/// Checks that the client is told in one sentence, and that the log has the cause.
+/// Checks that the client gets one sentence, and that the log has the cause.
 async fn check(what: &str, server: ServerBuilder, revision: Revision, method: &str, params: Value) {
     let log = Log::default();
     let told = {

@@ -1,4 +1,4 @@
-//! What a layer in front of the endpoint hands on to handlers.
+//! Values that a layer in front of the endpoint passes to handlers.
 
 use askback::{Principal, Result, Server, Tool, handler::Extension, http::Service, tool};
 use http::{HeaderMap, HeaderValue, Request};
@@ -9,7 +9,6 @@ use crate::principal::body;
 #[derive(Clone)]
 struct Tenant(&'static str);
 
-/// Says what it was given.
 #[tool]
 async fn tenant(
     Extension(Tenant(tenant)): Extension<Tenant>,
@@ -59,7 +58,6 @@ fn request(headers: &[(&str, &str)], message: &Value) -> Request<axum::body::Bod
     request
 }
 
-/// Calls a tool in the newest revision.
 async fn call(service: &Service, tool: &str) -> Value {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool,

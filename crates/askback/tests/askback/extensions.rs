@@ -1,4 +1,4 @@
-//! What both sides say beside the core of the protocol: `_meta` and extensions.
+//! `_meta` and extensions, in both directions.
 
 use askback::{
     Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, ServerBuilder, Tool,
@@ -44,7 +44,7 @@ async fn meta_goes_both_ways_in_every_revision() {
             let result = client.call_tool("whose", ()).await.unwrap();
             assert_eq!(result.text().unwrap(), tenant.to_string(), "{revision}");
             assert_eq!(result.meta_value(TENANT), Some(&tenant), "{revision}");
-            // Content and tools have had one since 2025-06-18.
+            // Content and tools have had `_meta` since 2025-06-18.
             let has_more = revision >= Revision::V2025_06_18;
             let kind = result.content[0].meta_value("com.example/kind");
             assert_eq!(kind, has_more.then_some(&json!("name")), "{revision}");
@@ -56,7 +56,7 @@ async fn meta_goes_both_ways_in_every_revision() {
     }
 }
 
-/// Prompts and resources have a `_meta` as tools have, and so do their results.
+/// Prompts, resources and their results have `_meta`, as tools do.
 #[tokio::test(start_paused = true)]
 async fn meta_of_prompts_and_resources_goes_both_ways_in_every_revision() {
     const PRICE: &str = "com.example/price";
@@ -90,7 +90,7 @@ async fn meta_of_prompts_and_resources_goes_both_ways_in_every_revision() {
             let read = client.read_resource(uri).await.unwrap();
             assert_eq!(read.meta_value(TENANT), north.as_ref(), "{revision}: {uri}");
         }
-        // What is listed has had one since 2025-06-18.
+        // Listed items have had `_meta` since 2025-06-18.
         let price = (revision >= Revision::V2025_06_18).then(|| json!(3));
         let prompts = client.prompts().await.unwrap();
         assert_eq!(prompts[0].meta_value(PRICE), price.as_ref(), "{revision}");
@@ -122,7 +122,7 @@ async fn extensions_are_told_where_the_revision_has_them() {
     }
 }
 
-/// Also where a client says in a handshake what only the newest revision has.
+/// Even if a client declares in a handshake what only the newest revision has.
 #[tokio::test(start_paused = true)]
 async fn an_extension_is_not_there_in_a_revision_that_has_none() {
     let server = Server::new("atlas", "1")

@@ -1,4 +1,5 @@
-//! What strangers and databases cannot do with the calls of a fleet.
+//! What other users, and an attacker with access to the database, cannot do with the calls of a
+//! fleet.
 
 use std::{
     path::Path,
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::http::client::{Headers, MESSAGE, Response, mirrored, stateless};
 
-/// No file of a journal has a word with this in it.
+/// No file of a journal contains this text.
 const CANARY: &str = "canary";
 
 #[derive(Form)]
@@ -41,7 +42,7 @@ struct Scene {
     bookings: Arc<AtomicUsize>,
 }
 
-/// Somebody's session.
+/// The session of a principal.
 #[derive(Clone)]
 struct Somebody {
     principal: Option<Principal>,
@@ -56,7 +57,6 @@ impl Scene {
         }
     }
 
-    /// One more process.
     fn node(&self, service: &str) -> Service {
         let store = SqliteStore::open(self.folder.path().join("fleet.db"));
         let store = Arc::new(store.expect("it opens"));
@@ -111,7 +111,7 @@ impl Scene {
         somebody
     }
 
-    /// Calls the tool at a process of its own. Returns the question and the id of its event.
+    /// Calls the tool at a new process. Returns the question and its event id.
     async fn asked(&self, somebody: &Somebody, id: u64) -> (Value, String) {
         let params = json!({"name": "book", "arguments": {"place": format!("canary place {id}")}});
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    /// Calls the tool at a process of its own. Returns how many log lines come before the question.
+    /// Calls the tool at a new process. Returns the number of log messages before the question.
     async fn log_lines(&self, somebody: &Somebody, id: u64) -> usize {
         let params = json!({"name": "book", "arguments": {"place": "canary place"}});
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
@@ -164,7 +164,7 @@ impl Somebody {
         self.send_with(node, method, headers, body).await
     }
 
-    /// Sends a request of the stateless era, as a client that takes tasks.
+    /// Sends a request of the stateless era, as a client that supports tasks.
     async fn request(&self, node: &Service, method: &str, mut params: Value) -> Value {
         params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {
             "elicitation": {},
@@ -239,14 +239,14 @@ fn alice() -> Principal {
     }
 }
 
-/// A request, and what is unknown in it.
+/// An attack, or the same request with an unknown id.
 enum Attack<'a> {
     Answer(Somebody, String),
     Resume(Somebody, &'a str),
     Delete(Somebody),
 }
 
-/// Checks that an attack is answered as if what it names had never been.
+/// Checks that an attack gets the same response as a request that names something unknown.
 async fn check(scene: &Scene, what: &str, question: &Value, attack: Attack<'_>, like: &Attack<'_>) {
     let mut answers = Vec::new();
     for attack in [&attack, like] {
@@ -384,7 +384,7 @@ async fn strangers_are_refused_in_one_voice() {
     for (what, attack, like) in rows {
         check(&scene, what, &question, attack, like).await;
     }
-    // Nothing of all that counted.
+    // None of these attempts had an effect.
     let node = scene.node("tests");
     assert_eq!(me.answer(&node, &question, &id).await.status, 202);
     let mut stream = me.resume(&scene.node("tests"), &event).await;
@@ -428,7 +428,7 @@ async fn a_session_that_was_ended_is_as_one_that_never_was() {
 
 #[tokio::test]
 async fn what_is_moved_to_another_row_does_not_open() {
-    // The column of the table, and whether the call is taken before its stream is read.
+    // The column of the table, and whether the call is resumed before its stream is read.
     for (table, column, key) in [
         ("askback_calls", "record", "id"),
         ("askback_events", "message", "call"),
@@ -506,7 +506,7 @@ async fn the_choices_of_a_session_do_not_open_as_those_of_another() {
     };
     assert_eq!(lines(2).await, [2, 0]);
     swap(scene.folder.path(), "askback_sessions", "note", "id");
-    // Without a choice there are those from `info` on.
+    // The default log level is `info`.
     assert_eq!(lines(3).await, [1, 1]);
 }
 
@@ -573,7 +573,7 @@ async fn the_status_of_a_task_does_not_open_as_that_of_another() {
     }
 }
 
-/// Exchanges a column of two rows.
+/// Swaps the column's values of two rows.
 fn swap(folder: &Path, table: &str, column: &str, key: &str) {
     let database = Connection::open(folder.join("fleet.db")).expect("it opens");
     let changed = database.execute_batch(&format!(
@@ -603,7 +603,6 @@ async fn the_file_of_a_journal_shows_nothing() {
     check_no_canary(scene.folder.path());
 }
 
-/// Checks that no file of a journal shows what was said.
 fn check_no_canary(folder: &Path) {
     let mut files = 0;
     for file in std::fs::read_dir(folder).expect("the folder") {

@@ -1,4 +1,4 @@
-//! The contract of the journals of this crate.
+//! The contract of this crate's journals.
 
 use std::sync::Arc;
 

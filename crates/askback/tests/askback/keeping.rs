@@ -1,4 +1,4 @@
-//! What a server keeps for its clients is bounded, and no client takes the room of another.
+//! A server's memory for its clients is bounded, and no client takes the share of another.
 
 use std::sync::{
     Arc,
@@ -18,7 +18,6 @@ use crate::{
     principal::{body, post},
 };
 
-/// How often an effect has happened.
 #[derive(Clone, Default)]
 struct Effects(Arc<AtomicUsize>);
 
@@ -63,7 +62,7 @@ fn service(tool: Tool, store: impl Store + 'static) -> Service {
     server.http().service()
 }
 
-/// One round of the call; the next one answers what it asks.
+/// One round of the call. With `before`, answers its question.
 async fn round(service: &Service, who: &Principal, before: Option<&Value>) -> Value {
     let params = seat_round("tool", before);
     let headers = [

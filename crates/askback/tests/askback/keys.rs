@@ -1,4 +1,4 @@
-//! Where keys come from, and what becomes of a server that cannot keep one.
+//! Where keys come from, and what a server does if it cannot save one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use askback_core::ask::keys::{Key, KeyId, KeyRing, KeyRingError};
 
 use crate::log::Log;
 
-/// What is logged when a server is built with these keys and this store.
+/// The log of building a server with these keys and this store.
 fn logged(source: Option<KeySource>, store: Option<Arc<dyn Store>>) -> String {
     let log = Log::default();
     let _listening = log.listen();
@@ -229,7 +229,7 @@ fn a_server_that_can_keep_no_key_makes_one_and_says_so() {
     let again = KeySource::StateFile.load("travel", None).unwrap();
     assert_ne!(keys.ring.active().id(), again.ring.active().id());
 
-    // A file where a directory has to be: nobody, not even root, can write below it.
+    // A file in place of a directory, so that not even root can write below it.
     let directory = tempfile::tempdir().unwrap();
     let file = write(&directory.path().join("file"), "", 0o600);
     let keys = load(&file);

@@ -1,4 +1,4 @@
-//! What a session does beside calls.
+//! A session's behaviour apart from calls.
 
 use std::{
     sync::{
@@ -32,7 +32,7 @@ pub(crate) async fn reserve(ctx: Ctx) -> Result<String> {
     Ok(format!("by the window: {}", seat.window))
 }
 
-/// Does everything that `initialize` does but the last.
+/// The handshake without its last message.
 async fn greet(wire: &mut Wire, revision: Revision) -> Value {
     let params = json!({
         "protocolVersion": revision.as_str(),
@@ -88,12 +88,12 @@ async fn a_client_that_is_never_initialized_is_not_waited_for_without_end() {
         answer["result"]["content"][0]["text"],
         "no answer came in time"
     );
-    // It never heard of the question, so it is not told that it is withdrawn.
+    // The client never received the question, so the cancellation is not sent either.
     wire.request("ping", json!({})).await;
     assert_eq!(wire.hear().await.expect("an answer")["result"], json!({}));
 }
 
-/// A server that tells whose roots changed.
+/// A server that reports whose roots changed.
 pub(crate) fn watching() -> (ServerBuilder, mpsc::UnboundedReceiver<RootsChanged>) {
     let (told, changes) = mpsc::unbounded_channel();
     let builder = Server::new("tests", "1").on_roots_changed(move |changed| {
@@ -111,7 +111,7 @@ async fn an_author_is_told_that_roots_changed() {
     for revision in LEGACY {
         let (builder, mut changes) = watching();
         let mut wire = Wire::connect(&builder.build().expect("the server is whole"));
-        // Nobody is there whose roots they could be.
+        // A notification without a session: whose roots changed is unknown.
         wire.say(&notification("roots/list_changed")).await;
         wire.initialize(revision, &json!({"roots": {"listChanged": true}}))
             .await;
@@ -150,7 +150,7 @@ async fn many_changes_of_roots_come_to_two_runs() {
         sleep(Duration::from_secs(10)).await;
         assert_eq!(runs.load(Ordering::SeqCst), expected);
     };
-    // The first run panics, and takes the notice of another with it.
+    // The first run panics, and drops another notification with it.
     burst(1).await;
     burst(3).await;
 }

@@ -1,4 +1,4 @@
-//! What is logged.
+//! The contents of the log.
 
 use std::{
     fmt::{Debug, Write},
@@ -12,15 +12,14 @@ use tracing::{
     subscriber::DefaultGuard,
 };
 
-/// Writes all that is logged into one text.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<String>>);
 
-/// For as long as it is there, what this thread logs is written down.
+/// Collects this thread's log messages until it is dropped.
 pub(crate) struct Listening {
     _here: DefaultGuard,
-    /// With one subscriber alone, whether anybody listens to a line is asked of the thread that
-    /// comes to it first, which may be that of another test, and remembered.
+    /// With only one subscriber, tracing asks the first thread that reaches a line whether it is
+    /// enabled, and caches the result. That thread may belong to another test.
     _second: Dispatch,
 }
 

@@ -1,4 +1,4 @@
-//! `#[tool]`, `#[prompt]` and `#[resource]`: what a server tells of them, and that they run.
+//! `#[tool]`, `#[prompt]` and `#[resource]`: what a server lists for them, and that they run.
 
 use askback::{
     Answer, Ask, Ctx, Form, Json, Prompt, Resource, ResourceTemplate, Result, Server,
@@ -169,7 +169,7 @@ fn agency() -> ServerBuilder {
         .check_replay(true)
 }
 
-/// The answer of the server to one request of the stateless era.
+/// The server's response to one request of the stateless era.
 async fn request(method: &str, mut params: Value) -> Value {
     let server = agency().state(Agency("agency")).build().unwrap();
     let (near, far) = transport::memory();
@@ -186,7 +186,6 @@ async fn request(method: &str, mut params: Value) -> Value {
     answer["result"].clone()
 }
 
-/// Checks one member of what is listed.
 #[track_caller]
 fn lists(listed: &Value, member: &str, expected: Value) {
     let found: Vec<_> = listed

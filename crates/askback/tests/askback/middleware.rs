@@ -1,4 +1,4 @@
-//! What runs around each call, and how often a caller may call.
+//! Middleware, and limits on how often a caller may call.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 
 use crate::{asking::Seat, lifecycle::reserve, offered::Peer};
 
-/// The calls that middleware saw.
 #[derive(Clone, Default)]
 pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -31,7 +30,7 @@ impl Notes {
     }
 }
 
-/// Notes what it sees of each call, under its own name.
+/// Logs what it sees of each call, with its own name.
 pub(crate) struct Noting(pub(crate) &'static str, pub(crate) Notes);
 
 impl Middleware for Noting {
@@ -66,7 +65,7 @@ async fn place(place: Place) -> Result<String> {
     Ok(place.name)
 }
 
-/// A server with one of each, whose handlers end in an error if there is one.
+/// With `error`, every handler fails.
 fn builder(error: Option<fn() -> Error>) -> ServerBuilder {
     let end = move |place: Place| {
         let ended = error.map_or(Ok(place.name), |error| Err(error()));
@@ -87,7 +86,7 @@ fn builder(error: Option<fn() -> Error>) -> ServerBuilder {
         .resource_template(ResourceTemplate::new("x://{name}", "one of many", end))
 }
 
-/// One request of each kind, and how it is noted.
+/// One request of each kind, and its log entry.
 fn requests() -> [(&'static str, Value, &'static str); 5] {
     let argument = json!({"name": "name", "value": "R"});
     [
@@ -193,7 +192,7 @@ async fn middleware_runs_once_a_round_and_not_in_replays() {
         assert!(!call.in_revision(revision).await.is_error());
         assert_eq!(notes.take(), expected, "{revision}");
     }
-    // The server of the second round is another.
+    // The second round reaches another server.
     call.in_trouble(Trouble::Restart).await;
     assert_eq!(notes.take(), [begins, asks, begins, done]);
 }
@@ -233,7 +232,6 @@ async fn middleware_sees_that_a_call_becomes_a_task() {
     assert_eq!(notes.take(), [begins, "it: a task"]);
 }
 
-/// Refuses every call.
 struct Refusing(fn() -> Error);
 
 impl Middleware for Refusing {
@@ -267,7 +265,7 @@ async fn a_refusal_is_answered_as_the_same_error_of_the_handler() {
     }
 }
 
-/// Lets every call happen, and then refuses it.
+/// Runs every call, and then refuses its result.
 struct Withholding;
 
 impl Middleware for Withholding {
@@ -295,7 +293,7 @@ async fn what_is_refused_after_its_handler_is_not_answered() {
     }
 }
 
-/// Looks at who asks, before the call or after.
+/// Checks the principal, before the call or after it.
 struct Looking(bool);
 
 impl Middleware for Looking {
@@ -368,7 +366,7 @@ async fn whoever_calls_too_often_is_told_how_long_to_wait() {
                 assert_eq!(refused["error"]["code"], -32603, "{refused}");
                 assert_eq!(refused["error"]["message"], words);
             }
-            // Another tool is counted by itself.
+            // Each tool has its own limit.
             let other = peer.result("tools/call", json!({"name": "other"})).await;
             assert_ne!(other["isError"], true, "{other}");
             tokio::time::sleep(Duration::from_secs(20)).await;

@@ -1,4 +1,4 @@
-//! Arguments that clients repeat in headers, as the schema of a tool says.
+//! Arguments that a tool's schema mirrors in headers.
 
 use askback::{
     Form, Json, Result, Revision, Server, Tool, protocol::Schema, server::BuildError, testing::Wire,
@@ -8,13 +8,12 @@ use serde_json::{Value, json};
 
 use crate::http::client::Response;
 
-/// A tool whose arguments are described by this schema.
 fn tool(schema: &Value) -> Tool {
     let route = async |_: Json<Value>| -> Result<()> { Ok(()) };
     Tool::new("route", route).input_schema(Schema::new(schema).unwrap())
 }
 
-/// The status of a call with this argument and these headers, and the code of its error.
+/// The status of a call with this argument and these headers, and its error code.
 async fn outcome(region: &Value, headers: &[&str]) -> (u16, Option<i64>) {
     let property = json!({"type": "string", "x-mcp-header": "Region"});
     let schema = json!({"type": "object", "properties": {"region": property}});

@@ -1,4 +1,4 @@
-//! Servers made of others, and what is given to handlers and completers.
+//! Mounted servers, and what their handlers and completers get.
 
 use std::{
     sync::{
@@ -39,7 +39,7 @@ async fn guests(State(hotel): State<Hotel>, typed: CompletionRequest) -> Result<
     Ok(vec![format!("{} at {}", typed.value, hotel.0)])
 }
 
-/// A server of one hotel, with something of each kind.
+/// A server of one hotel, with an item of each kind.
 fn hotel(name: &'static str, rounds: u32) -> ServerBuilder {
     let mut limits = Limits::default();
     limits.asking.rounds = rounds;
@@ -71,7 +71,7 @@ async fn what_is_mounted_keeps_its_states_limits_and_completers() {
         plain.tool(Tool::new("plain", async || Ok("Plain.")))
     });
     let server = server.build().unwrap();
-    // The prefix of each, whose it is, and how many rounds it may ask.
+    // Each prefix, its server, and how many rounds it may ask.
     let all = [
         ("", "agency", 2),
         ("inn_", "inn", 3),
@@ -160,7 +160,7 @@ async fn the_middleware_of_what_is_mounted_is_inside_of_the_others() {
         hotel("inn", 3).mount("bar", with(hotel("bar", 4), "bar")),
         "inn",
     );
-    // Also where it is added after.
+    // Also if the server is mounted later.
     let server = with(hotel("agency", 2).mount("inn", inn), "agency");
     let mut peer = Peer::connect(&server.build().unwrap(), Revision::LATEST).await;
     for (name, layers) in [
@@ -283,7 +283,7 @@ async fn what_is_mounted_brings_what_it_declares() {
     let mut peer = Peer::connect(&server, Revision::LATEST).await;
     let uris = names(&mut peer, LISTS[2], "uri").await;
     assert_eq!(uris, ["lists:one", "lists:two"]);
-    // A tool that is added later belongs to the whole.
+    // A tool that is added later belongs to the outer server.
     let late = server.tools().unwrap().add(Tool::new("late", welcome));
     assert!(matches!(late, Err(BuildError::State { .. })), "{late:?}");
 }
@@ -342,7 +342,7 @@ fn a_completer_is_given_the_states_of_its_server() {
     }
 }
 
-/// Sends the same answer three times, with much time in between, and returns the three responses.
+/// Sends the same answer three times, far apart, and returns the three responses.
 async fn paid_late(server: ServerBuilder, tool: &str) -> [String; 3] {
     let server = server.clock(TestClock::new()).build().unwrap();
     let mut wire = Wire::connect(&server);
@@ -366,7 +366,7 @@ async fn paid_late(server: ServerBuilder, tool: &str) -> [String; 3] {
     let first = answered(&call(&json!({})).await);
     let mut said = [const { String::new() }; 3];
     for said in &mut said {
-        // What has expired is removed when others pay, too.
+        // Other payments also remove what has expired.
         let other = answered(&call(&json!({})).await);
         let (heard, _) = (call(&first).await, call(&other).await);
         let text = &heard["result"]["content"][0]["text"];
@@ -402,7 +402,7 @@ async fn a_state_and_the_claims_it_leads_to_have_the_time_of_what_is_mounted() {
     let short = Some(120);
     let expired = ["payment 0", REFUSED, REFUSED];
     let once = ["payment 0"; 3];
-    // How long the flows of a server may last, and those of one on which it is mounted.
+    // The flow lifetimes of a server and of the server on which it is mounted.
     for (own, outer, says) in [
         (short, None, expired),
         (short, Some(None), expired),

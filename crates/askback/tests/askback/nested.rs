@@ -1,4 +1,4 @@
-//! Arguments of tools that no form can ask for.
+//! Tool arguments that no form can ask for.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

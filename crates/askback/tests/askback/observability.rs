@@ -1,4 +1,4 @@
-//! What is told of requests: spans, counts, and words in the log.
+//! Spans, metrics and log messages of requests.
 
 use std::sync::{
     Arc, Mutex,
@@ -90,7 +90,7 @@ async fn each_request_is_a_span_on_both_sides() {
                 "askback.outcome=\"done\"",
                 "otel.name=\"tools/call fails\"",
                 "error.type=\"tool_error\"",
-                // On the server, a name that is no tool's is not in the name of a span.
+                // On the server, an unknown tool's name is not part of a span's name.
                 "otel.name=\"tools/call\"",
                 "error.type=\"-32602\"",
                 "rpc.response.status_code=\"-32602\"",
@@ -109,7 +109,7 @@ async fn each_request_is_a_span_on_both_sides() {
     }
 }
 
-/// Calls a tool in a trace; what the parent of its span and its handler were told.
+/// Calls a tool in a trace. Returns the trace contexts of its span and its handler.
 async fn traced(revision: Revision, sent: TraceContext) -> Vec<TraceContext> {
     let _listening = Log::default().listen();
     let seen: Arc<Mutex<Vec<TraceContext>>> = Arc::default();
@@ -145,7 +145,7 @@ async fn a_trace_goes_from_the_client_to_the_server_and_its_handler() {
         baggage: Some("user=ada".to_owned()),
     };
     let sent = context("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01");
-    // An invalid parent leaves no state of a trace either.
+    // An invalid parent drops the trace state as well.
     let baggage = TraceContext {
         baggage: sent.baggage.clone(),
         ..TraceContext::default()
@@ -209,7 +209,7 @@ async fn a_handler_that_asks_something_else_each_time_is_told_so_and_named() {
     assert_told(&log, &["target=\"restless\" key=\"seat\""]);
 }
 
-/// The URI of a resource may be as long as a message.
+/// A resource's URI may be as long as a message.
 #[tokio::test]
 async fn the_log_has_an_excerpt_of_what_a_client_asks_for() {
     let log = Log::default();

@@ -1,4 +1,4 @@
-//! What a server offers, what it says of it, and what it says beside a result.
+//! Lists, declarations, and what a server adds to results.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,12 +15,12 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// A client of one revision that is nothing but its messages.
+/// A client of one revision, which only sends and receives messages.
 pub(crate) struct Peer {
     pub(crate) wire: Wire,
     revision: Revision,
     pub(crate) capabilities: Value,
-    /// The messages of the server beside responses.
+    /// The messages from the server other than responses.
     heard: Vec<Value>,
 }
 
@@ -45,7 +45,6 @@ impl Peer {
         peer
     }
 
-    /// The response to a request.
     pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
         if self.revision == Revision::LATEST {
             let meta = &mut params["_meta"];
@@ -75,7 +74,7 @@ impl Peer {
     }
 }
 
-/// Each list, and where its items are.
+/// Each list method, and the member with its items.
 pub(crate) const LISTS: [(&str, &str); 4] = [
     ("tools/list", "tools"),
     ("prompts/list", "prompts"),
@@ -114,7 +113,6 @@ fn echo(name: &str) -> Tool {
     })
 }
 
-/// A server with three of everything.
 fn builder() -> ServerBuilder {
     let mut builder = Server::new("library", "1");
     for name in ["zoo", "map", "atlas"] {
@@ -162,7 +160,7 @@ async fn a_tool_has_a_name_that_clients_accept() {
     }
     let twice = build(&["search", "search"]).err();
     assert!(matches!(twice, Some(BuildError::Twice { .. })), "{twice:?}");
-    // Another case is another tool.
+    // Names that differ only in case are different tools.
     let server = build(&["search", "Search"]).unwrap();
     for revision in Revision::ALL {
         let mut peer = Peer::connect(&server, revision).await;
@@ -231,7 +229,7 @@ async fn every_list_refuses_a_cursor_it_did_not_give() {
         for (list, member) in LISTS {
             let code = peer.code(list, json!({"cursor": "2"})).await;
             assert_eq!(code, -32602, "{revision}: {list}");
-            // A cursor is good for as long as the list: also a second time.
+            // A cursor is valid as long as the list is, even a second time.
             let cursor = peer.result(list, json!({})).await["nextCursor"].clone();
             for _ in 0..2 {
                 let rest = peer.result(list, json!({"cursor": cursor})).await;
@@ -360,7 +358,7 @@ async fn what_is_offered_is_declared_and_nothing_else_answered() {
             let mut peer = Peer::connect(&server, revision).await;
             for kind in ["tools", "prompts", "resources", "completions"] {
                 let expected = kind == declares || (kind, declares) == ("prompts", "completions");
-                // The first revision completes without saying so.
+                // The first revision supports completion without declaring it.
                 let unsaid = kind == "completions" && revision == Revision::V2024_11_05;
                 let found = !peer.capabilities[kind].is_null();
                 assert_eq!(found, expected && !unsaid, "{revision}: {declares}: {kind}");
@@ -412,7 +410,7 @@ async fn a_structured_result_is_said_in_text_too() {
             assert_eq!(said, value, "{revision}");
             let structured = &result["structuredContent"];
             assert!(structured.is_null() || *structured == value, "{revision}");
-            // Before 2026-07-28 a structured result is an object.
+            // Before 2026-07-28, structured content is an object.
             let has = match revision {
                 Revision::V2024_11_05 | Revision::V2025_03_26 => false,
                 Revision::V2026_07_28 => true,
@@ -456,7 +454,7 @@ async fn what_cannot_be_completed_is_refused() {
             let completed = peer.result("completion/complete", params).await;
             let completion = &completed["completion"];
             let values = completion["values"].as_array().unwrap();
-            // In the order in which the author gave them, and no more than the protocol allows.
+            // In the author's order, and no more than the protocol allows.
             let expected: Vec<_> = (0..100).map(|at| json!(format!("a{at}"))).collect();
             assert_eq!(*values, expected, "{revision}");
             assert_eq!(
@@ -467,7 +465,7 @@ async fn what_cannot_be_completed_is_refused() {
     }
 }
 
-/// The traces that a handler leaves.
+/// The context that a handler leaves behind.
 type Left = Arc<Mutex<Option<Ctx>>>;
 
 // Shows PO-01, PO-03, PO-04, PO-05, PO-07, PO-08, PO-09, PO-11.
@@ -502,13 +500,13 @@ async fn progress_grows_and_ends_with_its_request() {
                 assert_eq!(told["params"]["progressToken"], token);
                 assert_eq!(told["params"]["total"], 4);
             }
-            // The request is over, whatever its handler has left behind.
+            // The request is over, even if its handler kept the context.
             let ctx = left.lock().unwrap().take().unwrap();
             ctx.progress(Progress::at(3.0));
             peer.result("tools/call", json!({"name": "map"})).await;
             assert_eq!(peer.heard, [] as [Value; 0], "{revision}");
         }
-        // Nobody asked.
+        // This request has no progress token.
         peer.result("tools/call", json!({"name": "tells"})).await;
         assert_eq!(peer.heard, [] as [Value; 0], "{revision}");
         for token in [json!(1.5), json!(null), json!(true), json!({})] {
@@ -548,7 +546,7 @@ async fn codes_of_earlier_revisions_are_not_sent_in_the_newest() {
     let server = builder().tool(Tool::new("pays", pays)).build().unwrap();
     let mut peer = Peer::connect(&server, Revision::LATEST).await;
     let code = peer.code("tools/call", json!({"name": "pays"})).await;
-    // The client does not open links, and the newest revision has a code for that.
+    // The client does not open links, and the newest revision has an error code for that.
     assert_eq!(code, -32021);
     for (uri, expected) in [
         ("zoo://nothing", -32602),

@@ -1,5 +1,5 @@
-//! Once means once: servers in processes of their own, with the settings that every server has, that end
-//! between the effect and its answer.
+//! A commit happens once: servers in child processes, with default settings, that crash between the
+//! effect and the answer.
 
 use std::{
     env, fs,
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use crate::asking::{Seat, seat_round};
 
-/// A machine on which servers are started: their state, and what their effects have left.
+/// A machine on which servers are started: their state, and the effects.
 struct Machine(TempDir);
 
 impl Machine {
@@ -36,18 +36,16 @@ impl Machine {
         self.0.path().join(name)
     }
 
-    /// The next effect is the last that its process does.
+    /// Makes the process crash after its next effect.
     fn will_crash(&self) {
         fs::write(self.path("crash"), "").unwrap();
     }
 
-    /// How often the effect has happened.
     fn effects(&self) -> usize {
         let lines = fs::read_to_string(self.path("effects")).unwrap_or_default();
         lines.lines().count()
     }
 
-    /// The variables of a server's environment.
     fn variables(&self, over: &str, keys: &str) -> [(String, String); 4] {
         let path = |name| self.path(name).to_str().unwrap().to_owned();
         [
@@ -89,7 +87,7 @@ impl Machine {
     }
 }
 
-/// The arguments with which this program is a server.
+/// The arguments that make this binary a server.
 const SERVER: [&str; 4] = [
     "once::server_of_another_process",
     "--exact",
@@ -97,7 +95,7 @@ const SERVER: [&str; 4] = [
     "--nocapture",
 ];
 
-/// What is a server in another process: it books a seat, after a question.
+/// The server in another process: it books a seat after a question.
 #[ignore = "this is the server that the other tests start"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_of_another_process() {
@@ -148,11 +146,10 @@ fn effect(folder: &Path) -> Result<u32> {
     Ok(std::process::id())
 }
 
-/// A server in another process.
 struct Process {
     child: Child,
     port: u16,
-    /// Closed only after the server, which writes to it.
+    /// Dropped only after the server, which writes to it.
     _lines: BufReader<ChildStdout>,
 }
 
@@ -163,7 +160,8 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// One round of the call; the next one answers what it asks. Nothing comes of a server that ends.
+    /// One round of the call. With `before`, answers its question. Returns `None` if the server
+    /// ends.
     fn round(&self, before: Option<&Value>) -> Option<Value> {
         round(self.port, before)
     }
@@ -203,7 +201,7 @@ fn text(response: &Value) -> &str {
     text.unwrap_or_else(|| panic!("no text: {response}"))
 }
 
-/// What a call comes to whose process ended between the effect and its answer.
+/// The result of a call whose process ended between the effect and the answer.
 const UNKNOWN: &str =
     "`book` was begun and never finished: its outcome is unknown; check before you try again";
 
@@ -340,7 +338,7 @@ async fn our_client_does_not_have_an_effect_done_again() {
 
 #[tokio::test]
 async fn a_server_in_memory_makes_no_files() {
-    // The same program, so that the environment is another one.
+    // The same program, but with other environment variables.
     let machine = Machine::new();
     let ended = Command::new(env::current_exe().unwrap())
         .args(["once::memory_of_another_process", "--exact", "--ignored"])

@@ -1,4 +1,4 @@
-//! What belongs to one principal is nobody else's.
+//! What belongs to one principal is not available to another.
 
 use askback::{
     Ctx, Principal, Result, Server, Tool,
@@ -23,7 +23,7 @@ fn server() -> Server {
     builder.keys(KeySource::Ring(ring)).build().unwrap()
 }
 
-/// Everybody there is: nobody, and principals that differ in one thing each.
+/// No principal, and principals that differ in one field each.
 fn everybody() -> Vec<Option<Principal>> {
     let alice = Principal {
         tenant: Some("acme".into()),

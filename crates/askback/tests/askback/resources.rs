@@ -1,4 +1,4 @@
-//! Resources as they are read.
+//! Reading of resources.
 
 use std::{
     sync::{Arc, Mutex},
@@ -18,7 +18,6 @@ struct Document {
     name: String,
 }
 
-/// The arguments that the handler was given.
 type Read = Arc<Mutex<Vec<String>>>;
 
 async fn document(State(read): State<Read>, document: Document) -> Result<String> {

@@ -11,7 +11,6 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// An error of the author's own.
 #[derive(Debug, thiserror::Error)]
 #[error("the plane is full")]
 struct Full;
@@ -94,7 +93,6 @@ fn server() -> ServerBuilder {
     server
 }
 
-/// Checks the text of a tool's result, and whether it is an error.
 async fn check(tool: &str, arguments: Value, is_error: bool, text: &str) {
     let call = testing::call(server, tool, arguments).with(Person::new().decline("yes_or_no"));
     let report = call.in_every_revision().await;

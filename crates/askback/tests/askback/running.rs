@@ -15,13 +15,12 @@ fn server(tool: &str) -> ServerBuilder {
     Server::new("greeter", "1").tool(Tool::new(tool, hello))
 }
 
-/// Checks what somebody reads whose `main` returned the error.
 #[track_caller]
 fn check(outcome: Result<(), RunError>, told: &str) {
     let error = outcome.expect_err("it cannot run");
     assert_eq!(format!("{error:?}"), told);
     assert_eq!(error.to_string(), told);
-    // Of a `main` that returns what handlers return.
+    // A `main` with the error type of handlers.
     assert_eq!(format!("{:?}", Error::from(error)), told);
 }
 

@@ -25,9 +25,9 @@ struct Seat {
 /// A server that is told to stop, and its client.
 struct Stage {
     client: Client,
-    /// A handler has begun to wait.
+    /// Notified when a handler has begun to wait.
     begun: Arc<Notify>,
-    /// Lets it go on.
+    /// Lets the handler continue.
     go_on: Arc<Notify>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<std::io::Result<()>>,
@@ -75,7 +75,7 @@ impl Stage {
     }
 }
 
-/// Sessions whose client answers within the call.
+/// Sessions, in which the client answers within the call.
 const SESSIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,7 @@ async fn what_takes_too_long_is_answered_with_an_error() {
     }
 }
 
-/// Also `echo … | server` is answered; what takes longer ends with its client.
+/// `echo … | server` gets its response too. What takes longer ends with its client.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_sends_no_more_is_answered_for_a_moment() {
     let drain = Limits::default().server.drain;

@@ -24,7 +24,7 @@ fn wait<T>(future: StoreFuture<'_, T>) -> Result<T, StoreError> {
         .block_on(future)
 }
 
-/// A claim of nobody known, of a commit with a value of at most [`VALUE`] bytes.
+/// A claim without a principal, for a commit with a value of at most [`VALUE`] bytes.
 fn request(name: &str) -> ClaimRequest<'_> {
     ClaimRequest {
         owner: None,
@@ -46,7 +46,6 @@ fn claim(store: &dyn Store, flow: FlowId, name: &str, now: Millis) -> Claim {
     wait(store.claim(commit)).unwrap()
 }
 
-/// A state of nobody known.
 fn state(id: u8, bytes: &[u8]) -> PutRequest<'_> {
     PutRequest {
         owner: None,
@@ -83,7 +82,6 @@ async fn the_store_in_memory_keeps_the_contract() {
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }
 
-/// A store in memory that breaks a rule.
 struct Faulty {
     store: MemoryStore,
     fault: Fault,
@@ -118,7 +116,7 @@ impl Store for Faulty {
                 (Fault::GrantsAgain, Claim::Busy) => Claim::Granted,
                 (Fault::ForgetsValues, Claim::Done(_)) => Claim::Done(Vec::new()),
                 (Fault::LooksThenClaims, claim) => {
-                    // Another comes in between.
+                    // Another caller runs in between.
                     tokio::task::yield_now().await;
                     match claim {
                         Claim::Busy if commit.name.parse::<u8>().is_ok() => Claim::Granted,
@@ -218,15 +216,15 @@ async fn a_store_that_breaks_the_contract_is_told_which_rule() {
     }
 }
 
-/// Runs a test with every store. What it gets opens the same store again at each call: for a
-/// store that outlives its process as another process would.
+/// Runs a test with every store. The function opens the same store again at each call; for a
+/// persistent store, as another process would.
 fn with_every_store(test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync))) {
     let max_bytes = askback::Limits::default().asking.store_bytes;
     with_every_store_of(max_bytes, |open, _| test(open));
 }
 
-/// [`with_every_store`], of stores that keep at most so many bytes of a kind. The test also gets
-/// what tells how many bytes a store takes on the disk.
+/// Like [`with_every_store`], with stores that are limited to this many bytes of a kind. The test
+/// also gets a function that returns a store's size on disk.
 fn with_every_store_of(
     max_bytes: usize,
     test: impl Fn(&(dyn Fn() -> Arc<dyn Store> + Sync), &dyn Fn() -> u64),
@@ -254,7 +252,7 @@ fn owner(number: u8) -> Option<Owner> {
     Some(Owner([number; 16]))
 }
 
-/// Fifty owners who take what they can, and how many bytes a store may take.
+/// Fifty owners take as much as they can from a store of at most `MOST` bytes.
 const HOSTILE: u8 = 50;
 const MOST: usize = 16 << 20;
 
@@ -326,7 +324,7 @@ fn no_owner_takes_the_room_for_the_states_of_others() {
         };
         let kept = |id| wait(store.get(id)).unwrap().is_some();
         let first = put(owner(0), NOW + 1);
-        // One alone takes an eighth, and keeps the latest.
+        // One owner alone gets an eighth, and keeps the latest items.
         let theirs: Vec<_> = (0..12).map(|turn| put(owner(1), EXPIRES + turn)).collect();
         let of_one = theirs.iter().filter(|id| kept(**id)).count();
         assert_eq!(of_one, MOST / 8 / 200_256);
@@ -336,7 +334,7 @@ fn no_owner_takes_the_room_for_the_states_of_others() {
                 put(owner(number), EXPIRES + turn);
             }
         }
-        // Nobody known is an owner like any other, but for the share.
+        // Requests without a principal count as one owner, with another share.
         let unknown: Vec<_> = (0..60).map(|turn| put(None, EXPIRES + turn)).collect();
         assert!(kept(unknown[59]) && !kept(unknown[0]));
         assert!(kept(first));
@@ -418,8 +416,8 @@ mod sqlite {
 
     use super::*;
 
-    /// Tells the test binary, started anew by a test, which file to work on. Without it the tests
-    /// that are meant for such a process have nothing to do.
+    /// The file that a child process works on. Without this variable, the tests that are meant for
+    /// a child process do nothing.
     const CHILD_PATH: &str = "ASKBACK_TEST_STORE";
 
     // Shows MR-11.
@@ -554,7 +552,7 @@ mod sqlite {
             .unwrap()
     }
 
-    /// Books in an author's own database and transaction; the outcome of the claim.
+    /// Books in the author's own database and transaction. Returns the claim's outcome.
     fn book(connection: &mut Connection, committed: bool) -> Claim {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

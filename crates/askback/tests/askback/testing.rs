@@ -1,4 +1,4 @@
-//! The scripted person, in front of handlers that are safe to run again and of some that are not.
+//! The scripted user, with handlers that are safe to run again and some that are not.
 
 use std::{
     panic::catch_unwind,
@@ -230,7 +230,7 @@ async fn send(ctx: Ctx, State(sent): State<Sent>, how: How) -> Result<&'static s
         "run" => drop(ctx.run("send", effect).await?),
         _ => drop(effect().await?),
     }
-    // Time for a client that goes back to an older round.
+    // Gives a client time to return to an older round.
     let _: Guest = ctx.elicit("For whom?").await?.accepted()?;
     Ok("It is sent.")
 }
@@ -274,7 +274,7 @@ async fn an_effect_done_twice_is_found_though_every_result_is_the_same() {
     }
 }
 
-/// The same with a round that is written by hand, and has a state of its author's or none.
+/// The same with a round that is written by hand, with or without its author's state.
 async fn send_by_hand(
     ctx: Ctx,
     State(sent): State<Sent>,
@@ -367,7 +367,7 @@ async fn a_question_without_an_answer_is_found_out() {
 
 #[derive(Debug, Clone, Copy)]
 enum Kept {
-    /// As a server keeps them that was given no store.
+    /// The default of a server that was given no store.
     ByDefault,
     InMemory,
     InMemoryOfTheTest,
@@ -409,7 +409,7 @@ async fn a_crash_shows_a_commit_whose_claim_ends_with_its_process() {
             .iter()
             .filter(|run| matches!(run.trouble, Trouble::Crash(_)));
         let crashes: Vec<_> = crashes.map(|run| run.effects.unwrap()).collect();
-        // At the first commit, at the second, and at none.
+        // The effects with a crash at the first commit, at the second, and without a crash.
         let want = if is_found { [3, 4, 2] } else { [1, 2, 2] };
         assert_eq!(crashes, want, "{kept:?}");
         let is_same = std::panic::catch_unwind(|| report.assert_same().effects);

@@ -1,4 +1,4 @@
-//! Effects in a database of the author's, claimed in the same transaction.
+//! Effects in the author's database, claimed in the same transaction.
 
 use std::{
     env, fs,
@@ -25,10 +25,10 @@ use crate::{
     client::{Hosted, Scripted, accept, builder},
 };
 
-/// The error of a commit whose name the call has used for another.
+/// The error of a commit whose name was already used in the call.
 const NAME_IS_USED: &str = "a commit named `book` was made before in this call";
 
-/// The directory of the database of a server that is a process.
+/// The database directory of a server in a child process.
 const PLACE: &str = "ASKBACK_TEST_DATABASE";
 /// Where that process dies, once.
 const DIES: &str = "ASKBACK_TEST_DIES";
@@ -44,7 +44,6 @@ fn database(path: &Path) -> Connection {
     connection
 }
 
-/// How many bookings and how many claims there are.
 fn count(connection: &Connection) -> (u32, u32) {
     let count = |sql| connection.query_row(sql, [], |row| row.get(0)).unwrap();
     (
@@ -55,11 +54,10 @@ fn count(connection: &Connection) -> (u32, u32) {
 
 #[derive(Form)]
 struct Seat {
-    /// By the window?
     window: bool,
 }
 
-/// Ends the process, if it is to die here and no process has yet.
+/// Ends the process if it is to die here, and none has died yet.
 fn die(at: &str) {
     if env::var(DIES).is_ok_and(|dies| dies == at) {
         let mark = Path::new(&env::var(PLACE).unwrap()).join("died");
@@ -113,12 +111,12 @@ async fn an_effect_in_a_transaction_happens_once_whatever_the_client_does() {
     assert_eq!(report.assert_same().text(), "TRV-1");
     let paths = made.lock().unwrap();
     let counts = paths.iter().map(|path| count(&database(path)));
-    // A server that no revision reached its end with has done nothing.
+    // In a revision that cannot finish the call, the server did nothing.
     assert!(counts.clone().all(|count| matches!(count, (1, 1) | (0, 0))));
     assert!(counts.filter(|count| *count == (1, 1)).count() > 5);
 }
 
-/// The outcome of one attempt of a handler, and how many bookings and claims there are then.
+/// The outcome of one attempt of a handler, and the number of bookings and claims afterwards.
 async fn attempt(
     path: &Path,
     book: fn(&Ctx, &mut Connection) -> Result<String>,
@@ -144,7 +142,7 @@ async fn attempt(
 async fn what_a_transaction_does_not_commit_has_not_happened() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("author.db");
-    // The effect fails, and the author commits what else is in the transaction.
+    // The effect fails, and the author commits the rest of the transaction.
     let fails = |ctx: &Ctx, connection: &mut Connection| {
         let transaction = connection.transaction()?;
         let failed = ctx.commit_in(&transaction, "book", || {
@@ -160,7 +158,7 @@ async fn what_a_transaction_does_not_commit_has_not_happened() {
         attempt(&path, fails).await,
         ("no seat is left".into(), (0, 1))
     );
-    // It succeeds, and the author does not commit.
+    // The effect succeeds, and the author does not commit.
     let drops = |ctx: &Ctx, connection: &mut Connection| {
         for _ in 0..2 {
             let transaction = connection.transaction()?;
@@ -193,7 +191,7 @@ async fn a_name_is_good_for_one_commit() {
 async fn a_value_that_is_too_large_undoes_what_was_done() {
     let directory = tempfile::tempdir().unwrap();
     let long = |ctx: &Ctx, connection: &mut Connection| {
-        // What stands around a text in JSON counts, too.
+        // The quotes around a JSON text count, too.
         let most = ctx.limits().asking.commit_bytes;
         let transaction = connection.transaction()?;
         let too_long = ctx.commit_in(&transaction, "book", || {
@@ -209,7 +207,7 @@ async fn a_value_that_is_too_large_undoes_what_was_done() {
     assert!(said.contains("are kept of one: return less"), "{said}");
 }
 
-/// One round of the call; the next one answers what it asks.
+/// One round of the call. With `before`, answers its question.
 async fn round(wire: &mut Wire, before: Option<&Value>) -> Value {
     let params = seat_round("reserve", before);
     wire.request("tools/call", params).await;
@@ -228,7 +226,7 @@ async fn a_claim_lasts_as_long_as_a_state_that_leads_to_it() {
     assert_eq!(booked["result"]["content"][0]["text"], "TRV-1", "{booked}");
     let ttl = Limits::default().asking.round_ttl;
     tokio::time::sleep(ttl - Duration::from_secs(60)).await;
-    // A new claim takes the room of those that have expired.
+    // A new claim replaces expired ones.
     let other = round(&mut wire, None).await;
     let booked = round(&mut wire, Some(&other)).await;
     assert_eq!(booked["result"]["content"][0]["text"], "TRV-2", "{booked}");
@@ -259,7 +257,7 @@ async fn no_principal_takes_the_room_for_the_claims_of_others() {
     assert!(booked("ada").await, "after {taken}");
 }
 
-/// Books twice under one name, in one way and then in another, and says what the second came to.
+/// Books twice under one name, in two ways. Returns the outcome of the second.
 async fn reserve_twice(ctx: Ctx, State(database): State<Database>, ways: Ways) -> Result<String> {
     let _seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
     let mut says = Vec::new();
@@ -276,7 +274,7 @@ async fn reserve_twice(ctx: Ctx, State(database): State<Database>, ways: Ways) -
                 ctx.commit("book", book).await
             }
             "commit_in" => book(&ctx, &mut database.lock().unwrap()),
-            // It is left out when the handler is run again.
+            // It is skipped when the handler is run again.
             "commit_in in a run" => {
                 let run = async move || book(&within, &mut database.lock().unwrap());
                 ctx.run("book in a run", run).await
@@ -356,7 +354,7 @@ async fn an_effect_that_ends_its_transaction_is_an_error() {
                 let mut database = database.lock().unwrap();
                 let transaction = database.transaction()?;
                 let committed = ctx.commit_in(&transaction, "book", || {
-                    // That it fails is no matter to the author.
+                    // The author ignores the error.
                     let _ = transaction.execute(statement, []);
                     is_done.map_err(Error::new)
                 });
@@ -377,7 +375,7 @@ async fn an_effect_that_ends_its_transaction_is_an_error() {
     }
 }
 
-/// A server in a process of its own: see [`a_process_may_die_anywhere`].
+/// A server in a child process: see [`a_process_may_die_anywhere`].
 #[test]
 fn the_server_side() {
     let Ok(place) = env::var(PLACE) else { return };
@@ -409,7 +407,7 @@ async fn a_process_may_die_anywhere() {
             .connect(server)
             .await
             .unwrap();
-        // The client starts the server again, and sends the round again.
+        // The client restarts the server and sends the round again.
         let result = client.call_tool("reserve", ()).await.unwrap();
         let said = serde_json::to_value(&result.content[0]).unwrap();
         assert_eq!(said["text"], "TRV-1", "{dies}");

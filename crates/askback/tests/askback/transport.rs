@@ -39,7 +39,6 @@ async fn lines_keep_the_contract() {
     }
 }
 
-/// The fault of a transport.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
@@ -145,7 +144,7 @@ async fn a_transport_may_know_who_is_at_its_other_end() {
     }
 }
 
-/// Time stands still as long as anything goes on, so that a time-out means that nothing does.
+/// The clock only advances when nothing runs, so a timeout means that nothing happens any more.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_is_listened_to_while_there_is_room() {
     let mut limits = Limits::default();
@@ -171,7 +170,7 @@ async fn a_client_that_does_not_read_is_listened_to_while_there_is_room() {
             break left.to_vec();
         }
     };
-    // An answer has some 40 bytes.
+    // An answer has about 40 bytes.
     assert!((150..400).contains(&sent), "{sent}");
     let rest = tokio::spawn(async move { writer.write_all(&unsent).await.map(|()| writer) });
     let mut answers = BufReader::new(reader).lines();

@@ -54,7 +54,6 @@ struct Host {
     signer: ReceiptSigner,
     renderer: Renderer,
     receipts: Mutex<Vec<Receipt>>,
-    /// Changes an answer that is signed.
     change: fn(&mut ElicitResult, &[Receipt]),
 }
 
@@ -92,7 +91,7 @@ impl Host {
     }
 }
 
-/// The result of a call of the tool `name` by a client of a revision.
+/// The result of calling the tool `name`, as a client of a revision.
 async fn call(revision: Revision, name: &str, host: Host) -> (String, Vec<Receipt>) {
     let trusted = signer("bank").key();
     let server = Server::new("bank", "1")
@@ -126,7 +125,7 @@ async fn call(revision: Revision, name: &str, host: Host) -> (String, Vec<Receip
     )
 }
 
-/// The revisions in which forms travel unchanged.
+/// The revisions in which forms are sent unchanged.
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 const NO_WITNESS: &str = "no valid receipt";
@@ -151,21 +150,21 @@ async fn a_yes_counts_only_with_the_receipt_of_a_trusted_person() {
     let none = || Host::new(|answer, _| answer.meta = None);
     check("pay", none, NO_WITNESS).await;
     check("look", none, "no witness").await;
-    // Of a key that the server does not trust.
+    // Signed with a key that the server does not trust.
     let stranger = || Host {
         signer: signer("shop"),
         ..Host::new(|_, _| ())
     };
     check("pay", stranger, NO_WITNESS).await;
     check("look", stranger, "person: true").await;
-    // Of a script.
+    // Signed by a script.
     let script = || Host {
         renderer: Renderer::Script,
         ..Host::new(|_, _| ())
     };
     check("pay", script, NO_WITNESS).await;
     check("look", script, "person: false").await;
-    // A value was changed after it was signed; also one that has a default.
+    // A value was changed after it was signed, in a field without or with a default.
     let swapped = || {
         Host::new(|answer, _| {
             let content = answer.content.as_mut().unwrap();
@@ -181,7 +180,7 @@ async fn a_yes_counts_only_with_the_receipt_of_a_trusted_person() {
         })
     };
     check("pay", added, NO_WITNESS).await;
-    // The default may be left out or written.
+    // The default may be omitted or sent.
     let written = || {
         Host::new(|answer, _| {
             let content = answer.content.as_mut().unwrap();
@@ -189,7 +188,7 @@ async fn a_yes_counts_only_with_the_receipt_of_a_trusted_person() {
         })
     };
     check("pay", written, "paid 7").await;
-    // The receipt of the first question comes with the second, which has the same words.
+    // The first question's receipt is sent with the second question, which has the same text.
     let replayed = || {
         Host::new(|answer, receipts| {
             answer

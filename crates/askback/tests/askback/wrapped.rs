@@ -1,4 +1,4 @@
-//! A journal behind another one that does something around each of its operations.
+//! A journal that does something around each operation of another journal.
 
 use std::future::Future;
 
@@ -7,7 +7,6 @@ use askback::journal::{
     ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall, TaskState,
 };
 
-/// An action around each operation.
 pub(crate) trait Around: Send + Sync {
     fn around<T: Send>(operation: impl Future<Output = T> + Send)
     -> impl Future<Output = T> + Send;

@@ -14,7 +14,6 @@ const PROGRAM: &str = include_str!("../../src/main.rs");
 
 const BEFORE_FORMS: [Revision; 2] = [Revision::V2024_11_05, Revision::V2025_03_26];
 
-/// The answer of a user who ticks the box, or does not.
 fn ticks(box_is_ticked: bool) -> ElicitResult {
     ElicitResult::accept([("confirm", box_is_ticked)])
 }

@@ -29,7 +29,7 @@ fn has_forms(revision: Revision) -> bool {
     revision >= Revision::V2025_06_18
 }
 
-/// Returns the client of an employee in the sales department, and its events.
+/// A client of an employee in the sales department, and its events.
 fn employee(revision: Revision) -> (ClientBuilder, UnboundedReceiver<Event>) {
     let (hear, heard) = unbounded_channel();
     let client = Client::builder("test", "1")

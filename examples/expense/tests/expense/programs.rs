@@ -14,7 +14,7 @@ use crate::{
 
 const DESK: &str = env!("CARGO_BIN_EXE_expense");
 
-/// Returns the variables that keep a program's files in this folder.
+/// The environment variables that keep a program's files in this folder.
 fn home(folder: &Path) -> [(&'static str, &Path); 3] {
     ["HOME", "LOCALAPPDATA", "XDG_STATE_HOME"].map(|name| (name, folder))
 }

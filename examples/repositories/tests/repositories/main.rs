@@ -70,7 +70,6 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     rest.split(after).next().unwrap_or_default()
 }
 
-/// Returns the page of a link, and the URL that its button leads to.
 fn consent(link: &str) -> (String, String) {
     let (head, page) = answer(link, None, "");
     let token = between(&page, "name=\"token\" value=\"", "\"");

@@ -73,7 +73,7 @@ impl Book {
         Ok(())
     }
 
-    /// Rewrites the file without removed bookings. Only call this while it is locked.
+    /// Rewrites the file without removed bookings. Requires the lock.
     pub(super) async fn rewrite(&self, path: &Path) -> Result<()> {
         let first = self.head.split(|byte| *byte == b'\n').next();
         let before = first.and_then(|first| serde_json::from_slice::<Rewritten>(first).ok());
@@ -87,7 +87,7 @@ impl Book {
             }
         }
         let draft = path.with_added_extension("draft");
-        // A killed process may have left one.
+        // A killed process may have left a draft.
         let _ = fs::remove_file(&draft).await;
         files::replace(path, &draft, &mut files::private(), &text).await?;
         Ok(())

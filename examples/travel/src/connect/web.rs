@@ -91,7 +91,7 @@ impl Fields {
         Some(Self(form_urlencoded::parse(&body).into_owned().collect()))
     }
 
-    /// Returns the value of a field; `None` if it is missing or repeated.
+    /// The value of a field, or `None` if it is missing or repeated.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut named = self.0.iter().filter(|(key, _)| key == name);
         let (_, value) = named.next()?;

@@ -102,8 +102,8 @@ pub(crate) async fn book_holiday(
     Ok(PlainJson(booking).with_text(text))
 }
 
-/// Returns the reference, which depends on the call and not on the attempt: it is the same however often the last round
-/// is sent.
+/// The booking's reference. It depends on the call, not on the attempt, so it is the same however
+/// often the last round is sent.
 fn reference(ctx: &Ctx) -> String {
     let key = ctx.idempotency_key("book");
     let key: String = key.chars().take(8).collect();

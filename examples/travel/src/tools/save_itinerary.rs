@@ -176,7 +176,7 @@ fn is_device(name: &str) -> bool {
         )
 }
 
-/// Returns the name of an owner's folder, which is unique per owner.
+/// The folder name of an owner, which is unique.
 fn name_of(owner: &Owner) -> io::Result<String> {
     let digest = Sha256::digest(serde_json::to_vec(owner)?);
     Ok(digest[..16].iter().fold(String::new(), |mut name, byte| {
@@ -194,7 +194,7 @@ async fn count(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Returns the path to write to, if a folder contains it.
+/// The path to write to, if one of the folders contains it.
 async fn find(folders: &[PathBuf], file: &Path) -> Option<PathBuf> {
     for folder in folders {
         // A folder that does not exist contains nothing.

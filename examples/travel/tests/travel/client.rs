@@ -64,13 +64,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects a client with all capabilities.
     pub(crate) async fn connect(server: &Server, revision: &'static str) -> Self {
         let all = json!({"elicitation": {}, "sampling": {}, "roots": {}});
         Self::with(server, revision, all).await
     }
 
-    /// Connects a client with these capabilities.
     pub(crate) async fn with(server: &Server, revision: &'static str, capabilities: Value) -> Self {
         let (near, far) = memory();
         let server = server.clone();

@@ -39,7 +39,7 @@ struct Interop {
     stopped: Arc<AtomicU32>,
 }
 
-/// A call that may ask: over the session, or in its result, which the client answers by calling again.
+/// A call that may ask: over the session, or in its result.
 struct Call {
     context: RequestContext<RoleServer>,
     arguments: Value,

@@ -26,7 +26,6 @@ const SHOWS: &str = "// Shows ";
 /// Marks a row that no test shows yet.
 const OPEN: &str = r#", "open": ""#;
 
-/// A test that shows requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
     path: String,
@@ -72,7 +71,6 @@ fn said<'a>(begin: &str, mut rest: &'a [&'a str]) -> (Vec<String>, &'a [&'a str]
     (ids.map(|id| id.trim().to_owned()).collect(), rest)
 }
 
-/// Returns the name of the test that these lines begin with, after comments and attributes.
 fn name<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let attribute = |line: &&&str| line.starts_with("//") || line.starts_with("#[");
     let line = lines.iter().find(|line| !attribute(line))?;
@@ -151,7 +149,6 @@ fn blessed(rows: &str, tests: &Tests) -> String {
     rows.lines().map(bless).collect()
 }
 
-/// Writes the rows without outdated reasons, and the pages of all rows.
 fn bless(tree: &Tree, tests: &Tests) {
     let files = tree.files().filter(|(path, _)| path.starts_with(FOLDER));
     for (path, text) in files {

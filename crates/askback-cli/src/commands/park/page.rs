@@ -1,4 +1,4 @@
-//! A call that waits, as a person reads it.
+//! Shows a pending call to the user.
 
 use askback::{
     Limits,

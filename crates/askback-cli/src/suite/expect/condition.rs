@@ -1,4 +1,4 @@
-//! Conditions on a value: a text, or any other JSON.
+//! Conditions on a JSON value.
 
 use askback_host::{
     text::{Words, given},
@@ -9,10 +9,10 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The most characters of an expected value that an error shows.
+/// How many characters of an expected value an error shows.
 const SHOWN: usize = 200;
 
-/// A condition on a value. If it is no map, the value is to be equal to it.
+/// A condition on a value. Unless it is a map, the value must equal it.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "Shape<Tests>")]
 pub(super) struct Condition(Tests);
@@ -31,7 +31,7 @@ struct Tests {
     not: Option<Box<Condition>>,
 }
 
-/// A value that is there, `null` too.
+/// Accepts any value, `null` included.
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -51,7 +51,7 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        // What the crate says of it takes several lines.
+        // The crate's message has several lines.
         Regex::new(&text).map(Self).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => format!("the pattern `{text}` is too large"),
             _ => format!("`{text}` is not a regular expression"),
@@ -74,7 +74,7 @@ impl From<Shape<Tests>> for Condition {
 }
 
 impl Condition {
-    /// Checks a value, or that there is none: says what was expected of it.
+    /// Checks a value or its absence. The error says what was expected.
     pub(super) fn check(&self, found: Option<&Value>) -> Result<(), Words> {
         if let Some(wanted) = &self.0.equals
             && !found.is_some_and(|found| equal(wanted, found))
@@ -98,7 +98,7 @@ impl Condition {
         }
     }
 
-    /// Its parts but for `equals`: whether a value fits, and what is asked for.
+    /// Its tests except `equals`: whether the value passes, and what was expected.
     fn parts(&self, found: Option<&Value>) -> Vec<(bool, Words)> {
         let mut parts = Vec::new();
         if let Some(present) = self.0.present {
@@ -131,7 +131,7 @@ impl Condition {
         self.check(Some(&Value::String(found.to_owned())))
     }
 
-    /// Says what it asks for.
+    /// Describes the condition.
     pub(super) fn in_words(&self) -> Words {
         let parts = self.parts(None).into_iter().map(|(_, words)| words);
         let all: Vec<_> = self.0.equals.iter().map(shown).chain(parts).collect();
@@ -142,7 +142,7 @@ impl Condition {
     }
 }
 
-/// Whether two values are the same; numbers by what they are worth.
+/// Whether two values are equal. Numbers are compared by value.
 fn equal(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
         (Value::Number(wanted), Value::Number(found)) => {
@@ -174,7 +174,6 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a text is a part of another one.
 fn is_part(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
         (Value::String(wanted), Value::String(found)) => {
@@ -191,7 +190,7 @@ fn contains(found: &Value, part: &Value) -> bool {
     }
 }
 
-/// The text of a value; its JSON where it is none.
+/// The text of a string, or the JSON of any other value.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -209,7 +208,7 @@ fn length(value: &Value) -> Option<u64> {
     u64::try_from(length).ok()
 }
 
-/// A value of the author's, as JSON.
+/// A value from the suite, as JSON.
 fn shown(value: &Value) -> Words {
     cut(&value.to_string())
 }

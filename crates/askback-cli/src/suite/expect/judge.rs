@@ -1,4 +1,4 @@
-//! The judgement: where the outcome of a case is not what was expected.
+//! Finds where the outcome of a case differs from its expectations.
 
 use std::fmt;
 
@@ -14,24 +14,24 @@ use crate::{
     suite::observe::{CaseEnd, LogLine, Observation, ObservedQuestion, ReplyKind},
 };
 
-/// A place where an outcome is not what was expected.
+/// A difference between an outcome and its expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     pub expected: Words,
-    /// The outcome in its place.
+    /// The actual outcome.
     pub came: Came,
 }
 
-/// The outcome in place of an expected one.
+/// The actual outcome in place of an expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     Ours(Words),
-    /// In words of the server.
+    /// The server's text.
     Peer(PeerText),
 }
 
 impl Mismatch {
-    /// Says that it is one of a request of this name, which comes before the cases.
+    /// Marks the mismatch as part of the named request of `before`.
     #[must_use]
     pub fn before(self, name: &str) -> Self {
         let expected = words!("{}, before the case: {}", given(name), self.expected);
@@ -58,7 +58,7 @@ impl From<PeerText> for Came {
 }
 
 impl Came {
-    /// The text as it came, for programs.
+    /// The text as received, for programs.
     pub fn raw(&self) -> &str {
         match self {
             Self::Ours(words) => words.as_str(),
@@ -78,14 +78,15 @@ impl Mismatches {
         });
     }
 
-    /// Takes in whether a part of the outcome is as expected.
+    /// Records whether a part of the outcome is as expected.
     fn take(&mut self, what: impl Into<Words>, checked: Result<(), Words>, came: impl Into<Came>) {
         if let Err(wanted) = checked {
             self.expected(words!("{}: {}", what.into(), wanted), came);
         }
     }
 
-    /// Takes in whether what is at a place of a whole is as expected: of several values, the first that is not.
+    /// Records whether the value at a place is as expected. If there are several values, records the first that is
+    /// not.
     fn take_at(
         &mut self,
         what: &'static str,
@@ -115,12 +116,12 @@ impl Mismatches {
 }
 
 impl Expect {
-    /// Returns where the outcome is not what was expected; nothing where it is.
+    /// Returns the differences between the outcome and the expectations.
     pub fn judge(&self, observed: &Observation) -> Vec<Mismatch> {
         let mut judged = Mismatches::default();
-        // What comes after a question that nobody answered is no news.
+        // After an unanswered question, later differences are expected.
         judge_answers(&observed.asked, &mut judged);
-        // Servers report a no in several ways, by an error among them.
+        // Servers report a declined question in several ways, including errors.
         let may_fail = observed.asked.iter().any(|asked| asked.is_expected_no);
         match (&observed.ended, &self.error) {
             (CaseEnd::Late(time), _) => {
@@ -174,7 +175,7 @@ impl Expect {
         judged.0
     }
 
-    /// Whether something is expected that only a result has.
+    /// Whether an expectation needs a result.
     pub(super) fn wants_result(&self) -> bool {
         let has_values = !self.result.is_empty() || !self.structured.is_empty();
         has_values || self.text.is_some() || self.schema.is_some() || self.failed.is_some()
@@ -213,7 +214,7 @@ impl Expect {
         };
         if asked.len() != count {
             let expected = match &observed.undeclared {
-                // It is not the server's fault.
+                // The server is not at fault.
                 Some(undeclared) if asked.len() < count => {
                     words!("questions: {} ({})", count, undeclared.clone())
                 }
@@ -307,13 +308,13 @@ impl QuestionExpect {
     }
 }
 
-/// Whether an error says that the request was refused, by the server or for a refused question.
+/// Whether the server rejected the request, or the client rejected a question.
 fn is_answer(error: &Error) -> bool {
     matches!(error.kind, Kind::Server | Kind::Refused)
 }
 
-/// Every question is answered by a rule, whatever else is expected. Of those that are not, the first is
-/// told: a server may ask any number.
+/// Requires that a rule answers every question. Reports only the first failure, because a server may ask any number
+/// of questions.
 fn judge_answers(asked: &[ObservedQuestion], judged: &mut Mismatches) {
     let mut open = asked
         .iter()
@@ -330,7 +331,7 @@ fn judge_answers(asked: &[ObservedQuestion], judged: &mut Mismatches) {
     }
 }
 
-/// The first of the wanted that is not among the found, which may hold others between them.
+/// The first wanted element that is missing from `found`. Other elements may lie between them.
 fn in_order<'a, W, F>(
     wanted: &'a [W],
     found: &[F],
@@ -435,7 +436,7 @@ mod tests {
         })
     }
 
-    /// Judges an outcome: the pairs of an expectation and what came in its place.
+    /// Judges an outcome and checks the pairs of expectation and actual outcome.
     #[track_caller]
     fn check(expect: &str, ended: CaseEnd, mismatches: &[(&str, &str)]) {
         let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
@@ -468,13 +469,13 @@ mod tests {
             good(),
             &[("structured /total: 3001", "3000")],
         );
-        // A path may lead to several values, and each has to fit.
+        // A path may match several values, and each must pass.
         check(
             "{structured: {'$.tags[*]': a, '$[\"total\"]': 3000, '$.tags[?@ == \"b\"]': {present: false}}}",
             good(),
             &[],
         );
-        // The second of two.
+        // The second of two values.
         check(
             "{result: {'$.structuredContent.*': {not: [a]}, '$..total': 3000}}",
             good(),
@@ -630,7 +631,7 @@ mod tests {
             answer(),
             &[("error data /trap: 1", "nothing is at /trap: it has trip")],
         );
-        // The client refused, not the server.
+        // The client rejected it, not the server.
         check(
             "{error: {}}",
             refused(None),

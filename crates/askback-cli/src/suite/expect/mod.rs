@@ -1,4 +1,4 @@
-//! Expectations: what a case asks of its outcome.
+//! What a case expects of its outcome.
 
 mod condition;
 mod judge;
@@ -20,8 +20,8 @@ use crate::json_schema::JsonSchema;
 
 pub use judge::{Came, Mismatch};
 
-/// The expectations of a case. Where nothing is said, a request has a result, the tool reports no
-/// error, and every question is answered by a rule.
+/// The expectations of a case. By default, a request has a result, the tool does not report an error, and a rule
+/// answers every question.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Expect {
@@ -37,7 +37,7 @@ pub struct Expect {
     under: Option<Time<{ 60 * 60 }>>,
 }
 
-/// An error that the server answers with.
+/// An error response from the server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ErrorExpect {
@@ -58,7 +58,7 @@ struct LogExpect {
 #[serde(try_from = "Shape<IgnoredAny, QuestionExpect>")]
 enum Questions {
     Count(usize),
-    /// These, in this order, and no others.
+    /// Exactly these, in order.
     These(Vec<QuestionExpect>),
 }
 
@@ -73,18 +73,18 @@ struct QuestionExpect {
 }
 
 impl Expect {
-    /// Whether log lines are expected, which a server may have to be asked for.
+    /// Whether log lines are expected. A server may send them only on request.
     pub fn wants_log(&self) -> bool {
         !self.log.is_empty()
     }
 
-    /// The time in which the request ends.
+    /// The time limit of the request.
     pub fn under(&self) -> Option<Duration> {
         self.under.map(|Time(time)| time)
     }
 }
 
-/// Reads expectations, and refuses `error` beside conditions on a result.
+/// Reads expectations. Rejects `error` together with conditions on a result.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expect, D::Error> {
     let expect = Expect::deserialize(deserializer)?;
     match expect.error.is_some() && expect.wants_result() {

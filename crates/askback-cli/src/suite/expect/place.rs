@@ -1,19 +1,19 @@
-//! Places of values in JSON.
+//! Places of values in JSON documents.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-/// The place of a value in JSON (RFC 6901), or a path to any number of them (RFC 9535).
+/// The place of one value (RFC 6901), or a path to any number of values (RFC 9535).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Place(String);
 
-/// The most members that are named where one is missed.
+/// How many members are named if one is missing.
 const NAMED: usize = 16;
 
 impl Place {
-    /// The place as it was written: nothing for the whole.
+    /// The place as it was written, empty for the whole document.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// How far the place is there, where nothing is at it.
+    /// Describes how much of a missing place exists.
     pub(super) fn missed(&self, whole: &Value) -> String {
         let text = &self.0;
         if self.path().is_some() {

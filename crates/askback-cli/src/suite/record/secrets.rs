@@ -1,4 +1,4 @@
-//! The secrets of a session that are known, which a recording is without.
+//! The known secrets of a session, which a recording leaves out.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// Values shorter than this are left out of their own place only: texts repeat them by chance.
+/// Shorter values are removed only in their own place, because other texts repeat them by chance.
 const MIN_SECRET_CHARS: usize = 4;
 
-/// The values that are known to be secret, and the names of what was left out.
+/// The values known to be secret, and the names of what was left out.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     pub(super) names: BTreeSet<String>,
@@ -46,7 +46,7 @@ impl Secrets {
                         secrets.add(password);
                     }
                 }
-                // What the file of servers wrote as a variable, and what stands behind an option such as `--api-key`.
+                // What the file of servers wrote as a variable, and the values of options such as `--api-key`.
                 let written = command.told().args.iter();
                 let concealed = conceal_args("", &command.args);
                 for ((arg, concealed), written) in command.args.iter().zip(&concealed).zip(written)
@@ -65,13 +65,13 @@ impl Secrets {
         let value = value.trim();
         if value.chars().nth(MIN_SECRET_CHARS - 1).is_some() {
             self.values.insert(value.to_owned());
-            // As it stands in JSON within a text.
+            // The JSON form, as it appears inside a text.
             let json = Value::from(value).to_string();
             self.values.insert(json.trim_matches('"').to_owned());
         }
     }
 
-    /// Takes note of a value that is left out, and of all texts and numbers in it.
+    /// Records a secret value, and all texts and numbers in it.
     pub(super) fn note(&mut self, name: &str, value: &Value) {
         self.names.insert(name.to_owned());
         match value {
@@ -83,7 +83,7 @@ impl Secrets {
         }
     }
 
-    /// Removes the members whose names are names of secrets, or whose values look like a token.
+    /// Removes members whose names suggest secrets or whose values look like a token.
     pub(super) fn remove_from(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) => self.remove_from_members(members),
@@ -92,7 +92,7 @@ impl Secrets {
         }
     }
 
-    /// Does the same for the members of an object.
+    /// Like [`Self::remove_from`], for an object's members.
     pub(super) fn remove_from_members(&mut self, members: &mut Map<String, Value>) {
         members.retain(|name, value| {
             if is_name(name) || looks_secret(value) {
@@ -104,7 +104,7 @@ impl Secrets {
         });
     }
 
-    /// A value without the members that repeat a secret. Returns nothing if the value itself repeats one.
+    /// A value without the members that repeat a secret. Returns `None` if the value itself repeats one.
     pub(super) fn without(&mut self, value: Value) -> Option<Value> {
         match value {
             Value::Object(members) => Some(self.without_members(members).into()),
@@ -112,7 +112,7 @@ impl Secrets {
         }
     }
 
-    /// The members that repeat no secret.
+    /// The members that do not repeat a secret.
     pub(super) fn without_members(&mut self, members: Map<String, Value>) -> Map<String, Value> {
         let mut kept = Map::new();
         for (name, value) in members {
@@ -128,7 +128,7 @@ impl Secrets {
         self.values.iter().any(|value| text.contains(&**value))
     }
 
-    /// Whether a name or a value within this one repeats a secret.
+    /// Whether a name or value inside this value repeats a secret.
     pub(super) fn are_within(&self, value: &Value) -> bool {
         match value {
             Value::String(text) => self.are_in(text),
@@ -142,7 +142,7 @@ impl Secrets {
     }
 }
 
-/// Whether a text, or one in a list, looks like a token.
+/// Whether a text, or a text in a list, looks like a token.
 fn looks_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => is_in(text, is_name),

@@ -53,7 +53,7 @@ pub(super) fn written(report: &Report<'_>) -> String {
         milliseconds: report.took.as_millis(),
         cases: report.cases.iter().map(case).collect(),
     };
-    // Everything in it is text, numbers and lists.
+    // It holds only strings, numbers and lists.
     let json = serde_json::to_string(&document).unwrap_or_default();
     text::json(&json) + "\n"
 }

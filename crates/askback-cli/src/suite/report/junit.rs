@@ -1,4 +1,4 @@
-//! The report as the XML of JUnit.
+//! The report as JUnit XML.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use askback_host::text;
 use super::{Report, details, seconds, shown};
 use crate::suite::run::{CaseRun, Verdict};
 
-/// The most characters of a text in the document.
+/// How many characters of a text are written.
 const MOST: usize = 65_536;
 
 pub(super) fn written(report: &Report<'_>) -> String {
@@ -69,19 +69,19 @@ fn put(xml: &mut String, suite: &str, case: &CaseRun<'_>) {
     xml.push_str("    </testcase>\n");
 }
 
-/// A text as the value of an attribute, on one line.
+/// Text for an attribute, on one line.
 fn attribute(value: &str) -> String {
     escaped(&text::line(value))
 }
 
-/// A text as the content of an element.
+/// Text for an element.
 fn content(value: &str) -> String {
     escaped(&text::lines(value).join("\n"))
 }
 
-/// A text of XML 1.0: what no document may hold is made visible, as what acts or hides was.
+/// Escapes a text for XML 1.0. Characters that XML forbids are made visible, like control and invisible characters.
 fn escaped(value: &str) -> String {
-    // The program that reads the document may print it into the log of the job.
+    // The program that reads the document may print it to the job's log.
     let value = match text::is_ci_job() {
         true => text::without_ci_commands(value),
         false => value.into(),
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// A document with a text in both places, as a parser reads it.
+    /// Parses a document with the text in both places.
     fn read(value: &str) -> (String, String) {
         let xml = format!("<a b=\"{}\">{}</a>", attribute(value), content(value));
         let document =
@@ -156,7 +156,7 @@ mod tests {
         #[test]
         fn any_text_is_well_formed(value in any::<String>()) {
             let (attribute, content) = read(&value);
-            // What is left out of a document is seen in it.
+            // Forbidden characters are made visible.
             let seen = |text: String| text.replace('\u{fffe}', "<U+FFFE>").replace('\u{ffff}', "<U+FFFF>");
             prop_assert_eq!(attribute, seen(text::line(&value)));
             prop_assert_eq!(content, seen(text::lines(&value).join("\n")));

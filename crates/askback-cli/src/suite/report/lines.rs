@@ -1,4 +1,4 @@
-//! The report for a person: a line for each case, and more where it failed.
+//! The report for a user: one line per case, and details of failures.
 
 use std::time::Duration;
 
@@ -17,14 +17,13 @@ use crate::{
     },
 };
 
-/// The most characters of an outcome that are shown.
+/// How many characters of an outcome are shown.
 const SHOWN: usize = 2_048;
 
-/// The spaces before what was asked and said in a case.
+/// Indentation of a case's questions and messages, in spaces.
 const SET_IN: usize = 8;
 
-/// Puts a case on the page, and returns the rows of its questions, which stand below it where it
-/// failed.
+/// Prints a case. If it failed, returns the rows of its questions, which are printed below it.
 pub fn case(page: &mut Page, case: &CaseRun<'_>) -> Vec<Rows> {
     let name = given(case.planned.name());
     let took = in_words(case.took);

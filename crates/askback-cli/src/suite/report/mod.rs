@@ -1,4 +1,4 @@
-//! Reports: what came of a suite, for a person and for programs.
+//! Reports the results of a suite to users and programs.
 
 mod json;
 mod junit;
@@ -27,7 +27,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the report in a format, and the line end behind it.
+    /// Returns the report in this format, with a line end.
     pub fn written(&self, format: Format) -> String {
         match format {
             Format::Junit => junit::written(self),
@@ -58,7 +58,7 @@ pub struct Counts {
     pub left_out: usize,
 }
 
-/// The mismatches of a case, or why its connection broke, in lines for programs that show text.
+/// The mismatches of a case, or why its connection broke, as lines of plain text.
 fn details(case: &CaseRun<'_>) -> Vec<String> {
     match &case.verdict {
         Verdict::Passed | Verdict::LeftOut => Vec::new(),

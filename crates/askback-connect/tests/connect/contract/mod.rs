@@ -77,16 +77,13 @@ async fn records_in_postgresql_keep_the_contract() {
     .await;
 }
 
-/// One store, opened twice.
 struct Stores {
     one: Arc<dyn VaultStore>,
     other: Arc<dyn VaultStore>,
 }
 
-/// Whether a rule holds.
 type Kept = Result<(), Instead>;
 
-/// How a rule was broken.
 struct Instead(String);
 
 impl From<VaultError> for Instead {
@@ -300,7 +297,6 @@ fn disconnected() -> AuditRecord {
     audit(AuditEvent::Disconnected)
 }
 
-/// Compares a store's result with the expected one.
 fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
     match got == want {
         true => Ok(()),
@@ -308,7 +304,6 @@ fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
     }
 }
 
-/// A store with one key of the tenant.
 async fn with_key(stores: &Stores) -> Result<(), VaultError> {
     stores
         .one
@@ -317,7 +312,6 @@ async fn with_key(stores: &Stores) -> Result<(), VaultError> {
         .map(drop)
 }
 
-/// A store with one key and one record at version 7.
 async fn with_record(stores: &Stores) -> Result<(), VaultError> {
     with_key(stores).await?;
     stores

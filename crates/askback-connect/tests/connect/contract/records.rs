@@ -115,7 +115,7 @@ pub(super) async fn shared(stores: Stores) -> Kept {
         };
         one.write(Change::insert(&put).audited(&granted())).await?;
     }
-    // A user whose display name is the id of another account.
+    // This user's display name is the id of another account.
     let same = VaultRecord {
         account: holder(None, None, "mallory").account("github", "m-1"),
         name: "ada-l".into(),

@@ -11,7 +11,7 @@ use alloc::{
 use core::time::Duration;
 
 use super::{
-    QuestionId,
+    Profile, QuestionId,
     message::response_json,
     question::{PendingQuestion, link_bytes},
     task::RemoteTask,
@@ -216,14 +216,14 @@ impl Call {
         question: QuestionId,
         answer: InputResponse,
         revision: Revision,
-        limits: &Limits,
+        profile: &Profile,
     ) -> Result<AnswerStep, Refusal> {
         let Stage::Asking(asking) = &mut self.stage else {
             return Ok(AnswerStep::Wait);
         };
         match asking {
             RoundQuestions::Links { asked, rest } => {
-                let answer = asked.check(answer, limits).map_err(Refusal::Host)?;
+                let answer = asked.check(answer, profile).map_err(Refusal::Host)?;
                 if let InputResponse::Elicit(answer) = answer
                     && answer.action != ElicitAction::Accept
                 {
@@ -235,7 +235,7 @@ impl Call {
                 let Some(mine) = asked.iter_mut().find(|asked| asked.id == question) else {
                     return Ok(AnswerStep::Wait);
                 };
-                mine.answer = Some(mine.check(answer, limits).map_err(Refusal::Host)?);
+                mine.answer = Some(mine.check(answer, profile).map_err(Refusal::Host)?);
                 if asked.iter().any(|asked| asked.answer.is_none()) {
                     return Ok(AnswerStep::Wait);
                 }

@@ -129,7 +129,8 @@ pub(super) fn size(request: &InputRequest) -> usize {
 }
 
 /// Checks an answer of the host. Missing fields stay missing: the user may have emptied a field
-/// with a default.
+/// with a default. An answer that is forwarded for another client is checked by the server alone, which
+/// may ask again.
 ///
 /// # Errors
 ///
@@ -137,11 +138,17 @@ pub(super) fn size(request: &InputRequest) -> usize {
 pub(super) fn check_answer(
     request: &InputRequest,
     answer: InputResponse,
-    limits: &Limits,
+    profile: &Profile,
 ) -> Result<InputResponse, String> {
     match (request, answer) {
+        (InputRequest::Elicit(_), answer @ InputResponse::Elicit(_))
+        | (InputRequest::Roots(_), answer @ InputResponse::Roots(_))
+            if profile.forwards =>
+        {
+            Ok(answer)
+        }
         (InputRequest::Elicit(asked), InputResponse::Elicit(answer)) => {
-            check_elicit(asked, answer, limits).map(InputResponse::Elicit)
+            check_elicit(asked, answer, &profile.limits).map(InputResponse::Elicit)
         }
         (InputRequest::Sample(_), answer @ InputResponse::Sample(_)) => Ok(answer),
         (InputRequest::Roots(_), InputResponse::Roots(answer)) => {
@@ -258,9 +265,9 @@ impl PendingQuestion {
     pub(super) fn check(
         &self,
         answer: InputResponse,
-        limits: &Limits,
+        profile: &Profile,
     ) -> Result<InputResponse, String> {
-        check_answer(&self.request, answer, limits).map_err(|why| match &self.key {
+        check_answer(&self.request, answer, profile).map_err(|why| match &self.key {
             Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
             None => format!("its answer cannot be sent: {why}"),
         })

@@ -352,7 +352,7 @@ impl Connection {
         }
         // Taken here, so that ending the call withdraws only what the host still has.
         let answered = match answer {
-            Ok(answer) => call.answer(question, answer, greeting.revision, &self.profile.limits),
+            Ok(answer) => call.answer(question, answer, greeting.revision, &self.profile),
             Err(error) => return self.refuse(id, question, refusal(error)),
         };
         match answered {

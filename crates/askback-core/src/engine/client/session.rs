@@ -280,15 +280,12 @@ impl Connection {
             return;
         };
         let checked = match answer {
-            Ok(answer) if self.profile.forwards => Ok(answer),
-            Ok(answer) => {
-                check_answer(&waiting.request, answer, &self.profile.limits).map_err(|why| {
-                    (
-                        ErrorObject::internal("the client could not answer"),
-                        Some(why),
-                    )
-                })
-            }
+            Ok(answer) => check_answer(&waiting.request, answer, &self.profile).map_err(|why| {
+                (
+                    ErrorObject::internal("the client could not answer"),
+                    Some(why),
+                )
+            }),
             Err(error) => Err((error, None)),
         };
         match checked {

@@ -272,7 +272,7 @@ impl Connection {
         let asked = held.asked.remove(at);
         let checked = match answer {
             Ok(answer) => asked
-                .check(answer, &self.profile.limits)
+                .check(answer, &self.profile)
                 .map_err(ClientError::Host),
             Err(error) => Err(refusal(error)),
         };

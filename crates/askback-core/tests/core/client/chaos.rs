@@ -110,7 +110,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A driver that checks the engine's guarantees.
 struct Driver {
     connection: Connection,
     now: Duration,

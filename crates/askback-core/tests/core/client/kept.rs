@@ -15,7 +15,6 @@ fn bounded(revision: &str, question_bytes: usize) -> Profile {
 const REFUSED: &str =
     "the server's questions are longer than the 300 bytes kept of them; its question was refused";
 
-/// A question with a message of this length.
 fn form(message: usize) -> String {
     let message = "x".repeat(message);
     format!(
@@ -23,7 +22,6 @@ fn form(message: usize) -> String {
     )
 }
 
-/// The question as the host sees it.
 fn shown(message: usize) -> String {
     let message = "x".repeat(message);
     format!(r#"{{"message":"{message}","requestedSchema":{{"type":"object","properties":{{}}}}}}"#)

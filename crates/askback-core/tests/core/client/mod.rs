@@ -36,13 +36,11 @@ use askback_core::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-/// Runs a transcript with a client that supports all questions.
 #[track_caller]
 fn check(transcript: &str) {
     check_as(&profile(), transcript);
 }
 
-/// Runs a transcript with a client.
 #[track_caller]
 fn check_as(profile: &Profile, transcript: &str) {
     let mut player = Player::new(profile.clone());

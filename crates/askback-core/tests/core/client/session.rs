@@ -4,7 +4,6 @@ use askback_core::engine::client::Profile;
 
 use super::{Player, capabilities, check_as, legacy, only, profile};
 
-/// A session of a revision with a client that supports all questions.
 #[track_caller]
 fn check(revision: &str, rest: &str) {
     check_as(&only(revision), &legacy(revision, rest));

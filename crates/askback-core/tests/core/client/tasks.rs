@@ -6,7 +6,6 @@ use askback_core::engine::client::Profile;
 
 use super::{capabilities, check, check_as, legacy, modern, only, profile};
 
-/// A client that supports tasks.
 pub(super) fn taking_tasks() -> Profile {
     let mut profile = Profile {
         capabilities: capabilities(r#"{"elicitation":{},"roots":{}}"#),

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{content, field, form, form_of, optional};
 
-/// All features.
 const FULL: Dialect = Dialect {
     enum_names: false,
     multi_choice: true,

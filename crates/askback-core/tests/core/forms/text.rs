@@ -212,7 +212,6 @@ fn what_is_shown_can_be_typed_back() {
     }
 }
 
-/// A tool argument with this schema.
 fn argument(schema: Value) -> Field {
     let schema = json!({"type": "object", "properties": {"f": schema}});
     let limits = FormLimits::default();

@@ -1,4 +1,4 @@
-//! What a client may try with the state it carries.
+//! Attacks by a client on the request state that it carries.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ struct Rows {
     rows: f64,
 }
 
-/// Asks twice, so that there is a round whose answers are settled.
+/// Asks in two rounds, so that the second round has a settled answer.
 async fn reserve(ctx: Ctx, rows: Rows) -> Result<String> {
     let first: Seat = ctx.elicit("A seat?").await?.accepted()?;
     let second: Seat = ctx.elicit("Another?").await?.accepted()?;
@@ -41,7 +41,7 @@ fn builder(ring: KeyRing) -> ServerBuilder {
         .keys(KeySource::Ring(ring))
 }
 
-/// The request of a client, changed as a case likes.
+/// A client's request. Each case changes parts of it.
 #[derive(Clone)]
 struct Attempt {
     method: &'static str,
@@ -63,7 +63,6 @@ impl Attempt {
         }
     }
 
-    /// The retry of a round, with an answer.
     fn retry(result: &Value, answers: Value) -> Self {
         let mut attempt = Self::new();
         attempt.params["requestState"] = result["requestState"].clone();
@@ -190,7 +189,7 @@ async fn a_state_does_not_last() {
     tokio::time::advance(Duration::from_millis(1)).await;
     refused(&retry().send(&server).await);
 
-    // Each round is in time, and the flow grows too old all the same.
+    // Each round is in time, but the whole flow becomes too old.
     let mut limits = Limits::default();
     limits.asking.rounds = 1000;
     let server = builder(KeyRing::new(key(1)))
@@ -244,7 +243,7 @@ async fn keys_are_rotated_with_an_overlap() {
 async fn only_what_was_asked_is_answered() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
     let first = asked(&server).await;
-    // Answers to what was not asked yet, or never, are as good as none.
+    // Answers to questions that were not asked yet are ignored.
     let mut early = window("seat-2", true);
     early["harbour"] = json!({"action": "accept", "content": {}});
     let again = Attempt::retry(&first, early).send(&server).await;
@@ -254,7 +253,6 @@ async fn only_what_was_asked_is_answered() {
     let second = Attempt::retry(&first, window("seat", true))
         .send(&server)
         .await;
-    // A settled answer stays settled.
     let mut answers = window("seat-2", false);
     answers["seat"] = window("seat", false)["seat"].clone();
     let done = Attempt::retry(&second["result"], answers)
@@ -273,7 +271,7 @@ async fn answers_without_a_state_answer_nothing() {
     let answering =
         || Attempt::new().change(|attempt| attempt.params["inputResponses"] = window("seat", true));
     let mut wire = Wire::connect(&server);
-    // Not even where it was asked just before, on the same connection.
+    // Not even if the same connection was asked just before.
     for attempt in [answering(), Attempt::new(), answering()] {
         wire.request(attempt.method, attempt.params).await;
         let response = wire.hear().await.expect("every request is answered");
@@ -284,7 +282,7 @@ async fn answers_without_a_state_answer_nothing() {
     }
 }
 
-/// A token that says that the store keeps the state under this name.
+/// A token that refers to the stored state with this id.
 fn named(id: [u8; 32]) -> String {
     let binding = Binding {
         audience: "agency",
@@ -326,7 +324,7 @@ async fn a_kept_state_that_names_another_is_refused() {
             store.put(state).await
         }
     };
-    // One that names itself, and one that names what is kept under no name at all.
+    // One token refers to itself, and one to an id that the store does not have.
     kept([1; 32], named([1; 32])).await.unwrap();
     kept([2; 32], named([3; 32])).await.unwrap();
     for id in [[1; 32], [2; 32], [3; 32]] {
@@ -342,7 +340,6 @@ async fn a_kept_state_that_names_another_is_refused() {
     );
 }
 
-/// The bytes of a store that keeps them in a file.
 #[cfg(feature = "sqlite")]
 fn bytes_in(directory: &std::path::Path) -> u64 {
     let entries = std::fs::read_dir(directory).unwrap();

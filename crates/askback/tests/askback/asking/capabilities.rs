@@ -1,4 +1,4 @@
-//! A client is asked what it said it can answer, and nothing else.
+//! A server asks a client only what the client declared that it can answer.
 
 use askback::{
     Ctx, Prompt, Resource, ResourceTemplate, Result, Revision, Server, Tool,
@@ -62,10 +62,9 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// The kinds of questions.
 const MAY_BE_ASKED: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// Parameters of a client that can be asked anything.
+/// The parameters, with the capabilities of a client that accepts every question.
 fn asking(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -150,7 +149,7 @@ async fn a_round_that_asks_nothing_is_the_authors_mistake() {
     }
 }
 
-/// Whether a client that declared this is asked by a tool.
+/// Whether the tool asks a client with these capabilities.
 async fn is_asked(revision: Revision, declared: &Value, tool: &str) -> bool {
     let mut wire = Wire::connect(&server());
     let mut params = json!({"name": tool});

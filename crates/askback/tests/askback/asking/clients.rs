@@ -1,4 +1,4 @@
-//! What real clients do with a question, and what their users are told.
+//! How real clients answer questions, and what their users are told.
 
 use std::time::Duration;
 
@@ -16,22 +16,19 @@ use tokio::time::{sleep, timeout};
 use super::{Seat, everywhere, pages, serving};
 use crate::http::client::HttpWire;
 
-/// A client that takes all kinds of questions.
+/// The capabilities of a client that accepts every kind of question.
 fn all() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 }
 
-/// A transport of a client.
 #[derive(Debug, Clone, Copy)]
 enum Transport {
     Lines,
     Http,
 }
 
-/// All there are.
 const TRANSPORTS: [Transport; 2] = [Transport::Lines, Transport::Http];
 
-/// A connection of a client.
 enum Link {
     Lines(Wire),
     Http(HttpWire),
@@ -65,7 +62,7 @@ impl Link {
     }
 }
 
-/// Opens a session as a client of this name.
+/// Opens a session as a client with this name.
 async fn session(transport: Transport, server: &Server, revision: Revision, name: &str) -> Link {
     let mut wire = Link::connect(transport, server);
     let params = json!({
@@ -79,7 +76,7 @@ async fn session(transport: Transport, server: &Server, revision: Revision, name
     wire
 }
 
-/// Calls the tool on a session, and gives the question.
+/// Calls the tool in a session. Returns the question.
 async fn asked(wire: &mut Link, meta: Value) -> Value {
     wire.request("tools/call", json!({"name": "tool", "_meta": meta}))
         .await;
@@ -91,8 +88,8 @@ async fn answer(wire: &mut Link, question: &Value, result: Value) {
         .await;
 }
 
-/// Calls the tool, and answers its question, after this time. Returns the
-/// parameters of the question and the result.
+/// Calls the tool, and answers its question after this delay. Returns the parameters of the
+/// question and the result.
 async fn answered(
     (transport, revision): (Transport, Revision),
     server: &Server,
@@ -125,7 +122,7 @@ async fn answered(
     (question["params"].clone(), wire.hear().await)
 }
 
-/// The revisions that ask, over each transport.
+/// The revisions that can ask, over each transport.
 fn ways() -> impl Iterator<Item = (Transport, Revision)> {
     let revisions = [V2025_06_18, V2025_11_25, V2026_07_28];
     revisions
@@ -133,7 +130,7 @@ fn ways() -> impl Iterator<Item = (Transport, Revision)> {
         .flat_map(|revision| TRANSPORTS.map(|transport| (transport, revision)))
 }
 
-/// The handshake revisions that ask, over each transport.
+/// The handshake revisions that can ask, over each transport.
 fn sessions() -> impl Iterator<Item = (Transport, Revision)> {
     ways().filter(|(_, revision)| *revision < V2026_07_28)
 }
@@ -191,7 +188,7 @@ async fn a_refusal_that_no_person_can_have_made_is_the_clients() {
             &json!({"action": "accept", "content": {"window": true}}),
             "accepted",
         ),
-        // A client that says who it was is believed, and a reason is a person's.
+        // If the client says who cancelled, the server believes it. A reason counts as the user's.
         (0, &by("cancel", "person"), "cancelled"),
         (5000, &by("decline", "client"), client),
         (0, &by("decline", "somebody"), client),
@@ -220,7 +217,7 @@ async fn a_call_that_was_turned_down_by_its_client_says_so() {
     let told = "Nothing was done: the client turned the question down by itself, and no person \
                 has read it. Use a client that shows such questions, with a person at it.";
     assert_eq!(run.text(), told);
-    // A scripted person answers at once, and is a person all the same.
+    // A scripted user answers at once, but still counts as a user.
     let run = everywhere(book, Person::new().cancel("seat")).await;
     assert_eq!(run.text(), "Nothing was done: the person cancelled.");
 }
@@ -364,7 +361,7 @@ async fn a_client_that_declares_links_is_given_one_in_each_revision() {
     }
 }
 
-/// The notes of progress until something else comes.
+/// Collects progress notifications until another message arrives.
 async fn notes(wire: &mut Link) -> (Vec<(f64, Value, String)>, Value) {
     let mut notes = Vec::new();
     loop {
@@ -395,7 +392,7 @@ async fn a_client_is_told_that_a_question_waits() {
         let params = json!({"name": "tool", "_meta": {"progressToken": "t"}});
         wire.request("tools/call", params).await;
         let (mut told, link) = notes(&mut wire).await;
-        // Two while the link is with the client, two while its page is not done, three for the form.
+        // Two while the client has the link, two while the page is not done, three for the form.
         for _ in 0..2 {
             let note = timeout(Duration::from_secs(16), wire.hear()).await.unwrap();
             told.push(read(&note));
@@ -425,7 +422,7 @@ async fn a_client_is_told_that_a_question_waits() {
                 .all(|(value, total, _)| *value <= 4.0 && *total == 10.0),
             "{told:?}"
         );
-        // None after the end.
+        // No notification follows the result.
         assert!(timeout(Duration::from_secs(60), wire.hear()).await.is_err());
     }
 }

@@ -25,12 +25,11 @@ pub(crate) struct Seat {
     pub(crate) window: bool,
 }
 
-/// A person who takes every seat by the window.
+/// A user who accepts every window seat.
 pub(crate) fn by_the_window() -> Person {
     Person::new().answer_next(json!({"window": true}))
 }
 
-/// A server with one tool, called `tool`.
 pub(crate) fn serving<M: 'static, H>(handler: H) -> impl Fn() -> ServerBuilder + Clone + Send + Sync
 where
     H: Handler<M>,
@@ -39,7 +38,7 @@ where
     move || Server::new("tests", "1").tool(Tool::new("tool", handler.clone()))
 }
 
-/// Calls a tool in every revision and under every trouble, which must come to the same.
+/// Calls a tool in every revision and with every disturbance. The results must be the same.
 pub(crate) async fn everywhere<M: 'static, H>(handler: H, person: Person) -> Run
 where
     H: Handler<M>,
@@ -49,7 +48,6 @@ where
     trial.in_every_revision().await.assert_same().clone()
 }
 
-/// Two futures side by side.
 pub(crate) async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
     let (mut left, mut right) = (None, None);
@@ -74,7 +72,8 @@ fn ready<T>(poll: Poll<T>) -> Option<T> {
     }
 }
 
-/// The parameters of one round of a call that asks for a seat; the next one answers what it asks.
+/// The parameters of one round of a call that asks for a seat. With `before`, they answer its
+/// question.
 pub(crate) fn seat_round(tool: &str, before: Option<&Value>) -> Value {
     let mut params = json!({
         "name": tool,

@@ -1,4 +1,4 @@
-//! Links that count once what is behind them is done.
+//! Links, which count as accepted once their page is done.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::{Seat, join, serving};
 use crate::log::Log;
 
-/// A page that is done so long after it was first waited for.
+/// A page that is done this long after the first wait for it.
 #[derive(Clone)]
 pub(crate) struct Page {
     takes: Duration,
@@ -65,7 +65,7 @@ fn opens() -> Person {
         .answer("seat", json!({"window": true}))
 }
 
-/// Checks what a call says that waits for a page, what it asks, and how often it waits.
+/// Checks the result of a call that waits for a page, what it asks, and how often it waits.
 async fn check(
     page: Page,
     person: Person,
@@ -171,7 +171,7 @@ async fn the_error_of_a_wait_ends_the_link() {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_is_done_before_what_is_done_after_it() {
-    // While the page is open, a step ends: a run from the record must see them in this order.
+    // A step ends while the page is open. A replay must see the two in this order.
     async fn handler(ctx: Ctx) -> Result<String> {
         let page = Page::new(20);
         let link = ctx.elicit_url("Pay.", LINK);
@@ -259,7 +259,8 @@ async fn a_question_beside_a_page_is_asked_once() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_behind_a_link_is_that_at_which_its_page_was_done() {
-    // The seat is answered later, from another run of the handler: the record says when the page was done.
+    // The seat is answered later, in another run of the handler. The record says when the page was
+    // done.
     async fn handler(ctx: Ctx, page: Page) -> Result<String> {
         let asked = ctx.now();
         let link = ctx.elicit_url("Pay.", LINK);

@@ -1,4 +1,4 @@
-//! What a handler finds when it is run again.
+//! Replay: a handler that is run again.
 
 use std::{
     collections::BTreeMap,
@@ -72,7 +72,7 @@ async fn what_happens_in_a_step_does_not_count_for_the_handler() {
             let late = inner.timeout(Duration::from_millis(1), std::future::pending::<()>());
             slept.await;
             late.await.unwrap_err();
-            // A child of a step is left out with it when the handler is run again.
+            // A child of a step is skipped together with the step.
             let child = inner.clone();
             let asked = async move { child.elicit::<Seat>("Misplaced?").await };
             assert!(inner.spawn(asked).await.is_err());
@@ -141,7 +141,7 @@ async fn a_commit_needs_a_name_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_handler_asks_all_its_questions_in_one_round() {
-    // More wake-ups than tokio lets a task have in one turn.
+    // More wake-ups than tokio allows a task in one turn.
     async fn handler(ctx: Ctx) -> Result<String> {
         let busy = async {
             for _ in 0..500 {

@@ -1,4 +1,4 @@
-//! Small questions: a yes or no, a choice, one value, and forms that are made at run time.
+//! Small questions: yes or no, a choice, one value, and forms that are made at run time.
 
 use std::{fmt, time::Duration};
 
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::{everywhere, serving};
 
-/// Checks what a handler says in every revision and under every trouble, when the one question it
-/// asks, under this key, is answered so.
+/// Checks the handler's result in every revision and with every disturbance. It asks one question,
+/// which has this key.
 async fn check<M: 'static, H>(handler: H, key: &str, person: Person, said: &str)
 where
     H: Handler<M>,
@@ -107,7 +107,7 @@ async fn questions_of_any_kind_are_asked_in_one_round() {
     }
 }
 
-/// A thing of the author's own that people can read.
+/// A type of the author's own with a `Display`.
 struct Flight(u16);
 
 impl fmt::Display for Flight {
@@ -340,7 +340,7 @@ async fn options_that_are_known_at_run_time_go_into_a_form() {
     assert_eq!(asked["default"], "staging");
     assert_eq!(asked["description"], "Where to deploy to.");
 
-    // What is no option is no answer.
+    // An unknown option is not an answer.
     let person = answering("target", json!({"environment": "moon"}));
     let person = person.answer("target", json!({"environment": "staging"}));
     let run = everywhere(deploy, person).await;

@@ -1,4 +1,4 @@
-//! One handler that asks, over every revision.
+//! One handler that asks, in every revision.
 
 use askback::{
     Ctx, Form, Result, Server, Tool,

@@ -1,4 +1,4 @@
-//! What may not be asked is not, whichever way an author asks it.
+//! Questions that break the rules are refused, whichever API the author asks them with.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,6 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-/// A round that an author wrote.
 type Round = Vec<(String, InputRequest)>;
 
 async fn by_hand<T>(State(round): State<Round>) -> Result<Outcome<T>> {
@@ -41,7 +40,7 @@ fn sampled(messages: Value) -> CreateMessageParams {
     serde_json::from_value(params).expect("a request to a model")
 }
 
-/// Rounds that break a rule, each with the words for it.
+/// Rounds that break a rule, each with the expected error.
 fn unfit() -> Vec<(Round, &'static str)> {
     let link = |url: &str| one(ElicitParams::url("Open.", url));
     let many = (0..17).map(|at| {
@@ -104,7 +103,7 @@ fn stateless(mut params: Value, capabilities: &Value) -> Value {
     params
 }
 
-/// All that a call comes to, in words.
+/// The outcome of a call, as text.
 async fn called(server: &Server, revision: Revision, method: &str, name: &str) -> String {
     let mut wire = Wire::connect(server);
     let capabilities = capabilities();
@@ -226,7 +225,7 @@ async fn links_are_required_only_of_a_client_that_opens_them() {
     }
 }
 
-/// A link that a handler asks with a future is judged as well.
+/// Links that a handler asks with a future are checked as well.
 #[tokio::test(start_paused = true)]
 async fn a_link_that_is_not_encrypted_is_an_error_of_the_author() {
     let asks = async |ctx: Ctx| -> Result<String> {
@@ -254,7 +253,7 @@ async fn welcome(ctx: Ctx) -> Result<String> {
     Ok(format!("Welcome, {}", guest.name))
 }
 
-/// Also where the server is part of another, the bounds are those of the one the handler is written for.
+/// On a mounted server, the limits of the handler's own server apply.
 #[tokio::test]
 async fn an_answer_to_a_round_written_by_hand_is_held_to_the_limits_of_its_server() {
     let mut limits = Limits::default();

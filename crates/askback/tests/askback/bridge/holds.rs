@@ -1,4 +1,4 @@
-//! Calls that are given back to a client before it gives up.
+//! Held calls: the bridge answers before the client times out.
 
 use std::{
     sync::{
@@ -19,14 +19,14 @@ use tokio::time::sleep;
 
 use super::{Seat, Standby, Wire, agreed, modern_meta, serve, to};
 
-/// Answers as a person does, after a while.
+/// Answers like a user, after a while.
 struct Person {
     after: Duration,
     asked: Arc<AtomicUsize>,
     withdrawn: Arc<AtomicUsize>,
 }
 
-/// Counts what is dropped before its end.
+/// Counts futures that are dropped before they end.
 struct Dropped(Arc<AtomicUsize>);
 
 impl Drop for Dropped {
@@ -51,7 +51,7 @@ impl Answers for Person {
     }
 }
 
-/// A server whose calls are counted, and a client of a session in front of it.
+/// A server that counts its calls, and a client with a session in front of it.
 struct Held {
     client: Wire,
     calls: Arc<AtomicUsize>,
@@ -64,7 +64,7 @@ struct Held {
 }
 
 impl Held {
-    /// The client is given its calls back after `hold` seconds, and the person answers after `answer` seconds.
+    /// Calls are held for `hold` seconds. The user answers after `answer` seconds.
     async fn open(cell: [Revision; 2], hold: u64, answer: u64) -> Self {
         Self::open_with(cell, &json!({}), hold, answer).await
     }
@@ -131,7 +131,8 @@ impl Held {
         self.client.say(&request.to_string()).await;
     }
 
-    /// The response to the last request, and how often the client was told where to answer before it.
+    /// The response to the last request, and how often the client was told where to answer before
+    /// it.
     async fn hear(&mut self) -> (Value, usize) {
         let mut told = 0;
         loop {
@@ -142,7 +143,7 @@ impl Held {
                 let progress = params["progress"].as_f64().expect("a number");
                 assert!(progress > self.progress, "{message}");
                 self.progress = progress;
-                // The server tells of progress, too.
+                // The server also sends progress.
                 told += usize::from(message.to_string().contains("Run `askback answer`."));
             } else if message["id"] == self.last {
                 return (message, told);

@@ -1,4 +1,4 @@
-//! Peers that misbehave, and sides that go away.
+//! Peers that misbehave, and peers that disconnect.
 
 use std::sync::{
     Arc,
@@ -18,7 +18,6 @@ use crate::client::limits;
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// A client and a server with a session through a bridge.
 async fn session(bridge: &Bridge, connections: &mut Connections) -> (Wire, Wire) {
     let (near, _) = serve(bridge);
     let mut client = Wire::new(near);
@@ -185,7 +184,7 @@ async fn the_server_ends_with_its_client() {
     while let Some(message) = server.text().await {
         assert!(message.contains("notifications/cancelled"), "{message}");
     }
-    // Likewise if the future of the bridge is dropped.
+    // The same if the bridge's future is dropped.
     let (near, serving) = serve(&bridge);
     let mut client = Wire::new(near);
     let nothing = json!({});
@@ -285,7 +284,7 @@ async fn two_clients_have_two_servers() {
     assert_eq!(other.hear().await["result"]["of"], 2);
 }
 
-/// A channel that is never read is no reason to wait for ever.
+/// A channel that is never read must not block forever.
 #[tokio::test]
 async fn nothing_is_kept_of_a_client_that_never_speaks() {
     let bridge = to(agency().build().unwrap());

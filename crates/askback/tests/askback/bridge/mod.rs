@@ -30,17 +30,17 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use crate::client::{Hosted, Scripted, accept, builder};
 
-/// The revisions in which a server can ask a person.
+/// The revisions in which a server can ask the user.
 const ASKING: [Revision; 3] = [
     Revision::V2025_06_18,
     Revision::V2025_11_25,
     Revision::V2026_07_28,
 ];
 
-/// Each revision of a client with each of a server.
+/// Each client revision with each server revision.
 fn cells() -> Vec<[Revision; 2]> {
     let all = ASKING.iter().flat_map(|down| ASKING.map(|up| [*down, up]));
-    // A client is offered the older of two sessions, which this one accepts only if it is its own.
+    // The bridge offers the older revision of its two sides. A 2025-11-25 client refuses it.
     let older = [Revision::V2025_11_25, Revision::V2025_06_18];
     all.filter(|cell| *cell != older).collect()
 }
@@ -101,7 +101,7 @@ fn agency() -> ServerBuilder {
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
 }
 
-/// A bridge to a server in this process, which can be reached any number of times.
+/// A bridge to a server in this process, which accepts any number of connections.
 fn to(server: Server) -> Bridge {
     Bridge::new(move || {
         let server = server.clone();
@@ -128,14 +128,13 @@ fn to_scripted() -> (Bridge, tokio::sync::mpsc::UnboundedReceiver<Wire>) {
     (bridge, connections)
 }
 
-/// Serves one client through a bridge.
 fn serve(bridge: &Bridge) -> (Channel, JoinHandle<std::io::Result<()>>) {
     let (near, far) = transport::memory();
     let bridge = bridge.clone();
     (near, tokio::spawn(async move { bridge.serve(far).await }))
 }
 
-/// Connects a client of a revision that takes all questions.
+/// Connects a client that accepts every kind of question.
 async fn connect(bridge: &Bridge, revision: Revision, host: Scripted) -> Client {
     let (near, _) = serve(bridge);
     builder(Some(revision))
@@ -145,7 +144,6 @@ async fn connect(bridge: &Bridge, revision: Revision, host: Scripted) -> Client 
         .unwrap()
 }
 
-/// Answers everything with yes.
 fn willing() -> Scripted {
     Scripted::new(|question| agreed(&question.request))
 }
@@ -173,7 +171,7 @@ fn agreed(request: &InputRequest) -> crate::client::Answer {
     }
 }
 
-/// Answers in place of clients, and writes down what was asked.
+/// Answers in place of clients, and logs the questions.
 #[derive(Clone, Default)]
 struct Standby(Arc<Mutex<Vec<String>>>);
 
@@ -198,7 +196,7 @@ impl Answers for Standby {
     }
 }
 
-/// One end of a connection. A test reads and writes each message.
+/// One end of a connection. The test reads and writes each message itself.
 struct Wire {
     receiver: Receiver,
     sender: Sender,
@@ -214,7 +212,7 @@ impl Wire {
         self.sender.send(message.as_bytes().to_vec()).await.unwrap();
     }
 
-    /// The next message, as it is written; `None` at the end.
+    /// The raw text of the next message, or `None` at the end.
     async fn text(&mut self) -> Option<String> {
         let message = timeout(Duration::from_secs(20), self.receiver.receive()).await;
         let message = message.expect("nothing is said").unwrap()?;
@@ -226,7 +224,6 @@ impl Wire {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Opens a session as a client.
     async fn initialize(&mut self, revision: Revision, capabilities: &Value) -> Value {
         let params = json!({
             "protocolVersion": revision.as_str(),
@@ -242,7 +239,7 @@ impl Wire {
         greeting
     }
 
-    /// Answers the handshake as a server of this revision; gives the parameters of the client.
+    /// Answers the handshake as a server of this revision. Returns the client's parameters.
     async fn greet(&mut self, revision: Revision) -> Value {
         let initialize = self.hear().await;
         assert_eq!(initialize["method"], "initialize");
@@ -267,7 +264,6 @@ impl Wire {
     }
 }
 
-/// The `_meta` of a client of 2026-07-28.
 fn modern_meta(capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -276,7 +272,6 @@ fn modern_meta(capabilities: &Value) -> Value {
     })
 }
 
-/// Waits for a condition.
 async fn until(mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {

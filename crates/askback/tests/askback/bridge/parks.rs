@@ -1,4 +1,4 @@
-//! A client that is asked in results, at a server that asks on its session.
+//! A client that gets questions in results, at a server that asks within a session.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn accepted(text: &str) -> Value {
     json!({"action": "accept", "content": {"a": text}})
 }
 
-/// A client whose first call is with a server of 2025-11-25.
+/// A client whose first call reaches a 2025-11-25 server.
 async fn first_call(
     bridge: &Bridge,
     connections: &mut UnboundedReceiver<Wire>,
@@ -72,7 +72,7 @@ async fn questions_that_come_together_are_one_round_and_a_round_may_be_sent_twic
     let keys: Vec<_> = asks["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["question-1", "question-2"]);
     let state = &asks["requestState"];
-    // An answer is missing: it is asked again, and nothing else is.
+    // One answer is missing: only that question is asked again.
     let answers = json!({"question-1": accepted("x"), "unknown": 7});
     client
         .say(&request(2, &json!({}), Some((state, answers))))
@@ -96,7 +96,7 @@ async fn questions_that_come_together_are_one_round_and_a_round_may_be_sent_twic
         assert_eq!(done["result"]["structuredContent"]["x"], 1, "{done}");
         assert_eq!(done["result"]["resultType"], "complete");
     }
-    // Also once it is done.
+    // Also after the call is done.
     client
         .say(&request(5, &json!({}), Some((state, answers))))
         .await;
@@ -157,7 +157,7 @@ async fn a_call_whose_client_never_comes_back_is_given_up() {
     client
         .say(&request(2, &json!({}), Some((&state, answers))))
         .await;
-    // The seal is over at the same time, to the millisecond.
+    // The seal expires in the same millisecond.
     let late = client.hear().await;
     let is_told = late["result"]["isError"] == true || late["error"]["code"] == -32602;
     assert!(is_told, "{late}");

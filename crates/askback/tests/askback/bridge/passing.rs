@@ -1,4 +1,4 @@
-//! Requests, results and notifications through a bridge.
+//! Requests, results and notifications pass through a bridge.
 
 use std::sync::{
     Arc,
@@ -196,7 +196,6 @@ async fn notifications_pass() {
     }
 }
 
-/// Says when it is dropped.
 struct Dropped(Arc<AtomicBool>);
 
 impl Drop for Dropped {

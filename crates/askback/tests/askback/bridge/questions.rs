@@ -1,4 +1,4 @@
-//! Questions on their way through a bridge, and who answers them.
+//! How questions pass through a bridge, and who answers them.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ fn bridge(up: Revision) -> Bridge {
     to(agency().revisions([up]).build().unwrap())
 }
 
-/// A client that takes no questions.
+/// A client that accepts no questions.
 async fn mute(bridge: &Bridge, down: Revision) -> Client {
     let (near, _) = serve(bridge);
     builder(Some(down)).connect(near).await.unwrap()
@@ -257,7 +257,7 @@ async fn a_question_that_the_server_withdraws_is_withdrawn_at_the_client() {
         .say(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#)
         .await;
     let call = server.hear().await;
-    // A form that breaks the rules of forms is the client's to judge.
+    // Whether a form breaks the rules is for the client to judge.
     let form = r#"{"type":"object","properties":{"password":{"type":"string","x-widget":"w"}}}"#;
     server
         .say(&format!(
@@ -273,7 +273,7 @@ async fn a_question_that_the_server_withdraws_is_withdrawn_at_the_client() {
     let withdrawn = client.hear().await;
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
-    // The notice that a link is done passes, if the client was asked to open it.
+    // The notice that a link is done passes only if the client was asked to open the link.
     server
         .say(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"unknown"}}"#)
         .await;
@@ -303,7 +303,7 @@ async fn a_link_that_was_opened_is_not_asked_again() {
     client.close().await;
 }
 
-/// A server of 2026-07-28 that asks for the same link in two rounds.
+/// A 2026-07-28 server that asks for the same link in two rounds.
 fn bridge_that_asks_again() -> Bridge {
     let tool = Tool::new(
         "again",
@@ -370,7 +370,7 @@ impl Drop for OnDrop {
 
 #[tokio::test]
 async fn a_question_that_a_client_takes_can_be_answered_in_its_place() {
-    /// Answers forms, and leaves the rest to clients.
+    /// Answers forms, and leaves other questions to the client.
     struct Forms(Standby);
 
     impl Answers for Forms {

@@ -1,4 +1,4 @@
-//! `Forward`, in another implementation than the bridge.
+//! `Forward`, implemented by something other than the bridge.
 
 use askback::{
     BoxFuture, Error, ErrorObject, Result, Revision, Server, Tool,
@@ -13,7 +13,6 @@ use serde_json::json;
 use super::{Wire, modern_meta};
 use crate::client::builder;
 
-/// Answers all clients in 2025-11-25.
 struct Echo;
 
 impl Forward for Echo {

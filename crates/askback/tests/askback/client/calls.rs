@@ -1,4 +1,4 @@
-//! What a call is given, what its result is read as, and how calls are told apart.
+//! A call's arguments, how its result is read, and how calls are told apart.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ struct Price {
     usd: u32,
 }
 
-/// A client of a server of ours in this process.
+/// A client of an askback server in this process.
 async fn connected(server: askback::ServerBuilder) -> Client {
     let server = server.build().unwrap();
     let (near, far) = transport::memory();
@@ -63,7 +63,7 @@ async fn arguments_are_anything_that_serializes_as_an_object() {
     check(BTreeMap::from([("a", 1)]), json!({"a": 1})).await;
     check(RawObject::new(&oslo).unwrap(), oslo).await;
     check(json!({}), json!({})).await;
-    // Nothing is nothing.
+    // The unit type reads `null`.
     check((), Value::Null).await;
     check(None::<Flight>, Value::Null).await;
 }
@@ -125,7 +125,7 @@ async fn a_result_is_read_as_text_or_as_a_type() {
         name.structured::<Value>(),
         Err(ToolResultError::NotStructured)
     );
-    // A failure is not taken for an answer.
+    // A tool error is not read as a result.
     let full = client.call_tool("full", ()).await.unwrap();
     let failed = ToolResultError::Failed("all seats are taken".to_owned());
     assert_eq!(full.text(), Err(failed.clone()));
@@ -134,7 +134,7 @@ async fn a_result_is_read_as_text_or_as_a_type() {
     assert_eq!(error.to_string(), "the tool failed: all seats are taken");
 }
 
-/// Tells how far it has come as soon as both calls are there.
+/// Sends progress once both calls have begun.
 async fn both(
     ctx: Ctx,
     Json(Price { usd }): Json<Price>,
@@ -194,7 +194,7 @@ async fn a_call_outlives_the_handle_it_was_made_with() {
     assert_eq!(call.await.unwrap().unwrap().text().unwrap(), "done");
 }
 
-// A call is whole in its parameters, so that its question may wait for another process.
+// A call's state is in its parameters, so that another process can continue it with the answer.
 #[tokio::test(start_paused = true)]
 async fn a_round_is_gone_on_with_on_another_connection() {
     async fn agree(ctx: Ctx) -> Result<String> {

@@ -1,6 +1,6 @@
-//! Servers that are processes. Each is this very test binary, started to run one "test",
-//! [`the_server_side`], which serves and never returns. What the harness prints before it is noise
-//! on the standard output of a server, as some make, and has to be borne.
+//! Servers in child processes. Each is this test binary, started to run one "test",
+//! [`the_server_side`], which serves and never returns. The harness prints noise to standard output
+//! first, as some servers do, and the client must ignore it.
 
 #![expect(
     clippy::print_stdout,
@@ -29,16 +29,17 @@ use serde_json::{Value, json};
 
 use super::{Hosted, Scripted, accept, builder, limits};
 
-/// Which server to be.
+/// Which server to run.
 pub(super) const SERVER: &str = "ASKBACK_TEST_SERVER";
-/// Where those listen who want to know how long a process lives.
+/// The address of a listener that watches how long the process lives.
 const WITNESS: &str = "ASKBACK_TEST_WITNESS";
 
-/// After this long, a server that should end by itself is killed.
+/// After this time, a server that should exit by itself is killed.
 const PROMPT: Duration = Duration::from_secs(10);
 
-/// What makes this binary serve. With more than one thread the harness does not write the name of
-/// a test before it runs, which would end up in the first line of its output.
+/// The arguments that make this binary serve. With more than one thread, the harness does not print
+/// a test's name before the test runs, so the name would end up in the first line of the server's
+/// output.
 pub(super) const SERVE: [&str; 4] = [
     "--exact",
     "client::child::the_server_side",
@@ -55,7 +56,7 @@ fn child(server: &str) -> Child {
 #[test]
 fn the_server_side() {
     let Ok(server) = env::var(SERVER) else { return };
-    // Held for as long as the process lives.
+    // Open for as long as the process lives.
     let witness = env::var(WITNESS).map(|address| TcpStream::connect(address).unwrap());
     match server.as_str() {
         "agency" => agency(),
@@ -83,12 +84,11 @@ async fn reserve(ctx: Ctx) -> Result<String> {
     Ok(format!("{} {}", first.window, second.window))
 }
 
-/// Never ends.
 async fn wait() -> Result<String> {
     pending().await
 }
 
-/// A real one, which says which process it is.
+/// An askback server, which says which process it is.
 fn agency() {
     eprintln!("pid {}", std::process::id());
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -103,11 +103,11 @@ fn agency() {
         .unwrap();
     runtime.block_on(server.serve_stdio()).unwrap();
     eprintln!("good bye");
-    // The thread that reads standard input may still be at it.
+    // The thread that reads standard input may still be running.
     exit(0);
 }
 
-/// A server whose handler prints, and has children that print and read.
+/// A server whose handler prints, and starts children that print and read.
 fn prints() {
     let print = async || -> Result<&'static str> {
         println!("printed a line");
@@ -115,7 +115,7 @@ fn prints() {
         std::io::stdout().flush()?;
         let child = Command::new("echo").arg(" and a child").status();
         assert!(child.unwrap().success());
-        // It would wait for messages of the client, and take them.
+        // If it inherited the input, it would steal messages of the client.
         assert!(Command::new("cat").status().unwrap().success());
         Ok("done")
     };
@@ -133,7 +133,7 @@ fn prints() {
     println!("printed after the end");
 }
 
-/// Answers the requests of its standard input by a function.
+/// Answers the requests on standard input with the function.
 fn answer(mut answer: impl FnMut(&str) -> Value) {
     for line in std::io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -146,7 +146,7 @@ fn answer(mut answer: impl FnMut(&str) -> Value) {
     }
 }
 
-/// As servers do that take any first message but `initialize` for a reason to give up.
+/// Exits at any first message but `initialize`, as some servers do.
 fn exits_at_the_probe() {
     let mut initialized = false;
     answer(|method| {
@@ -177,7 +177,7 @@ fn crashes() {
     });
 }
 
-/// Ends neither when its input does nor when it is asked to.
+/// Ignores both the end of its input and the signal to end.
 fn stubborn() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -190,7 +190,7 @@ fn stubborn() {
     sleep_for_ever();
 }
 
-/// Goes on when its input ends, and says so when it is asked to end.
+/// Ignores the end of its input, but reports the signal to end.
 fn asked_to_end(mut witness: TcpStream) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -212,7 +212,7 @@ fn idle() {
     );
 }
 
-/// Starts another process and ends without it.
+/// Starts another process, and exits before it.
 #[expect(clippy::zombie_processes, reason = "leaving it behind is the point")]
 fn parent() {
     let mut sleeper = Command::new(env::current_exe().unwrap());
@@ -261,11 +261,11 @@ async fn a_server_is_started_called_and_ended() {
         let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true true");
         client.close().await;
-        // It ended by itself as its input did, and what it wrote came line by line.
+        // It exited when its input ended. Its stderr arrived line by line.
         let lines = host.lines();
         assert!(lines[0].starts_with("pid "), "{lines:?}");
         assert_eq!(lines.last().unwrap(), "good bye");
-        // The noise of the harness was reported and did no harm.
+        // The harness's noise was reported, and did no harm.
         let notes = host
             .heard()
             .into_iter()
@@ -296,7 +296,7 @@ async fn what_a_server_prints_is_no_message() {
             "printed after the end",
         ];
         assert_eq!(host.lines(), [&printed[..], &printed, &after].concat());
-        // But for the noise that the harness makes before.
+        // Apart from the noise that the harness makes first.
         let notes = host.heard().into_iter().filter_map(|event| match event {
             Event::Note(note) => Some(note),
             _ => None,
@@ -323,7 +323,7 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
         .unwrap();
     let other = client.clone();
     let mut waiting = pin!(other.call_tool("wait", ()));
-    // A message sent after it is answered when the server works on it.
+    // A message that is sent after the call is answered while the server works on the call.
     tokio::select! {
         biased;
         ended = &mut waiting => panic!("{ended:?}"),
@@ -333,9 +333,8 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
     assert_eq!(host.lines().last().unwrap(), "good bye");
 }
 
-/// The process that was started `nth`, once it has said which it is: what it
-/// says of itself comes on a stream of its own, which may be later than what
-/// it asks.
+/// The id of the `nth` started process, once it has printed it. It prints the id on another stream,
+/// which may arrive later than its question.
 async fn process(host: &Scripted, nth: usize) -> String {
     loop {
         let lines = host.lines();
@@ -416,7 +415,7 @@ async fn a_program_that_is_not_there_cannot_be_reached() {
             Child::command("/nowhere/at/all"),
             "`/nowhere/at/all` cannot be started: ",
         ),
-        // The folder is to blame, and not the program.
+        // The error blames the folder, not the program.
         (
             away(),
             "`sh` cannot be started: the folder `/nowhere/at/all` does not exist",
@@ -436,7 +435,7 @@ async fn a_program_that_is_not_there_cannot_be_reached() {
     }
 }
 
-/// Waits until a process that holds a connection to this listener has come and gone.
+/// Waits until a process has connected to this listener and closed the connection.
 struct Witness {
     listener: TcpListener,
 }
@@ -546,7 +545,7 @@ async fn an_open_child_is_sent_and_says_what_it_will() {
     open.send(b"{\"id\": 1, \"method\": \"askback\"}".to_vec())
         .await
         .unwrap();
-    // What the harness prints comes first.
+    // The harness's output comes first.
     let mut stderr = Vec::new();
     while let Some(line) = open.receive().await.unwrap() {
         if let ChildLine::Stderr(line) = line {
@@ -571,7 +570,7 @@ async fn an_open_child_that_does_not_end_is_ended() {
 async fn an_open_child_that_reads_nothing_is_ended() {
     let limits = limits(|limits| limits.client.exit = Duration::from_millis(50));
     let mut open = child("sleeper").open(&limits).unwrap();
-    // More than a pipe holds.
+    // More than a pipe's buffer.
     let sending = open.send(vec![b'a'; 1 << 20]);
     let sent = tokio::time::timeout(limits.client.exit, sending).await;
     assert!(!matches!(sent, Ok(Err(_))), "{sent:?}");

@@ -1,4 +1,4 @@
-//! The functions that answer a server.
+//! The functions that answer a server's questions.
 
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +37,7 @@ async fn roots(_: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
     Ok(vec![Root::new("file:///plans")])
 }
 
-/// A client declares what it has functions for, and nothing else.
+/// A client declares a capability exactly if it has a function for it.
 #[tokio::test(start_paused = true)]
 async fn what_is_declared_is_what_is_answered() {
     async fn check(client: ClientBuilder, expected: Value) {
@@ -73,7 +73,7 @@ async fn what_is_declared_is_what_is_answered() {
         json!({"sampling": {"tools": {}, "context": {}}}),
     )
     .await;
-    // Without a model there is nothing that it could do.
+    // Tools are only declared together with a model.
     check(client().samples_with_tools(), json!({})).await;
     check(client().on_roots(roots), json!({"roots": {}})).await;
 }
@@ -156,7 +156,6 @@ async fn an_error_of_a_function_says_who_ended_the_call() {
     );
 }
 
-/// A server in this process with one tool.
 fn server(tool: Tool) -> transport::Channel {
     let server = Server::new("agency", "1").tool(tool).build().unwrap();
     let (near, far) = transport::memory();

@@ -1,11 +1,11 @@
-//! Lists, in front of servers whose lists have no end.
+//! Lists without an end.
 
 use serde_json::{Value, json};
 
 use super::{builder, limits, memory::Strange};
 
-/// What becomes of the tools of a server whose n-th page holds so many items, with so many bytes
-/// beside them, and leads to that cursor; where 100 pages, 10 items and 10000 bytes are the most.
+/// Checks how a client reads the tools of a server. The function gives the number of items on the
+/// n-th page, extra bytes, and the next cursor. The limits are 100 pages, 10 items and 10000 bytes.
 async fn check(page: impl Fn(usize) -> (usize, usize, Value) + Send + 'static, expected: &str) {
     let mut asked = 0;
     let (channel, heard) = Strange::start(move |_, _| {
@@ -99,7 +99,7 @@ async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
         tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
     };
     assert_eq!(names().await, ["first", "last"]);
-    // Once more, from what was kept.
+    // Again, from the cache.
     assert_eq!(names().await, ["first", "last"]);
     let lists = heard
         .lock()

@@ -1,4 +1,4 @@
-//! Both sides in one process.
+//! Client and server in one process.
 
 use std::{
     collections::BTreeMap,
@@ -97,7 +97,7 @@ fn server() -> Server {
         .unwrap()
 }
 
-/// A server of ours at the other end of a connection that can be opened any number of times.
+/// An askback server at the other end of a connection that can be opened any number of times.
 fn ours() -> impl FnMut() -> Channel + Send + 'static {
     let server = server();
     move || {
@@ -108,7 +108,6 @@ fn ours() -> impl FnMut() -> Channel + Send + 'static {
     }
 }
 
-/// Fills in every form, and writes down who was asked what.
 fn filling(asked: &Arc<Mutex<Vec<String>>>) -> Scripted {
     let asked = Arc::clone(asked);
     Scripted::new(move |question| {
@@ -287,7 +286,6 @@ async fn questions_of_one_round_are_asked_at_the_same_time() {
     }
 }
 
-/// Says when it is dropped.
 struct Dropped(Option<oneshot::Sender<()>>);
 
 impl Drop for Dropped {
@@ -365,7 +363,7 @@ async fn refused_roots_end_the_call() {
         matches!(error, ClientError::QuestionRefused(_)),
         "{error:?}"
     );
-    // On a session the server has the last word: here a tool error.
+    // In a session the server decides: here with a tool error.
     let client = builder(Some(Revision::V2025_11_25))
         .host(host())
         .connect(ours())
@@ -469,7 +467,7 @@ async fn changes_are_heard_in_either_era() {
         server.changed(Change::Resource("a:list".into()));
         server.changed(Change::Resource("a:other".into()));
         server.changed(Change::Resource("a:third".into()));
-        // A round trip, behind which all of them have arrived.
+        // After this round trip, all of them have arrived.
         client.tools().await.unwrap();
         client.unsubscribe("a:other").await.unwrap();
         drop(subscription);
@@ -538,7 +536,7 @@ async fn roots_that_changed_are_told_on_a_session() {
     }
 }
 
-/// A server that answers by a function from method and parameters; `null` is no answer.
+/// A server that answers with a function of method and parameters. `null` means no response.
 pub(super) struct Strange {
     receiver: Receiver,
     sender: Sender,
@@ -617,7 +615,7 @@ async fn what_a_server_said_before_it_hung_up_is_heard() {
     let client = client.unwrap();
     let hanging_up = async {
         let first = hear(&mut requests).await;
-        // As much of the second as there is room for is written by then.
+        // By now, as much of the second message is written as there is room for.
         sleep(Duration::from_millis(1)).await;
         let result = json!({"resultType": "complete", "content": []});
         say(&mut to_client, &first, result).await;
@@ -675,7 +673,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     let handles = [
         (&client, 7),
         (&hurried, 2),
-        // Each handle has its own.
+        // Each handle has its own timeout.
         (&client, 7),
         (&client.with_timeout(seconds(9)), 9),
         (&hurried.with_timeout_in_all(seconds(1)), 1),
@@ -685,7 +683,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
         let error = client.call_tool("t", ()).await.unwrap_err();
         assert_eq!(error, ClientError::TimedOut(seconds(wait)));
         assert_eq!(before.elapsed(), seconds(wait));
-        // A message sent before the round trip has arrived after it.
+        // Messages that were sent before the round trip have arrived after it.
         let _ = client.with_timeout(seconds(1)).tools_page(None).await;
         let heard = heard.lock().unwrap();
         let [.., call, cancelled, _list, _] = heard.as_slice() else {
@@ -789,7 +787,7 @@ async fn what_was_said_before_a_client_is_closed_is_sent() {
         .connect(near)
         .await
         .unwrap();
-    // The driver finds both at once.
+    // The driver sees both at once.
     client.roots_changed();
     client.close().await;
     let changed = timeout(Duration::from_secs(60), changes.recv()).await;

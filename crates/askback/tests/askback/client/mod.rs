@@ -1,4 +1,4 @@
-//! The client, in front of servers of ours and servers that misbehave.
+//! The client, at askback servers and at servers that misbehave.
 
 mod calls;
 #[cfg(unix)]
@@ -28,10 +28,9 @@ use serde_json::Value;
 
 pub(crate) type Answer = Result<InputResponse, ErrorObject>;
 
-/// An answer that may take a while.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// A host that answers by a function and writes down what it hears.
+/// A host that answers with a function and logs what it is told.
 #[derive(Clone)]
 pub(crate) struct Scripted {
     answer: Arc<dyn Fn(HostQuestion) -> Answering + Send + Sync>,
@@ -68,7 +67,6 @@ impl Scripted {
     }
 }
 
-/// A client with a scripted host behind it.
 pub(crate) trait Hosted {
     fn host(self, host: Scripted) -> Self;
 }

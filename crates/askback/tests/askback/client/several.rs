@@ -1,4 +1,4 @@
-//! Files of servers, and the clients of all that one names.
+//! Configuration files of servers, and clients of all servers in a file.
 
 use std::{env, path::PathBuf};
 
@@ -48,7 +48,7 @@ fn a_server_is_read_as_most_hosts_write_it() {
     }
 }
 
-/// Other hosts take numbers and null where a text is meant.
+/// Other hosts accept numbers and null instead of text.
 #[test]
 fn numbers_and_null_are_read_as_they_are_meant() {
     let command = |args: &[&str], env: &[(&str, &str)]| {
@@ -173,7 +173,7 @@ fn a_file_of_more_than_a_mebibyte_is_not_read() {
     }
 }
 
-/// A program runs in its folder, and headers go with requests, though neither is a server here.
+/// A program runs in its folder, and headers are sent. Neither entry leads to a real server.
 #[cfg(all(unix, feature = "http-client"))]
 #[tokio::test]
 async fn what_a_file_says_of_a_server_is_done() {

@@ -1,4 +1,4 @@
-//! What a client shows of the wire.
+//! The messages that a client reports.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +12,9 @@ use serde_json::json;
 
 use super::{Hosted, Scripted, accept, builder};
 
-/// What travelled, each in a line.
 pub(super) type Seen = Arc<Mutex<Vec<String>>>;
 
-/// Has a client write down what travels.
+/// Logs the client's messages.
 pub(super) fn watched(builder: ClientBuilder) -> (ClientBuilder, Seen) {
     let seen = Seen::default();
     let told = Arc::clone(&seen);

@@ -1,4 +1,4 @@
-//! A client whose requests reach any process that lives.
+//! A client whose requests reach any live process.
 
 use std::{
     cell::RefCell,
@@ -19,23 +19,21 @@ use super::{
 };
 use crate::http::client::{Client, Response, Session, mirrored, stateless};
 
-/// The pause between two looks at a task, in milliseconds.
+/// The pause between two polls of a task.
 const LOOK: Millis = 500;
 
-/// When what nobody answers is too late, in milliseconds.
+/// A question that the user does not answer times out after this, in milliseconds.
 const LATE: Millis = 31_000;
 
-/// A part of a response.
 pub(super) enum Part {
     Head(u16),
-    /// An event with its id, or all of a response that is no stream.
+    /// An event with its id, or the whole body of a response that is not a stream.
     Message(Option<String>, Value),
-    /// An event that has only an id.
+    /// An event with an id but no message.
     Id(String),
     End,
 }
 
-/// A client whose requests reach any process that lives.
 pub(super) struct Caller {
     pub(super) world: Rc<RefCell<World>>,
     pub(super) session: Option<Session>,
@@ -43,7 +41,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Sends a request to a process that lives, which answers as far as it gets.
+    /// Sends a request to a live process, which answers as far as it gets.
     pub(super) async fn send<F>(
         &self,
         request: impl FnOnce(Client, Option<Session>) -> F,
@@ -75,7 +73,6 @@ impl Caller {
         self.world.borrow().now()
     }
 
-    /// Sends a message until a process has taken it.
     pub(super) async fn tell(&self, message: &Value) {
         for _ in 0..100 {
             let message = message.clone();
@@ -109,7 +106,8 @@ impl Caller {
         self.session = hears.recv().await;
     }
 
-    /// Calls, and answers what is asked until there is a result; none if the call was lost before a question.
+    /// Calls, and answers questions until there is a result. Returns `None` if the call was lost
+    /// before a question.
     pub(super) async fn call(&self, call: &Call) -> Option<Value> {
         match call.way {
             Way::Session => self.call_in_session(call.method, &call.params()).await,
@@ -232,7 +230,7 @@ impl Caller {
                         self.tell(&answer).await;
                     }
                 }
-                // The process is gone, or lets the client go.
+                // The process has died, or drops the client.
                 Some(Part::End) | None => {
                     let last = last.clone()?;
                     parts = self
@@ -244,7 +242,7 @@ impl Caller {
     }
 }
 
-/// The person's answers to these questions.
+/// The user's answers to these questions.
 fn replies(requests: &Value) -> Map<String, Value> {
     let requests = requests.as_object().expect("questions").iter();
     requests
@@ -256,7 +254,6 @@ fn in_session(session: Option<Session>) -> Session {
     session.expect("it is open")
 }
 
-/// Hands on a response until the client leaves.
 async fn relay(response: impl Future<Output = Response>, told: mpsc::UnboundedSender<Part>) {
     let relayed = async {
         let mut response = response.await;
@@ -282,7 +279,6 @@ async fn relay(response: impl Future<Output = Response>, told: mpsc::UnboundedSe
     }
 }
 
-/// Is ready at the second poll.
 async fn once() {
     let mut is_ready = false;
     poll_fn(|_| match std::mem::replace(&mut is_ready, true) {

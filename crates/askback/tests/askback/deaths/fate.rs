@@ -1,4 +1,4 @@
-//! When a process dies: at its awaits.
+//! When a process dies: at one of its awaits.
 
 use std::{
     cell::{Cell, RefCell},
@@ -26,9 +26,9 @@ pub(super) struct Fate {
     pub(super) dies_at: Cell<Option<u64>>,
     pub(super) is_dying: Cell<bool>,
     pub(super) claimed: Cell<u32>,
-    /// The commits that a process may do.
+    /// The commits that a process may carry out.
     pub(super) granted: RefCell<Vec<(FlowId, String)>>,
-    /// Whether a process died that had claimed a commit and had not finished it.
+    /// Whether a process died after claiming a commit and before finishing it.
     pub(super) is_cut: Cell<bool>,
     pub(super) effects: Cell<u32>,
 }
@@ -51,19 +51,18 @@ impl Fate {
         self.granted.borrow_mut().push(commit);
     }
 
-    /// Whether a commit was granted twice.
     pub(super) fn is_granted_twice(&self) -> bool {
         let granted = self.granted.borrow();
         let mut commits = granted.iter().enumerate();
         commits.any(|(at, commit)| granted[..at].contains(commit))
     }
 
-    /// Nothing dies from now on.
+    /// No process dies from now on.
     pub(super) fn spare(&self) {
         self.dies_at.set(None);
     }
 
-    /// Begins a call: nothing has happened in it.
+    /// Begins a call in which nothing has happened yet.
     pub(super) fn begin(&self) {
         self.awaits.set(0);
         self.dies_at.set(None);
@@ -84,7 +83,7 @@ pub(super) async fn danger() {
         is_now
     });
     if is_now {
-        // The process is lost, or goes on much later.
+        // The process is lost, or continues much later.
         while FATE.with(|fate| fate.is_dying.get()) {
             tokio::task::yield_now().await;
         }
@@ -92,7 +91,7 @@ pub(super) async fn danger() {
     tokio::task::yield_now().await;
 }
 
-/// Dies before or after an operation that another thread does. Meanwhile the time stands still.
+/// Dies before or after an operation on another thread. Meanwhile, time stands still.
 pub(super) struct DangerousThread;
 
 impl Around for DangerousThread {
@@ -123,7 +122,6 @@ fn finished<T>(operation: impl Future<Output = T>) -> T {
     }
 }
 
-/// Dies before or after an operation.
 pub(super) struct Dangerous;
 
 impl Around for Dangerous {

@@ -1,8 +1,9 @@
-//! A process of a fleet may die at any await: what was asked is answered all the same, and what is committed happens once.
-//! The calls are those of the travel agency, and more. A process that stands still and goes on much later does no harm either.
+//! A process of a fleet may die at any await. The questions are still answered, and commits happen
+//! once. The calls include the travel agency's. A process that freezes and continues much later
+//! does no harm either.
 //!
-//! Each process has a runtime of its own on one thread, and dies by losing it. `DEATH_CASES` says how many schedules are
-//! drawn.
+//! Each process has its own single-threaded runtime, and dies when it is dropped. `DEATH_CASES`
+//! sets the number of schedules.
 
 mod caller;
 mod fate;
@@ -26,13 +27,14 @@ use self::{
     tools::{Call, Way, calls},
 };
 
-/// The longest that a call may take, in milliseconds: a commit that was cut off is given up after a minute.
+/// The longest that a call may take, in milliseconds. An interrupted commit is given up after a
+/// minute.
 const PATIENCE: Millis = 10 * 60 * 1000;
 
-/// How many schedules are tried unless `DEATH_CASES` says so.
 const CASES: u64 = 200;
 
-/// After how many awaits and polls a process dies at most, if that is drawn. Later it does nothing but wait.
+/// The largest number of awaits and polls before a death, if one is drawn. After that, a process
+/// only waits.
 const MOST_AWAITS: u64 = 100;
 const MOST_POLLS: u64 = 600;
 
@@ -118,7 +120,7 @@ fn die_by_drawn_schedules(cases: u64, freezes: bool, common: fn() -> Common) {
     );
 }
 
-/// Each of so many numbers; some of them if there are more than cases.
+/// All numbers below `count`, or a sample if there are more than cases.
 fn some_of(count: u64) -> impl Iterator<Item = u64> {
     let step = count.div_ceil((cases() / calls().len() as u64).max(1));
     (1..=count).step_by(step.max(1) as usize)
@@ -128,26 +130,26 @@ fn trials() -> Vec<Trial> {
     calls().into_iter().map(Trial::new).collect()
 }
 
-/// A call, and what becomes of it if nothing dies.
+/// A call, and its result if no process dies.
 struct Trial {
     call: Call,
     plain: Ran,
 }
 
-/// The outcome of a call that was not lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The result of a call without deaths.
+    /// The same result as without deaths.
     Result,
-    /// A process died before the client heard of a question, and nothing is known of the call.
+    /// A process died before the client received a question, and the call is lost.
     BeforeAQuestion,
-    /// A process died in the middle of the commit, so its outcome is unknown, or in the middle of a task that is not durable.
+    /// A process died during the commit, so its outcome is unknown, or during a task that is not
+    /// durable.
     Cut,
 }
 
 struct Ran {
     end: End,
-    /// The result, without what each call has of its own.
+    /// The result, without parts that differ between calls.
     result: String,
     deaths: u64,
     awaits: u64,
@@ -177,7 +179,7 @@ impl Trial {
         trial
     }
 
-    /// Calls while processes die, and checks what comes of it.
+    /// Calls while processes die, and checks the outcome.
     fn run(&self, seed: u64, schedule: Schedule, common: Common) -> Ran {
         let call = &self.call;
         let what = format!("{call:?}, seed {seed}, {schedule:?}");
@@ -247,7 +249,7 @@ impl Trial {
     }
 }
 
-/// Bookings have the reference of their flow.
+/// Replaces booking references, which differ by flow.
 fn without_references(text: &str) -> String {
     let mut parts = text.split("TRV-");
     let first = parts.next().unwrap_or_default().to_owned();

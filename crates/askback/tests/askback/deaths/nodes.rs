@@ -1,4 +1,4 @@
-//! The processes of a fleet in one thread, and their time.
+//! The processes of a fleet in one thread, and their clock.
 
 use std::{
     future::poll_fn,
@@ -30,24 +30,21 @@ use super::{
 };
 use crate::{http::client::Client, wrapped::Wrapped};
 
-/// How many processes there are.
 pub(super) const NODES: usize = 3;
 
-/// When processes die.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Schedule {
-    /// After so many awaits of handlers, journals and stores, each counted from the death before.
+    /// After this many awaits of handlers, journals and stores, each counted from the last death.
     pub(super) at: Vec<u64>,
-    /// After so many polls, each counted from the death before.
+    /// After this many polls, each counted from the last death.
     pub(super) after: Vec<u64>,
-    /// Whether processes stand still for a while instead.
+    /// Whether processes freeze for a while instead.
     pub(super) freezes: bool,
 }
 
-/// For how long a process stands still, in milliseconds: longer than a lease lasts.
+/// How long a process freezes, in milliseconds: longer than a lease.
 const FROZEN: Millis = 15_000;
 
-/// A clock for all processes.
 #[derive(Clone)]
 pub(super) struct Hands(Arc<AtomicU64>);
 
@@ -57,7 +54,6 @@ impl Clock for Hands {
     }
 }
 
-/// What processes share.
 pub(super) struct Common {
     journal: Box<dyn Fn() -> Arc<dyn Journal>>,
     store: Arc<MemoryStore>,
@@ -90,15 +86,13 @@ impl Common {
     }
 }
 
-/// A process.
 pub(super) struct Node {
     pub(super) runtime: Runtime,
     pub(super) client: Client,
-    /// If it stands still: since when.
+    /// Since when the process has been frozen.
     frozen: Option<Millis>,
 }
 
-/// All processes, and what they share.
 pub(super) struct World {
     pub(super) nodes: [Option<Node>; NODES],
     common: Common,
@@ -106,10 +100,10 @@ pub(super) struct World {
     pub(super) schedule: Schedule,
     /// The polls until a process dies.
     pub(super) polls: Option<u64>,
-    /// How many there were.
+    /// The polls so far.
     pub(super) polled: u64,
     pub(super) deaths: u64,
-    /// By how much the time advances when nothing happens, in milliseconds.
+    /// The time step when nothing happens, in milliseconds.
     pub(super) stride: Millis,
 }
 
@@ -167,7 +161,7 @@ impl World {
         });
     }
 
-    /// Lets each process poll some of its tasks, and then the time go on.
+    /// Lets each process poll some of its tasks, then advances the clock.
     pub(super) fn turn(&mut self) {
         for _ in 0..4 {
             let first = self.dice.below(NODES as u64) as usize;
@@ -176,7 +170,7 @@ impl World {
                 self.step((first + at) % NODES, polls);
             }
         }
-        // One that is dead is started again.
+        // A dead process is started again.
         if self.dice.below(8) == 0
             && let Some(at) = self.nodes.iter().position(Option::is_none)
         {
@@ -221,7 +215,7 @@ impl World {
         self.bury(at);
     }
 
-    /// Ends a process that dies, or lets it stand still.
+    /// Ends a process that dies, or freezes it.
     fn bury(&mut self, at: usize) {
         if !FATE.with(|fate| fate.is_dying.replace(false)) {
             return;
@@ -250,7 +244,7 @@ impl World {
         self.plan();
     }
 
-    /// Nothing dies from now on. Returns how many awaits and polls there were.
+    /// No process dies from now on. Returns the number of awaits and polls.
     pub(super) fn spare(&mut self) -> (u64, u64) {
         self.schedule = Schedule::default();
         self.polls = None;
@@ -260,7 +254,6 @@ impl World {
         })
     }
 
-    /// Plans the next death.
     fn plan(&mut self) {
         FATE.with(|fate| {
             let at = self.schedule.at.pop();
@@ -272,7 +265,7 @@ impl World {
     }
 }
 
-/// Choices that are the same for the same number.
+/// A deterministic random generator.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! The calls in which processes die, and what the person answers.
+//! The calls during which processes die, and the user's answers.
 
 use std::time::Duration;
 
@@ -10,27 +10,20 @@ use serde_json::{Value, json};
 
 use super::fate::{FATE, danger};
 
-/// How a client calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// In a session of 2025-11-25.
     Session,
-    /// In rounds of 2026-07-28.
     Rounds,
-    /// As a task of 2026-07-28.
     Task,
 }
 
-/// A call that is tried.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) way: Way,
     pub(super) method: &'static str,
     /// The name of the tool or prompt, or the URI.
     name: &'static str,
-    /// The arguments, as JSON.
     arguments: &'static str,
-    /// What its result says.
     pub(super) says: &'static str,
     pub(super) commits: u32,
 }
@@ -74,7 +67,7 @@ impl Call {
         }
     }
 
-    /// Whether it ends with an error if its process dies while it works.
+    /// Whether the call ends with an error if its process dies while it works.
     pub(super) fn ends_with_its_process(&self) -> bool {
         self.way == Way::Task && self.name == "slow"
     }
@@ -84,7 +77,6 @@ const TRIP: &str = r#"{"destination": "Lisbon", "depart": "2027-06-15"}"#;
 const PLACE: &str = r#"{"destination": "Lisbon"}"#;
 const SEARCH: &str = r#"{"destination": "Lisbon", "month": "june", "wishes": "Sun."}"#;
 
-/// The calls that are tried.
 pub(super) fn calls() -> Vec<Call> {
     let mut calls = vec![
         Call::tool(Way::Task, "book")
@@ -198,7 +190,7 @@ pub(super) async fn note(ctx: Ctx) -> Result<String> {
     Ok(format!("Of {}.", ask(&ctx, "Whose note?").await?))
 }
 
-/// The person's answer to a question; none to one that they leave.
+/// The user's answer to a question, or `None` if the user does not answer.
 pub(super) fn reply(question: &Value) -> Option<Value> {
     let params = &question["params"];
     if question["method"] == "sampling/createMessage" {

@@ -1,4 +1,4 @@
-//! Changes at one process that concern clients of others.
+//! Changes in one process that concern clients of other processes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::http::client::{Client, Response, Session};
 /// How long a hint may take.
 const SOON: Duration = Duration::from_secs(2);
 
-/// A process that tells the others of changes.
+/// A process that tells the others about changes.
 fn server(shared: &Shared) -> Server {
     let line = JournalLine::new(&shared.journal);
     let fleet = Fleet::new(line.clone()).bus(Arc::clone(&shared.journal));
@@ -29,7 +29,7 @@ async fn subscribe(session: &Session, uri: &str) {
     assert_eq!(subscribed.await.answer().await["result"], json!({}));
 }
 
-/// The methods of the messages that come soon.
+/// The methods of the messages that arrive soon.
 async fn told(stream: &mut Response) -> Vec<Value> {
     let mut all = Vec::new();
     while let Ok(Some((_, message))) = tokio::time::timeout(SOON, stream.told()).await {
@@ -54,7 +54,7 @@ async fn a_change_reaches_the_clients_of_all_processes() {
         (Change::Resource("note://one".to_owned()), vec![UPDATED]),
         (Change::Resource("note://two".to_owned()), vec![]),
         (Change::Resources, vec![LIST]),
-        // It has no room in a hint: anything may have changed.
+        // The name is too long for a hint, so anything may have changed.
         (Change::Resource(long), vec![LIST, UPDATED]),
     ] {
         first.changed(changed.clone());
@@ -62,7 +62,7 @@ async fn a_change_reaches_the_clients_of_all_processes() {
         methods.sort_by_key(ToString::to_string);
         assert_eq!(methods, heard, "{changed:?}");
     }
-    // It concerns a principal who is not this client.
+    // This change concerns another principal.
     first.changed_for(&Principal::new("ada"), Change::Resources);
     assert!(told(&mut stream).await.is_empty());
 }
@@ -76,19 +76,19 @@ async fn a_subscription_is_known_where_the_stream_is() {
             false => (shared.server(), shared.server()),
         };
         let (first_client, second_client) = (Client::of(&first), Client::of(&second));
-        // Both listen.
+        // Both processes listen by now.
         sleep(SOON).await;
         let session = open(&first_client).await;
         let other = at(&session, &second_client);
         let mut stream = session.listen().await;
-        // Both processes serve the session before its client subscribes.
+        // Both processes know the session before its client subscribes.
         subscribe(&other, "note://nothing").await;
         subscribe(&other, "note://one").await;
         let params = json!({"uri": "note://nothing"});
         let left = other.call(2, "resources/unsubscribe", params).await;
         assert_eq!(left.answer().await["result"], json!({}));
         if !is_told {
-            // Without a bus, the stream has to come back.
+            // Without a bus, the client has to reconnect.
             drop(stream);
             stream = session.listen().await;
         }

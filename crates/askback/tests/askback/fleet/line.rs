@@ -1,4 +1,4 @@
-//! A journal as one process sees it: its requests are counted, and the process can be cut off.
+//! A journal as one process sees it. Its requests are counted, and the connection can be cut.
 
 use std::{
     sync::{
@@ -15,12 +15,12 @@ use askback::journal::{
 };
 use tokio::time::sleep;
 
-/// The requests of one process to a journal.
+/// One process's requests to a journal.
 #[derive(Clone, Default)]
 pub(super) struct JournalLine {
     pub(super) journal: Arc<MemoryJournal>,
     is_cut: Arc<AtomicBool>,
-    /// How long it takes until what a request did is told.
+    /// The delay between a request's effect and its response.
     delay: Arc<Mutex<Duration>>,
     requests: Arc<Mutex<Vec<&'static str>>>,
 }
@@ -33,17 +33,16 @@ impl JournalLine {
         }
     }
 
-    /// From now on the process reaches the journal no more, as if it were dead.
+    /// Cuts the process off from the journal, as if it were dead.
     pub(super) fn cut(&self) {
         self.is_cut.store(true, Ordering::Relaxed);
     }
 
-    /// From now on each request takes so long.
     pub(super) fn delay(&self, delay: Duration) {
         *self.delay.lock().unwrap() = delay;
     }
 
-    /// The requests since the last time, without those that a process makes by the clock.
+    /// The requests since the last call, without periodic ones.
     pub(super) fn requests(&self) -> Vec<&'static str> {
         let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
         requests.retain(|name| !matches!(*name, "due" | "renew" | "purge" | "ended_since"));

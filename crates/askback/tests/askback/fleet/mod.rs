@@ -1,4 +1,4 @@
-//! Several processes that serve together: what a person is asked outlives the process that asked.
+//! Several processes serve together. A question outlives the process that asked it.
 
 mod changes;
 mod line;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use self::line::JournalLine;
 use crate::http::client::{Client, Response, Session};
 
-/// The revisions with forms and streams that can be resumed.
+/// The revisions with forms and resumable streams.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 #[derive(Form)]
@@ -35,7 +35,7 @@ struct Who {
     name: String,
 }
 
-/// The parts that all processes of a fleet share, and how often each effect happened.
+/// What all processes of a fleet share, and how often each effect happened.
 #[derive(Clone)]
 struct Shared {
     journal: Arc<MemoryJournal>,
@@ -56,12 +56,11 @@ impl Shared {
         }
     }
 
-    /// One more process.
     fn node(&self) -> Client {
         Client::of(&self.server())
     }
 
-    /// A session of a client that can be asked, at one more process.
+    /// A session at a new process, of a client that can be asked.
     async fn session(&self) -> Session {
         let node = self.node();
         node.open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
@@ -73,7 +72,7 @@ impl Shared {
         server.expect("the server is whole")
     }
 
-    /// One more process, and its line to the journal.
+    /// Starts another process. Also returns its connection to the journal.
     fn node_on_a_line(&self) -> (Client, JournalLine) {
         let line = JournalLine::new(&self.journal);
         let server = self.builder(&line).build().expect("the server is whole");
@@ -153,7 +152,6 @@ async fn either(ctx: Ctx) -> Result<String> {
     Ok(who?.accepted()?.name)
 }
 
-/// The same session, at another process.
 fn at(session: &Session, client: &Client) -> Session {
     Session {
         client: client.clone(),
@@ -176,7 +174,7 @@ async fn a_question_outlives_the_process_that_asked() {
         let question = stream.message().await;
         assert_eq!(question["method"], "elicitation/create", "{question}");
         let last = stream.last_event_id();
-        // The process is gone. Another one has the answer, and a third one the stream.
+        // The first process has died. Another one gets the answer, and a third one the stream.
         drop((stream, first));
         let (second, third) = (at(&session, &shared.node()), at(&session, &shared.node()));
         drop(session);
@@ -243,7 +241,7 @@ async fn a_client_that_comes_back_is_told_at_once() {
         other.answer(question, accept(json!({"name": "Ada"}))).await;
     }
     tokio::time::sleep(Duration::from_millis(1)).await;
-    // The first process has had the stream all the time.
+    // The first process had the stream all the time.
     let since = tokio::time::Instant::now();
     let result = session.resume(&last).await.message().await;
     assert_eq!(result["id"], 1, "{result}");
@@ -286,7 +284,7 @@ async fn what_is_not_of_the_session_is_refused() {
     let forged = id.replacen(".0.", ".1.", 1);
     let forged = json!({"jsonrpc": "2.0", "id": forged, "result": accept(json!({"name": "Eve"}))});
     assert_eq!(session.post(&forged).await.status, 400);
-    // Once it is ended, it is so for all.
+    // Once the session is ended, it is ended in every process.
     let elsewhere = at(&session, &shared.node());
     assert_eq!(elsewhere.delete().await.status, 204);
     let third = at(&session, &shared.node());
@@ -362,7 +360,7 @@ async fn an_answer_in_a_batch_counts_beside_calls_and_unknown_answers() {
     assert_eq!(answered, json!([{"jsonrpc": "2.0", "id": 7, "result": {}}]));
     let result = stream.message().await;
     assert_eq!(result["result"]["content"][0]["text"], "Hi");
-    // A call of a batch has no stream of its own.
+    // A call in a batch has no stream of its own.
     let call =
         json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "samples"}});
     let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
@@ -391,7 +389,7 @@ async fn a_question_that_nobody_answers_is_over_at_its_time() {
     let answer = stream.message().await;
     assert_eq!(answer["id"], 1, "{answer}");
     assert_eq!(answer["result"]["isError"], true, "{answer}");
-    // The number of an event may be any.
+    // An event's number may be anything.
     let call = last.split('.').next().expect("a call");
     for event in [u64::MAX, u64::MAX - 1] {
         let resumed = session.resume(&format!("{call}.{event}")).await;
@@ -416,7 +414,7 @@ async fn a_question_takes_two_requests_to_the_journal_and_another_call_none() {
         node.call(method, params).await.answer().await;
         assert_eq!(line.requests(), <[&str; 0]>::default(), "{method}");
     }
-    // The reads of the log go by the clock, and are few.
+    // The log is read periodically, and rarely.
     let writes = || {
         let mut requests = line.requests();
         requests.retain(|name| *name != "read");
@@ -454,7 +452,7 @@ async fn a_client_is_told_that_its_question_waits() {
             about.starts_with("waiting for an answer to: It costs"),
             "{about}"
         );
-        // It has no place in the log.
+        // The message is not in the log.
         assert_eq!(id, None);
         told.push(note["params"]["progress"].as_f64().expect("a number"));
         begun.elapsed()
@@ -462,7 +460,7 @@ async fn a_client_is_told_that_its_question_waits() {
     note(&mut stream).await;
     let took = note(&mut stream).await;
     assert!(took.abs_diff(every) < Duration::from_secs(2), "{took:?}");
-    // Another process with the stream goes on counting.
+    // Another process with the stream continues the numbers.
     drop(stream);
     let other = at(&session, &shared.node());
     let mut stream = other.resume(&last).await;

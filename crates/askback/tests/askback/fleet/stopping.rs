@@ -1,4 +1,4 @@
-//! Processes of a fleet that are told to stop, or die before a call is written down.
+//! Processes of a fleet that are told to stop, or die before a call is logged.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -18,10 +18,9 @@ use crate::http::{
     serving::{Serving, calling, hello},
 };
 
-/// The most that a process waits for its handlers.
 const SHUTDOWN: Duration = Duration::from_secs(30);
 
-/// Asks, and works for as many seconds as the answer says.
+/// Asks, and then works for as many seconds as the answer says.
 pub(super) async fn works(ctx: Ctx, State(shared): State<Shared>) -> Result<String> {
     let who: Who = ctx.elicit("How long?").await?.accepted()?;
     let seconds = who.name.parse().unwrap_or_default();
@@ -35,20 +34,19 @@ pub(super) async fn works(ctx: Ctx, State(shared): State<Shared>) -> Result<Stri
     Ok(format!("worked as {number}"))
 }
 
-/// Works for long, and does not ask.
+/// Works for a long time, and does not ask.
 pub(super) async fn slow(ctx: Ctx) -> &'static str {
     ctx.sleep(Duration::from_secs(100)).await;
     "slow"
 }
 
-/// Works for a while, and asks then.
+/// Works for a while, and then asks.
 pub(super) async fn slow_question(ctx: Ctx) -> Result<String> {
     ctx.sleep(Duration::from_secs(5)).await;
     let who: Who = ctx.elicit("Who?").await?.accepted()?;
     Ok(who.name)
 }
 
-/// A process that can be told to stop.
 struct Node {
     client: Client,
     stop: oneshot::Sender<()>,
@@ -63,7 +61,7 @@ impl Node {
         Self { client, stop }
     }
 
-    /// Tells it to stop. What is left is what ends with it.
+    /// Tells the process to stop. The returned service ends with it.
     fn stop(self) -> Service {
         self.stop.send(()).expect("it serves");
         self.client.0
@@ -82,7 +80,6 @@ async fn begin(session: &Session, id: u64, tool: &str) -> (Response, Value) {
     (stream, question)
 }
 
-/// The text of a result.
 fn text(answer: &Value) -> &str {
     let text = answer["result"]["content"][0]["text"].as_str();
     text.unwrap_or_else(|| panic!("{answer}"))
@@ -99,7 +96,7 @@ async fn a_rolling_restart_is_invisible() {
         let session = open(&nodes[number % 3].client).await;
         let (stream, question) = begin(&session, 1, "works").await;
         if number % 4 == 3 {
-            // It works when its process is told to stop.
+            // The call is running when its process is told to stop.
             let other = at(&session, &nodes[(number + 1) % 3].client);
             other.answer(&question, accept(json!({"name": "5"}))).await;
             working.push((session, stream));
@@ -115,7 +112,7 @@ async fn a_rolling_restart_is_invisible() {
         assert_eq!(refused.status, 503);
         service.stopped().await;
     }
-    // Each client has lost its stream, and comes back to another process.
+    // Each client has lost its stream, and reconnects to another process.
     for (number, (session, mut stream, question)) in open_calls.into_iter().enumerate() {
         stream.assert_ended().await;
         assert_eq!(stream.retry(), Some(Duration::from_millis(100)));
@@ -126,7 +123,7 @@ async fn a_rolling_restart_is_invisible() {
         assert!(text(&resumed.message().await).starts_with("worked"));
     }
     for (session, mut stream) in working {
-        // The result may have come before the process ended.
+        // The result may have arrived before the process ended.
         let mut told = stream.told().await;
         if told.is_none() {
             let session = at(&session, &nodes[0].client);
@@ -163,7 +160,7 @@ async fn a_process_that_leaves_answers_what_has_come_and_lets_nothing_in() {
     let mut idle = serving.connect().await;
     idle.send(hello("")).await;
     idle.until("Hello!").await;
-    // The server sees these after it was told to stop.
+    // The server receives these after it was told to stop.
     let mut fresh = serving.connect().await;
     serving.stop();
     for socket in [&mut fresh, &mut idle] {
@@ -176,7 +173,7 @@ async fn a_process_that_leaves_answers_what_has_come_and_lets_nothing_in() {
         assert!(said.contains(answer), "{said}");
         assert!(said.contains("connection: close"), "{said}");
         if answer == "Hello!" {
-            // A balancer sends it elsewhere.
+            // A load balancer would send it elsewhere.
             let refused = tokio::net::TcpStream::connect(serving.addr).await;
             assert!(refused.is_err());
             goes_on.notify_one();
@@ -223,7 +220,7 @@ async fn work_that_takes_too_long_goes_on_at_another_process() {
     let session = at(&session, &second.client);
     let mut resumed = session.resume(&stream.last_event_id()).await;
     assert_eq!(text(&resumed.message().await), "worked as 1");
-    // The lease was given up: no process waited for its end.
+    // The lease was released, so no process waited for it to expire.
     let took = begun.elapsed();
     assert!(took < SHUTDOWN + Duration::from_secs(62), "{took:?}");
     assert_eq!(shared.bookings.load(Ordering::Relaxed), 1);

@@ -25,7 +25,7 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Counts when it begins and when its work is done.
+/// Counts when its work begins and ends.
 async fn work(ctx: Ctx, State(shared): State<Shared>) -> Result<String> {
     shared.prices.fetch_add(1, Ordering::Relaxed);
     ctx.progress(Progress::of(1.0, 2.0).message("Half of it is done."));
@@ -39,7 +39,7 @@ async fn work(ctx: Ctx, State(shared): State<Shared>) -> Result<String> {
     Ok(format!("done {number}"))
 }
 
-/// Asks before it becomes a task, and after.
+/// Asks before and after it becomes a task.
 async fn turn(ctx: Ctx) -> Result<String> {
     let first: Who = ctx.elicit("The first?").await?.accepted()?;
     let before = ctx.is_task();
@@ -49,7 +49,7 @@ async fn turn(ctx: Ctx) -> Result<String> {
     Ok(format!("{first}, {second}, {before}, {}", ctx.is_task()))
 }
 
-/// Asks again until the name fits.
+/// Asks again until the name is acceptable.
 async fn insist(ctx: Ctx) -> Result<String> {
     loop {
         let who: Who = ctx.elicit("A long name?").await?.accepted()?;
@@ -59,7 +59,6 @@ async fn insist(ctx: Ctx) -> Result<String> {
     }
 }
 
-/// The `_meta` of a client that takes tasks.
 pub(super) fn capabilities() -> Value {
     json!({"io.modelcontextprotocol/clientCapabilities": {
         "elicitation": {},
@@ -67,13 +66,12 @@ pub(super) fn capabilities() -> Value {
     }})
 }
 
-/// A request of such a client.
+/// Sends a request of such a client.
 async fn request(client: &Client, method: &str, mut params: Value) -> Value {
     params["_meta"] = capabilities();
     client.call(method, params).await.answer().await
 }
 
-/// Begins a task, and returns its name.
 pub(super) async fn begin(client: &Client, tool: &str) -> String {
     let begun = request(client, "tools/call", json!({"name": tool})).await;
     let result = &begun["result"];
@@ -88,7 +86,6 @@ async fn get(client: &Client, task: &str) -> Value {
     got["result"].clone()
 }
 
-/// Waits until a task has this status.
 async fn until(client: &Client, task: &str, status: &str) -> Value {
     for _ in 0..600 {
         let got = get(client, task).await;
@@ -100,7 +97,6 @@ async fn until(client: &Client, task: &str, status: &str) -> Value {
     panic!("it does not get {status}: {}", get(client, task).await);
 }
 
-/// The key of the only question.
 fn only_key(asking: &Value) -> &str {
     let asks = asking["inputRequests"].as_object().expect("questions");
     assert_eq!(asks.len(), 1, "{asking}");
@@ -121,7 +117,7 @@ async fn a_task_outlives_the_process_that_asked() {
     let task = begin(&first, "book_later").await;
     assert_eq!(task.len(), 32);
     let asking = until(&first, &task, "input_required").await;
-    // Each process from here on is another one.
+    // From here on, each request reaches another process.
     line.cut();
     drop(first);
     answer(&shared.node(), &task, &asking, json!({"name": "Ada"})).await;
@@ -158,7 +154,7 @@ async fn a_task_whose_process_dies_at_work_has_failed_unless_it_is_durable() {
         } else {
             assert_eq!(ended["result"]["content"][0]["text"], "done 1", "{ended}");
         }
-        // Whatever the process does that was cut off, it does not change the end.
+        // Whatever the disconnected process does, it cannot change the result.
         sleep(WORK).await;
         assert_eq!(get(&second, &task).await, ended);
         assert!(shared.bookings.load(Ordering::Relaxed) <= 1);
@@ -180,7 +176,7 @@ async fn a_task_is_cancelled_at_any_process() {
         sleep(2 * WORK).await;
         assert_eq!(get(&first, &task).await["status"], "cancelled");
     }
-    // Its handler was stopped at the other process.
+    // The other process's handler was stopped.
     assert_eq!(shared.bookings.load(Ordering::Relaxed), 0);
 }
 
@@ -218,7 +214,7 @@ async fn each_question_of_a_task_has_a_key_of_its_own() {
         let key = only_key(&asking).to_owned();
         assert!(!keys.contains(&key), "{keys:?} {key}");
         keys.push(key);
-        // An answer to a question of before, or to one that was not asked yet, changes nothing.
+        // An answer to an earlier question, or to one that was not asked yet, changes nothing.
         let eve = accept(json!({"name": "Mallory"}));
         let others = json!({"x-1": eve, "x-2": eve, "x-9": eve});
         let params = json!({"taskId": task, "inputResponses": others});
@@ -251,7 +247,7 @@ async fn a_task_that_is_not_there_is_refused_in_one_voice() {
             refusals.push(request(&node, method, params).await["error"].clone());
         }
     }
-    // No name that this fleet did not give reaches the journal.
+    // Names that this fleet did not issue never reach the journal.
     assert_eq!(line.requests(), <[&str; 0]>::default());
     sleep(askback::Limits::default().tasks.ttl).await;
     let params = json!({"taskId": task});

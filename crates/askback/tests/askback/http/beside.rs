@@ -1,4 +1,4 @@
-//! Services at the address of the endpoint, beside it.
+//! Other services at the endpoint's address.
 
 use askback::http::{ConnectionEnds, Guard};
 use axum::{
@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{Stage, serving::Serving};
 
-/// Says its name, and what was asked for.
+/// Returns its name and the requested path.
 fn named(name: &'static str) -> Router {
     Router::new().fallback(move |request: Request| async move {
         format!("{name}: {} {}", request.method(), request.uri())
@@ -103,7 +103,7 @@ async fn a_service_at_the_root_answers_what_nothing_else_does() {
     assert!(said.starts_with("HTTP/1.1 415"), "{said}");
 }
 
-/// A web page may have its own name lead to this machine, and so read what a service says.
+/// With DNS rebinding, a web page could read what a service on this machine returns.
 #[tokio::test]
 async fn a_service_is_reached_by_a_host_of_the_endpoint_alone() {
     let endpoint = Stage::default().builder().build().unwrap().http();
@@ -126,11 +126,11 @@ async fn a_service_is_reached_by_a_host_of_the_endpoint_alone() {
             assert!(said.starts_with(&wanted), "{line} at {host:?}: {said}");
         }
     }
-    // An origin is for the service to check: its own pages send theirs.
+    // The service checks origins itself, because its own pages send theirs.
     let own = "tools.example\r\norigin: https://tools.example";
     let said = serving.says(request_to(own, "POST /a", "")).await;
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
-    // Both names of a request must be right.
+    // Both host names of a request must be right.
     let line = "GET http://evil.example/a";
     let said = serving.says(request_to("tools.example", line, "")).await;
     assert!(said.starts_with("HTTP/1.1 403 "), "{said}");

@@ -1,5 +1,5 @@
-//! A client without sockets: its requests are handed to the service, and time stands still unless
-//! somebody waits for it.
+//! A client without sockets. Its requests go directly to the service, and time only advances while
+//! a test waits.
 
 use std::{collections::VecDeque, future::poll_fn, pin::Pin, time::Duration};
 
@@ -17,23 +17,21 @@ use http_body::Body as _;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::Instant};
 
-/// The headers of a client's request.
 pub(crate) type Headers<'a> = Vec<(&'a str, &'a str)>;
 
-/// The headers every client sends with a message.
 pub(crate) const MESSAGE: [(&str, &str); 3] = [
     ("host", "localhost"),
     ("content-type", "application/json"),
     ("accept", "application/json, text/event-stream"),
 ];
 
-/// Longer than anything a test waits for.
+/// Longer than any wait of a test.
 const AGES: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Clone)]
 pub(crate) struct Client(pub(crate) Service);
 
-/// A response as it comes.
+/// A response as it arrives.
 pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -47,7 +45,6 @@ impl Client {
         Self(server.http().allow_http_sse().service())
     }
 
-    /// Sends any request.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -63,28 +60,26 @@ impl Client {
         Response::new(self.0.respond(request).await)
     }
 
-    /// Posts a message, with these headers beside those every client sends.
+    /// Posts a message with these headers, in addition to the usual ones.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], message: &Value) -> Response {
         let headers = [&MESSAGE[..], headers].concat();
         self.send("POST", "/mcp", &headers, message.to_string())
             .await
     }
 
-    /// Asks for a stream.
     pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
         let always = [("host", "localhost"), ("accept", "text/event-stream")];
         let headers = [&always[..], headers].concat();
         self.send("GET", "/mcp", &headers, "").await
     }
 
-    /// Sends a request of the stateless era, with the headers that belong to it.
+    /// Sends a request of the stateless era, with its headers.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Response {
         let message = stateless(method, params);
         let headers = mirrored(&message);
         self.post(&headers, &message).await
     }
 
-    /// Opens a session.
     pub(crate) async fn open(&self, revision: Revision) -> Session {
         self.open_with(revision, json!({"elicitation": {}})).await
     }
@@ -106,8 +101,8 @@ impl Client {
     }
 }
 
-/// A client that says and hears messages as over standard streams. Each is a request of its own, and what comes back
-/// comes on any of their responses.
+/// A client with the same interface as over standard streams. Each message is its own request, and
+/// messages from any response are received.
 pub(crate) struct HttpWire {
     pub(crate) client: Client,
     session: Option<Session>,
@@ -145,7 +140,6 @@ impl HttpWire {
         self.hears.recv().await.expect("the sender is kept here")
     }
 
-    /// Opens a session with the first message.
     async fn initialize(&mut self, hello: &Value) {
         let response = self.client.post(&[], hello).await;
         let id = response.header("mcp-session-id").expect("a session");
@@ -159,9 +153,8 @@ impl HttpWire {
     }
 }
 
-/// Tells what comes on a response.
 async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
-    // The receiver is gone at the end of the test.
+    // The receiver is dropped at the end of the test.
     if response.is_stream() {
         while let Some((_, message)) = response.told().await {
             let _ = heard.send(message);
@@ -171,7 +164,6 @@ async fn tell(mut response: Response, heard: mpsc::UnboundedSender<Value>) {
     }
 }
 
-/// A session of a handshake revision.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) client: Client,
@@ -192,13 +184,11 @@ impl Session {
         self.client.post(&self.headers(), message).await
     }
 
-    /// Sends a request.
     pub(crate) async fn call(&self, id: u64, method: &str, params: Value) -> Response {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.post(&message).await
     }
 
-    /// Answers a question.
     pub(crate) async fn answer(&self, question: &Value, result: Value) {
         let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
         let response = self.post(&answer).await;
@@ -206,12 +196,12 @@ impl Session {
         assert_eq!(response.text().await, "");
     }
 
-    /// The stream of what belongs to no call.
+    /// The GET stream, for messages that belong to no call.
     pub(crate) async fn listen(&self) -> Response {
         self.client.get(&self.headers()).await
     }
 
-    /// The rest of a stream that was left after this event.
+    /// The rest of a stream after this event.
     pub(crate) async fn resume(&self, last: &str) -> Response {
         let mut headers = self.headers();
         headers.push(("last-event-id", last));
@@ -245,19 +235,17 @@ impl Response {
         self.header("content-type") == Some("text/event-stream")
     }
 
-    /// The bytes that are written at once; none at the end.
+    /// The next chunk as text, or `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Option<String> {
         let bytes = self.bytes().await?;
         Some(String::from_utf8(bytes.to_vec()).unwrap())
     }
 
-    /// The same, as it is on its way.
     pub(crate) async fn bytes(&mut self) -> Option<Bytes> {
         let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await?;
         Some(frame.unwrap().into_data().unwrap())
     }
 
-    /// The whole body.
     pub(crate) async fn text(mut self) -> String {
         let mut text = String::new();
         while let Some(chunk) = self.chunk().await {
@@ -266,14 +254,14 @@ impl Response {
         text
     }
 
-    /// The one message of a response that is no stream.
+    /// The message of a response that is not a stream.
     pub(crate) async fn json(self) -> Value {
         assert_eq!(self.header("content-type"), Some("application/json"));
         let text = self.text().await;
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text:?}"))
     }
 
-    /// The next event; none at the end.
+    /// The next event, or `None` at the end.
     pub(crate) async fn event(&mut self) -> Option<SseEvent> {
         assert!(self.is_stream(), "no stream, but {}", self.status);
         let since = Instant::now();
@@ -290,7 +278,7 @@ impl Response {
         }
     }
 
-    /// The next message of a stream, with the id of its event.
+    /// The next message of a stream, with its event id.
     pub(crate) async fn told(&mut self) -> Option<(Option<String>, Value)> {
         loop {
             let event = self.event().await?;
@@ -301,12 +289,11 @@ impl Response {
         }
     }
 
-    /// The next message of a stream.
     pub(crate) async fn message(&mut self) -> Value {
         self.told().await.expect("a message").1
     }
 
-    /// The answer to a call, whichever way it comes, without what came before.
+    /// The response to a call, as JSON or from a stream. Earlier messages are skipped.
     pub(crate) async fn answer(mut self) -> Value {
         if !self.is_stream() {
             return self.json().await;
@@ -318,7 +305,6 @@ impl Response {
         last
     }
 
-    /// Checks that nothing more comes for now.
     pub(crate) async fn assert_quiet(&mut self) {
         let soon = Duration::from_millis(1);
         if let Ok(event) = tokio::time::timeout(soon, self.event()).await {
@@ -326,7 +312,6 @@ impl Response {
         }
     }
 
-    /// Checks that the stream is at its end.
     pub(crate) async fn assert_ended(&mut self) {
         let soon = Duration::from_millis(1);
         let event = tokio::time::timeout(soon, self.event()).await;
@@ -342,7 +327,6 @@ impl Response {
     }
 }
 
-/// The first message of a session.
 pub(crate) fn hello(revision: Revision, capabilities: Value) -> Value {
     let params = json!({
         "protocolVersion": revision.as_str(),
@@ -352,7 +336,7 @@ pub(crate) fn hello(revision: Revision, capabilities: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params})
 }
 
-/// A request of the stateless era. What its `_meta` says already stands.
+/// A request of the stateless era. Keeps an existing `_meta`.
 pub(crate) fn stateless(method: &str, mut params: Value) -> Value {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -366,7 +350,7 @@ pub(crate) fn stateless(method: &str, mut params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-/// The headers that mirror it.
+/// The headers that mirror a message.
 pub(crate) fn mirrored(message: &Value) -> Headers<'_> {
     let params = &message["params"];
     let mut headers = vec![
@@ -379,7 +363,6 @@ pub(crate) fn mirrored(message: &Value) -> Headers<'_> {
     headers
 }
 
-/// A call that is answered at once.
 pub(crate) fn hello_tool() -> Value {
     stateless("tools/call", json!({"name": "hello"}))
 }

@@ -1,4 +1,4 @@
-//! What a client sent, where an error speaks of it.
+//! Errors that repeat what a client sent.
 
 use askback::{Form, Prompt, ResourceTemplate, Result, Revision, server::CompletionRequest};
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use super::{
     client::{Client, hello},
 };
 
-/// How long each name is, in characters. JSON writes each of them with two bytes.
+/// The length of each name, in characters. In JSON each takes two bytes.
 const LONG: usize = 200_000;
 
-/// The longest answer, in bytes.
+/// In bytes.
 const MOST: usize = 10_000;
 
 #[derive(Form)]
@@ -28,7 +28,7 @@ async fn names(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-/// Requests of one long name, each at another place.
+/// Requests with one long name, each in another place.
 fn requests() -> Vec<(&'static str, Value)> {
     let long = "\"".repeat(LONG);
     let argument = json!({"name": long, "value": ""});
@@ -85,7 +85,7 @@ async fn no_error_gives_back_what_it_was_sent() {
         let text = session.call(1, method, params.clone()).await.text().await;
         assert_short(shown, &text);
         assert!(text.contains("rror"), "{shown}: {text}");
-        // The mirrored value does not fit a header.
+        // The mirrored value is too long for a header.
         let mut message = super::client::stateless(method, params.clone());
         let headers = [
             ("mcp-protocol-version", "2026-07-28"),

@@ -1,4 +1,4 @@
-//! Headers that mirror a message, and the order in which what is wrong is said (2026-07-28,
+//! Headers that mirror a message, and which error is reported first (2026-07-28,
 //! basic/transports/streamable-http, Server Validation).
 
 use askback::{Revision, Server};
@@ -59,7 +59,6 @@ async fn a_refused_name_is_told_with_what_allows_it() {
     }
 }
 
-/// A request with a change in its body, and other headers than belong to it.
 struct Case {
     name: &'static str,
     headers: &'static [(&'static str, &'static str)],
@@ -378,7 +377,7 @@ async fn names_are_those_of_what_is_asked_for() {
         let answer = response.json().await;
         assert_eq!(found, status, "{method} {params}: {answer}");
     }
-    // A header that mirrors nothing need only be well-formed.
+    // A header that mirrors nothing only has to be well-formed.
     let message = stateless("tools/list", json!({}));
     for (name, status) in [("anything", 200), ("=?base64?!?=", 400)] {
         let mut headers = mirrored(&message);
@@ -417,7 +416,7 @@ async fn a_server_of_the_newest_revision_alone_has_no_sessions() {
             assert_eq!(response.header("mcp-session-id"), None, "{method}");
         }
     }
-    // Where older clients are served, a request without a version may be one of theirs.
+    // If older clients are supported, a request without a version may come from one.
     let old = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     for (name, message) in [("of this era", &message), ("of an older one", &old)] {
         let own = mirrored(message);
@@ -467,7 +466,7 @@ async fn a_server_of_one_era_says_which_versions_it_speaks() {
         let response = oldest.post(&mirrored(message), message).await;
         assert_eq!(response.status, 400);
         let answer = response.json().await;
-        // A code of the other era would keep a client from trying the handshake.
+        // An error code of the other era would stop a client from trying the handshake.
         assert_eq!(answer["error"]["code"], -32600, "{answer}");
     }
 }

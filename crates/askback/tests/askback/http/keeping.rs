@@ -1,4 +1,4 @@
-//! What a server keeps for its clients: counted in bytes, and shared out among principals.
+//! A server counts the bytes that it stores for clients, and divides its memory among principals.
 
 mod ending;
 
@@ -25,26 +25,25 @@ use super::{
 };
 use crate::asking::Seat;
 
-/// How many principals take whatever they can.
+/// The number of principals that take as much as they can.
 const HOSTILE: usize = 50;
 
-/// How much the server of these tests keeps.
 const MOST: usize = 32 << 20;
 
-/// How much a tool says at once, in bytes.
+/// In bytes.
 const SAID: usize = 32 << 10;
 
-/// A moment in which everything that can go on has gone on.
+/// All runnable tasks run in this time.
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A client that acts for a principal, as a front end has found out.
+/// A client that acts for an authenticated principal.
 #[derive(Clone)]
 struct Guest {
     service: Service,
     principal: Option<Principal>,
 }
 
-/// The things that a client holds until it is dropped.
+/// Things that a client holds until it is dropped.
 #[derive(Default)]
 struct Held {
     responses: Vec<Response>,
@@ -52,7 +51,7 @@ struct Held {
     answers: Vec<Bytes>,
 }
 
-/// A body whose end does not come.
+/// A body that never ends.
 struct Unfinished(Option<String>);
 
 impl http_body::Body for Unfinished {
@@ -90,7 +89,6 @@ impl Guest {
         Response::new(self.service.respond(request).await)
     }
 
-    /// Sends a request of the stateless era, of a client that takes tasks.
     async fn call(&self, method: &str, params: Value) -> Response {
         let mut message = stateless(method, params);
         let meta = &mut message["params"]["_meta"];
@@ -100,7 +98,6 @@ impl Guest {
         self.send(&headers, message.to_string()).await
     }
 
-    /// Opens a session, and gives its id.
     async fn open(&self) -> Result<String, Response> {
         let hello = hello(Revision::V2025_11_25, json!({"elicitation": {}}));
         let response = self.send(&[], hello.to_string()).await;
@@ -120,7 +117,6 @@ impl Guest {
     }
 }
 
-/// The kinds of what is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     IdleSessions,
@@ -150,11 +146,11 @@ const KINDS: [Kind; 11] = [
     Kind::ResponsesOfSessions,
 ];
 
-/// More than any principal may have: one that is not stopped before has no bound.
+/// More than any principal may have. If this is reached, there is no limit.
 const TOO_OFTEN: usize = 10_000;
 
 impl Kind {
-    /// Has the server keep one more thing of this kind: whether it did.
+    /// Makes the server store one more item of this kind. Returns whether it did.
     async fn one_more(self, guest: &Guest, at: usize, held: &mut Held) -> bool {
         let text = || "x".repeat(32 << 10);
         match self {
@@ -235,7 +231,7 @@ impl Kind {
         }
     }
 
-    /// How much one thing of this kind takes at least, in bytes.
+    /// The smallest size of one item of this kind, in bytes.
     fn least(self) -> usize {
         match self {
             Self::IdleSessions | Self::SessionsThatAsk => 1 << 10,
@@ -264,7 +260,7 @@ impl Kind {
             }
             Self::Events => {
                 let params = json!({"name": "makes"});
-                // The answer of a call that had to wait is kept on its stream.
+                // The response of a call that had to wait is stored with its stream.
                 let response = guest.in_session(session, 1, "tools/call", params).await;
                 if !response.is_stream() {
                     return refused(response).await;
@@ -278,7 +274,7 @@ impl Kind {
     }
 }
 
-/// Whether a call was answered with what it said, which its client leaves unread.
+/// Whether a call got its result, which its client leaves unread.
 async fn unread(mut response: Response, held: &mut Held) -> bool {
     if response.status != 200 {
         return refused(response).await;
@@ -289,13 +285,12 @@ async fn unread(mut response: Response, held: &mut Held) -> bool {
         assert!(why.contains("try again later"), "{why}");
         return false;
     }
-    // The server has let go of it, and the client has not taken it.
+    // The server has sent it, and the client has not read it.
     drop(response);
     held.answers.push(answer);
     true
 }
 
-/// Whether a call asks its question.
 async fn asked(mut response: Response, held: &mut Held) -> bool {
     if !response.is_stream() {
         return refused(response).await;
@@ -328,7 +323,7 @@ async fn refused(response: Response) -> bool {
     false
 }
 
-/// Takes as long as its client has time for.
+/// Waits for as long as its client does.
 async fn asks_about(ctx: Ctx, _: Json<Value>) -> Result<String> {
     let seat: Seat = ctx.elicit("A seat?").await?.accepted()?;
     Ok(seat.window.to_string())
@@ -356,7 +351,7 @@ fn builder(kind: Kind) -> ServerBuilder {
     let mut limits = Limits::default();
     limits.server.kept_bytes = MOST;
     limits.http.sessions = 16 << 10;
-    // Nothing is over before all is full.
+    // Nothing expires before the server is full.
     for limit in [
         &mut limits.http.body_read,
         &mut limits.http.resume,
@@ -379,7 +374,7 @@ fn builder(kind: Kind) -> ServerBuilder {
         .limits(limits)
 }
 
-/// A server that many principals have filled with one kind of thing, and what they hold.
+/// A server that many principals have filled with one kind of item, and what they hold.
 async fn filled(
     kind: Kind,
     owners: impl Iterator<Item = Option<String>>,
@@ -399,14 +394,14 @@ async fn filled(
             let counted = after.saturating_sub(before);
             assert!(counted >= kind.least() || !empty, "{kind:?}: {counted}");
             empty = false;
-            // For a new session of its own an idle one is ended.
+            // An idle session is ended to make room for the principal's next one.
             if !kept || after <= before {
                 break;
             }
             at += 1;
             assert!(at < TOO_OFTEN, "{kind:?}");
         }
-        // The rest is taken as well, in crumbs.
+        // The rest is filled as well, with small items.
         let nothing = json!({"notifications": {}});
         loop {
             let crumb = guest.call("subscriptions/listen", nothing.clone()).await;
@@ -420,7 +415,7 @@ async fn filled(
     (server, service, held)
 }
 
-/// A client that wants no more than others is served.
+/// Checks that a client with normal demands is served.
 async fn assert_serves(service: &Service, kind: Kind) {
     let honest = Guest::new(service, Some("honest".to_owned()));
     let answer = honest.call("tools/call", json!({"name": "hello"})).await;
@@ -455,7 +450,7 @@ async fn assert_serves(service: &Service, kind: Kind) {
     );
 }
 
-/// Room for things that are kept is counted, and given back.
+/// Checks that the memory of stored items is counted, and freed.
 async fn assert_bounded(kind: Kind) {
     let owners = (0..HOSTILE).map(|at| Some(format!("hostile {at}")));
     let (server, service, held) = filled(kind, owners).await;
@@ -470,7 +465,7 @@ async fn assert_bounded(kind: Kind) {
     uploads.iter().for_each(JoinHandle::abort);
     drop((held.responses, held.answers));
     drop(service);
-    // Sessions end with their endpoint, and tasks when their time is over.
+    // Sessions end with their endpoint, and tasks when they expire.
     sleep(Duration::from_secs(25 * 60 * 60)).await;
     assert_eq!(server.kept_bytes(), 0, "{kind:?}");
 }
@@ -506,7 +501,7 @@ bounded! {
     fifty_principals_who_do_not_read_in_sessions_lock_nobody_out: ResponsesOfSessions,
 }
 
-/// Where nobody is known there is one owner, which has nearly all the room.
+/// All callers without a principal count as one owner, which may use nearly all the memory.
 #[tokio::test(start_paused = true)]
 async fn callers_who_are_not_known_have_all_but_one_share() {
     for kind in [Kind::IdleSessions, Kind::Bodies, Kind::Subscriptions] {
@@ -519,12 +514,13 @@ async fn callers_who_are_not_known_have_all_but_one_share() {
             idle || taken > all_but_one_share - (128 << 10),
             "{kind:?}: {taken}"
         );
-        // A known principal has a place beside them.
+        // A known principal still gets its share.
         assert_serves(&service, kind).await;
     }
 }
 
-/// The sessions of one are in use, and leave no place: the next of another has one all the same.
+/// All sessions of one principal are in use, and the server is full. Another principal can still
+/// open a session.
 #[tokio::test(start_paused = true)]
 async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
     let mut limits = Limits::default();
@@ -546,7 +542,7 @@ async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
             sleep(MOMENT).await;
         }
     }
-    // The principal that has the most gets no more, and loses nothing.
+    // The principal with the most sessions gets no more, and loses none.
     let status = many.open().await.err().unwrap().status;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let one = new.open().await.ok().unwrap();
@@ -617,7 +613,7 @@ async fn a_change_for_one_principal_reaches_nobody_else() {
                 request.extensions_mut().insert(principal.clone());
             }
             let mut own = Response::new(service.respond(request).await);
-            // The first event of a stream tells of nothing.
+            // A stream's first event has no message.
             own.event().await;
             for stream in [modern, &mut own] {
                 if hears {

@@ -1,4 +1,4 @@
-//! Sessions over HTTP, beside their calls.
+//! Sessions over HTTP, apart from their calls.
 
 use std::{sync::Arc, time::Duration};
 

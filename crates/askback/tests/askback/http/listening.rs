@@ -33,7 +33,7 @@ async fn listening(client: &Client, filter: Value) -> Response {
 async fn a_client_is_told_what_it_asked_for_and_nothing_else() {
     let server = Stage::default().builder().build().unwrap();
     let client = Client::of(&server);
-    // Earlier changes are not told.
+    // Earlier changes are not reported.
     server.changed(Change::Tools);
     let all = [
         Change::Tools,
@@ -56,7 +56,7 @@ async fn a_client_is_told_what_it_asked_for_and_nothing_else() {
             json!({"resourceSubscriptions": ["note://two"]}),
             &["notifications/resources/updated"],
         ),
-        // There are no prompts.
+        // The server has no prompts.
         (json!({"promptsListChanged": true}), &[]),
     ];
     for (filter, expected) in cases {

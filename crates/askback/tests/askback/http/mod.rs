@@ -31,25 +31,25 @@ use tokio::sync::{Notify, watch};
 use self::client::Client;
 use crate::asking::Seat;
 
-/// The signals between the tests and the handlers of their server.
+/// Signals between the tests and their server's handlers.
 #[derive(Clone, Default)]
 pub(crate) struct Stage(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// Lets one handler that waits go on.
+    /// Lets one waiting handler continue.
     go_on: Notify,
     handlers: watch::Sender<Handlers>,
 }
 
-/// How many handlers began, ended, and were dropped before their end.
+/// The number of handlers that began, ended, and were dropped before their end.
 pub(crate) type Handlers = (usize, usize, usize);
 
-/// Notes what becomes of a handler.
+/// Counts what happens to a handler.
 struct Presence(Stage, bool);
 
 impl Stage {
-    /// A server with tools for all there is to try.
+    /// A server with one tool for each behaviour.
     pub(crate) fn builder(&self) -> ServerBuilder {
         Server::new("tests", "1")
             .logging()
@@ -83,7 +83,7 @@ impl Stage {
         Client::of(&server)
     }
 
-    /// Lets a handler that waits go on, or the next to wait.
+    /// Lets a waiting handler continue, or the next one that waits.
     pub(crate) fn go_on(&self) {
         self.0.go_on.notify_one();
     }
@@ -92,7 +92,7 @@ impl Stage {
         *self.0.handlers.borrow()
     }
 
-    /// Waits until so many handlers began, ended and were dropped.
+    /// Waits until this many handlers began, ended and were dropped.
     pub(crate) async fn until(&self, handlers: Handlers) {
         let mut changes = self.0.handlers.subscribe();
         let reached = changes.wait_for(|now| *now == handlers);
@@ -136,13 +136,13 @@ async fn waits(State(stage): State<Stage>) -> Result<&'static str> {
     Ok("It was worth the wait.")
 }
 
-/// Waits in a commit, which goes on without its call.
+/// Waits in a commit, which continues without its call.
 async fn commits(ctx: Ctx, State(stage): State<Stage>) -> Result<String> {
     let waits = async move || waits(State(stage)).await.map(str::to_owned);
     ctx.commit("work", waits).await
 }
 
-/// Tells how far it is before it ends, and logs.
+/// Sends progress and log messages before it ends.
 async fn tells(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     let here = stage.enter();
     ctx.progress(Progress::of(1.0, 2.0).message("half of it"));
@@ -153,7 +153,7 @@ async fn tells(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     Ok("Told.")
 }
 
-/// Has its client come back for what it ends with.
+/// Closes the stream, so that its client has to reconnect for the result.
 async fn lets_go(ctx: Ctx, State(stage): State<Stage>) -> Result<&'static str> {
     let here = stage.enter();
     ctx.progress(Progress::at(1.0));
@@ -171,7 +171,6 @@ struct Flood {
     result: usize,
 }
 
-/// Says more than anybody wants to hear.
 async fn floods(ctx: Ctx, State(stage): State<Stage>, flood: Json<Flood>) -> Result<String> {
     let here = stage.enter();
     let line = "x".repeat(flood.0.bytes);

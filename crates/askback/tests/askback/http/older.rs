@@ -1,5 +1,5 @@
-//! What only the two oldest revisions have: batches (2025-03-26), and the pair of an event stream
-//! and a message endpoint (2024-11-05, basic/transports, HTTP with SSE).
+//! Features of the two oldest revisions: batches (2025-03-26), and HTTP+SSE (2024-11-05,
+//! basic/transports, HTTP with SSE).
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn a_batch_is_answered_where_it_was_sent_though_part_of_it_is_cancelled() 
     sleep(Duration::from_millis(1)).await;
     assert_eq!(stage.handlers(), (1, 0, 1));
 
-    // Nor does what is cancelled in its own batch begin.
+    // A request that is cancelled in its own batch never begins.
     let batch = session
         .post(&json!([
             request(3, "waits"),
@@ -117,7 +117,7 @@ async fn a_batch_is_answered_where_it_was_sent_though_part_of_it_is_cancelled() 
     assert_eq!(stage.handlers(), (1, 0, 1));
 }
 
-/// The stream of a pair, and where its messages go.
+/// An HTTP+SSE stream, and the URL for its messages.
 struct Pair {
     client: Client,
     stream: Response,
@@ -240,11 +240,11 @@ async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() 
     };
     let unasked = Client(build(&Revision::ALL).http().service());
     assert_eq!(unasked.get(&[]).await.status, 400);
-    // Its revision is spoken all the same.
+    // The revision is still supported over the newer transport.
     unasked.open(Revision::V2024_11_05).await;
     let newer = Client::of(&build(&[Revision::V2025_11_25, Revision::V2026_07_28]));
     assert_eq!(newer.get(&[]).await.status, 400);
-    // A client that names a revision, or comes back for something, has forgotten a session.
+    // A client that names a revision, or resumes a stream, has lost its session.
     let all = Stage::default().client();
     assert_eq!(
         all.get(&[("mcp-protocol-version", "2025-11-25")])

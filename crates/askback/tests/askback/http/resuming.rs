@@ -1,5 +1,5 @@
-//! Streams that break off, and clients that come back for them (2025-11-25, basic/transports,
-//! Resumability and Redelivery).
+//! Broken streams, and clients that resume them (2025-11-25, basic/transports, Resumability and
+//! Redelivery).
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -28,7 +28,7 @@ fn flood(lines: usize, bytes: usize, result: usize) -> Value {
     json!({"name": "floods", "arguments": arguments, "_meta": {"progressToken": 1}})
 }
 
-/// Lets what runs beside the test come to rest.
+/// Lets background tasks run until they wait.
 async fn rest() {
     sleep(Duration::from_millis(1)).await;
 }
@@ -65,7 +65,7 @@ async fn the_rest_of_a_stream_comes_to_who_comes_back() {
         stage.go_on();
         assert_eq!(other.message().await["id"], 2, "each stream has its own");
 
-        // As long as it is kept, all of it after any event can be had again.
+        // While the stream is stored, everything after any event can be read again.
         let mut again = session.resume(&last).await;
         let mut told_again = Vec::new();
         while let Some((_, message)) = again.told().await {
@@ -131,7 +131,7 @@ async fn a_second_reader_takes_over() {
     first.event().await;
     let mut second = session.resume(&first.last_event_id()).await;
     first.assert_ended().await;
-    // The first had the work with it; it goes on without.
+    // The first response drove the handler, which continues without it.
     drop(first);
     second.event().await;
     stage.go_on();
@@ -193,7 +193,7 @@ async fn a_handler_may_have_its_client_come_back() {
         assert_eq!(stream.message().await["params"]["progress"], 1.0);
         let last = stream.last_event_id();
         if !revision.facts().http.polling {
-            // Clients of these revisions do not know to come back.
+            // Clients of these revisions cannot reconnect.
             stream.assert_quiet().await;
             stage.go_on();
             assert_eq!(stream.message().await["params"]["progress"], 2.0);
@@ -219,7 +219,7 @@ async fn a_handler_may_have_its_client_come_back() {
 async fn what_is_not_kept_is_not_left_out_in_silence() {
     let stage = Stage::default();
     let session = stage.client().open(Revision::V2025_11_25).await;
-    // More events than are kept.
+    // More events than are stored.
     let mut stream = session.call(1, "tools/call", flood(600, 10, 10)).await;
     let mut ids = Vec::new();
     while let Some((id, _)) = stream.told().await {
@@ -235,7 +235,7 @@ async fn what_is_not_kept_is_not_left_out_in_silence() {
     }
     assert_eq!(count, 10);
 
-    // A result of more bytes than are kept.
+    // A result of more bytes than are stored.
     let most = Limits::default().http.resume_bytes;
     let mut stream = session.call(2, "tools/call", flood(1, 1, most)).await;
     let (first, _) = stream.told().await.unwrap();
@@ -278,7 +278,7 @@ async fn streams_that_ended_are_kept_for_a_while_and_not_too_many() {
         stage.go_on();
         rest().await;
     }
-    // They ended after their readers had left; the next that leaves makes room.
+    // They ended after their readers disconnected. The next one to end makes room.
     drop(calling(&session, 100, "tells").await);
     let kept = async |id: u64| session.resume(&format!("{id}-0")).await.status == 200;
     let mut found = Vec::new();
@@ -318,7 +318,7 @@ async fn the_own_stream_is_resumed_like_any() {
         );
     }
     again.assert_quiet().await;
-    // A client that does not say where to go on is told only of new events.
+    // A client without `Last-Event-ID` only gets new events.
     let mut new = session.listen().await;
     assert!(new.event().await.unwrap().data.is_empty());
     new.assert_quiet().await;

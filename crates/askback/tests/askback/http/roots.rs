@@ -1,17 +1,17 @@
-//! Over HTTP, a client's roots are folders of its own machine.
+//! Over HTTP, a client's roots are folders of the client's own machine.
 
 use askback::{Ctx, Result, Revision, Server, Tool};
 use serde_json::{Value, json};
 
 use super::client::{Client, Response};
 
-/// Says which folders it may work in.
+/// Returns the folders it may work in.
 async fn opens(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().await?;
     Ok(format!("{:?}", roots.local()?))
 }
 
-/// Says what the client says.
+/// Returns the roots as the client sent them.
 async fn shows(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().await?;
     Ok(roots.as_client_says()[0].uri.clone())
@@ -29,7 +29,7 @@ fn root() -> Value {
     json!({"roots": [{"uri": "file:///"}]})
 }
 
-/// The result of a call in a session whose client shares the root of its files.
+/// The result of a call in a session whose client shares its file system's root.
 async fn in_session(tool: &str, revision: Revision) -> Value {
     let session = client().open_with(revision, json!({"roots": {}})).await;
     let call = json!({
@@ -43,7 +43,6 @@ async fn in_session(tool: &str, revision: Revision) -> Value {
     response.message().await["result"].clone()
 }
 
-/// The same in the stateless era.
 async fn stateless(tool: &str) -> Value {
     let client = client();
     let mut params = json!({

@@ -1,4 +1,4 @@
-//! Servers on sockets, and clients that write what they like.
+//! Servers on sockets, and clients that can send any bytes.
 
 use std::{net::SocketAddr, pin::Pin, time::Duration};
 
@@ -14,10 +14,9 @@ use tokio::{
 
 use super::client::stateless;
 
-/// A signal.
 pub(crate) type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A server that serves until it is told to stop.
+/// A server that runs until it is told to stop.
 pub(crate) struct Serving {
     pub(crate) addr: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -30,7 +29,7 @@ impl Serving {
         Self::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await
     }
 
-    /// Starts what serves from a listener until the signal comes.
+    /// Runs a server on a listener until the signal arrives.
     pub(crate) async fn by<F>(serve: impl FnOnce(TcpListener, BoxFuture) -> F) -> Self
     where
         F: Future<Output = std::io::Result<()>> + Send + 'static,
@@ -53,7 +52,6 @@ impl Serving {
         let _ = self.stop.take().expect("it is told once").send(());
     }
 
-    /// Waits until the server is at its end.
     pub(crate) async fn ended(self) {
         soon(self.served).await.unwrap().unwrap();
     }
@@ -65,14 +63,12 @@ impl Serving {
         }
     }
 
-    /// The response of the server to this, to its end.
     pub(crate) async fn says(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut socket = self.connect().await;
         socket.send(bytes).await;
         socket.rest().await
     }
 
-    /// Checks that the server is as it was.
     pub(crate) async fn assert_well(&self) {
         let said = self.says(hello("Connection: close\r\n")).await;
         assert!(said.starts_with("HTTP/1.1 200"), "{said}");
@@ -80,25 +76,23 @@ impl Serving {
     }
 }
 
-/// A connection of a client.
 pub(crate) struct Socket {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
 impl Socket {
-    /// Sends what the server takes of it.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
-    /// Everything up to the end of the connection.
+    /// Reads to the end of the connection.
     pub(crate) async fn rest(&mut self) -> String {
         while self.more().await {}
         String::from_utf8_lossy(&std::mem::take(&mut self.read)).into_owned()
     }
 
-    /// Everything up to and with this.
+    /// Reads up to and including this text.
     pub(crate) async fn until(&mut self, end: &str) -> String {
         loop {
             let at = self
@@ -117,7 +111,6 @@ impl Socket {
         }
     }
 
-    /// Waits for the end of the connection, however long that takes.
     pub(crate) async fn ends(&mut self) {
         while self
             .stream
@@ -133,22 +126,20 @@ impl Socket {
     }
 }
 
-/// The time limit of an exchange: it must end long before.
+/// Fails if the future is not ready long before the time limit.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     let within = timeout(Duration::from_secs(60), future).await;
     within.expect("something hangs")
 }
 
-/// The headers of a message of the stateless era.
 pub(crate) const HEADERS: &str = "Host: localhost\r\nContent-Type: application/json\r\n\
     Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n";
 
-/// A call of a tool.
 pub(crate) fn call(tool: &str) -> String {
     stateless("tools/call", json!({"name": tool})).to_string()
 }
 
-/// The request of such a call, with more headers.
+/// A tool call as an HTTP request, with more headers.
 pub(crate) fn calling(tool: &str, more: &str) -> String {
     let body = call(tool);
     let length = body.len();

@@ -16,14 +16,12 @@ use super::{
     client::{Client, Response, hello, stateless},
 };
 
-/// The revisions whose sessions have ids.
 const WITH_IDS: [Revision; 3] = [
     Revision::V2025_03_26,
     Revision::V2025_06_18,
     Revision::V2025_11_25,
 ];
 
-/// The revisions that can ask a person.
 const WITH_FORMS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
 
 fn tool(name: &str) -> Value {
@@ -56,7 +54,7 @@ async fn each_session_has_an_id_that_nobody_guesses() {
         assert_eq!(text(&answer), "Hello!", "{revision:?}");
         assert!(ids.insert(session.id));
     }
-    // A counter, the time or a name would leave some bits as they are.
+    // A counter, a clock or a name would leave some bits the same.
     while ids.len() < 64 {
         ids.insert(client.open(Revision::V2025_11_25).await.id);
     }
@@ -162,7 +160,7 @@ async fn a_handshake_that_fails_opens_nothing() {
         assert_eq!(response.status, 400, "{params}");
         assert_eq!(response.header("mcp-session-id"), None, "{params}");
     }
-    // A client that wishes for another revision is told which it can have.
+    // A client that asks for another revision is told which one it gets.
     let mut message = hello(Revision::V2025_11_25, json!({}));
     message["params"]["protocolVersion"] = "1999-01-01".into();
     let answer = client.post(&[], &message).await.json().await;
@@ -229,7 +227,7 @@ async fn a_question_is_asked_on_the_stream_of_its_call() {
         let mut own = session.listen().await;
         let mut asking = session.call(1, "tools/call", tool("asks")).await;
         assert!(asking.is_stream());
-        // Of another session, whose question has the same id.
+        // A question of another session, with the same id.
         let mut hers = mallory.call(1, "tools/call", tool("asks")).await;
         let question = asking.message().await;
         assert_eq!(question["method"], "elicitation/create", "{question}");
@@ -242,12 +240,12 @@ async fn a_question_is_asked_on_the_stream_of_its_call() {
         session.answer(&question, accept(true)).await;
         assert_eq!(text(&asking.message().await), "by the window: true");
         asking.assert_ended().await;
-        // An answer again, or to what nobody asked, is ignored.
+        // A repeated answer, or an answer to an unknown question, is ignored.
         session.answer(&question, accept(false)).await;
         session
             .answer(&json!({"id": "nothing"}), accept(false))
             .await;
-        // None of it went elsewhere.
+        // Nothing was sent to another stream.
         if revision.facts().http.polling {
             own.event().await;
         }
@@ -284,7 +282,7 @@ async fn the_end_of_a_link_is_told_to_the_client_that_was_asked() {
     assert_eq!(told["params"]["elicitationId"], "paid");
     assert_eq!(text(&asking.message().await), "Paid.");
     asked_her.assert_quiet().await;
-    // The streams that are listened on begin with an event that says nothing.
+    // GET streams begin with an event without a message.
     for stream in [&mut own, &mut hers] {
         stream.event().await;
         stream.assert_quiet().await;
@@ -312,7 +310,7 @@ async fn a_client_cancels_by_a_notification() {
     drop((waiting, asking));
     sleep(Duration::from_millis(1)).await;
     assert_eq!(stage.handlers(), (2, 0, 2));
-    // Nothing of it is left on the session's own stream.
+    // The session's own stream has nothing left of it.
     let mut own = session.listen().await;
     assert!(own.event().await.is_some_and(|event| event.data.is_empty()));
     own.assert_quiet().await;
@@ -388,7 +386,7 @@ async fn a_flood_of_changes_is_told_once() {
     let session = client.open(Revision::V2025_11_25).await;
     let mut own = session.listen().await;
     own.event().await;
-    // Somebody is there, but does not read.
+    // The client is connected, but does not read.
     for _ in 0..100_000 {
         server.changed(Change::Tools);
     }
@@ -431,7 +429,7 @@ async fn of_too_many_sessions_those_idle_for_the_longest_go() {
         sessions.push(client.open(Revision::V2025_11_25).await);
         sleep(Duration::from_secs(1)).await;
     }
-    // The oldest is used again, so that the second is idle for the longest.
+    // The oldest session is used again, so the second one has been idle the longest.
     sessions[0].call(1, "ping", json!({})).await;
     sessions.push(client.open(Revision::V2025_11_25).await);
     let mut found = Vec::new();
@@ -440,7 +438,7 @@ async fn of_too_many_sessions_those_idle_for_the_longest_go() {
     }
     assert_eq!(found, [200, 404, 200, 200]);
 
-    // Sessions in use are not ended for new ones, and are not more than the limit either.
+    // Sessions in use are not ended for new ones, and cannot exceed the limit either.
     let mut calls: Vec<Response> = Vec::new();
     for at in [0, 2, 3] {
         calls.push(sessions[at].call(2, "tools/call", tool("asks")).await);
@@ -459,7 +457,7 @@ async fn of_too_many_sessions_those_idle_for_the_longest_go() {
     assert_eq!(stage.handlers(), (3, 0, 0));
 }
 
-/// A handler that is in one long stretch hears of the cancellation only after it.
+/// A handler that does not yield learns of the cancellation only afterwards.
 // Shows CA-22.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_call_is_not_answered_by_one_whose_id_it_has_taken() {

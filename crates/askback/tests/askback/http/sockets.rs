@@ -1,4 +1,4 @@
-//! What clients do with sockets that none should do.
+//! Malformed and hostile use of sockets.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{
     serving::{HEADERS, Serving, call, calling, hello, soon},
 };
 
-/// A message whose headers do not matter yet.
+/// A message whose headers do not matter.
 fn post(body: &str) -> String {
     let length = body.len();
     format!(
@@ -236,7 +236,7 @@ async fn hosts_and_origins_of_others_are_refused() {
     ] {
         assert_eq!(send("localhost", origin).await, "403", "{origin}");
     }
-    // The form that proxies are sent names a host too.
+    // The form of request target that proxies get contains a host too.
     for (target, status) in [
         ("http://localhost/mcp", "200"),
         ("http://evil.example/mcp", "403"),
@@ -286,7 +286,7 @@ async fn there_is_one_path() {
 #[tokio::test]
 async fn nothing_is_smuggled() {
     let server = Serving::start(Stage::default().builder()).await;
-    // It would be answered with 404 if it were taken for a request.
+    // If it were read as a request, the response would be 404.
     let hidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let length = hidden.len();
     let start = format!("POST /mcp HTTP/1.1\r\n{HEADERS}");
@@ -350,7 +350,7 @@ async fn nothing_is_smuggled() {
         assert!(!said.contains("not found"), "{name}: {said}");
         assert!(!said.starts_with("HTTP/1.1 200"), "{name}: {said}");
     }
-    // Of a length and chunks, chunks count, and the connection is not used again.
+    // If a request has both a length and chunks, the chunks count, and the connection is closed.
     let body = call("hello");
     let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let both = format!(
@@ -529,7 +529,8 @@ async fn connections_that_wait_give_way_to_new_ones() {
     idle.until("Hello!").await;
     let mut begun = server.connect().await;
     begun.send(&hello("")[..30]).await;
-    // Those that have waited for the longest go first, whether a request has begun to come or not.
+    // The connections that have waited longest are closed first, whether a request has begun or
+    // not.
     server.assert_well().await;
     idle.rest().await;
     let mut third = server.connect().await;
@@ -559,7 +560,7 @@ async fn heads_that_do_not_end_give_way_to_others() {
     for _ in fit + 1..8 {
         soon(sockets.join_next()).await;
     }
-    // A head that comes to its end has its room, however long it is.
+    // A complete head keeps its connection, however long it is.
     let long = format!("X-Long: {}\r\nConnection: close\r\n", "x".repeat(50_000));
     for _ in 0..8 {
         let said = server.says(hello(&long)).await;
@@ -568,7 +569,8 @@ async fn heads_that_do_not_end_give_way_to_others() {
     }
 }
 
-/// A body that does not come keeps a place from nobody, and neither does a response that is read.
+/// An unfinished body does not block other connections, and neither does a response that is being
+/// read.
 #[tokio::test]
 async fn requests_that_do_not_end_give_way() {
     let mut limits = Limits::default();

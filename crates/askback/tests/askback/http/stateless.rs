@@ -252,7 +252,7 @@ async fn a_handler_that_tells_has_a_stream_at_once() {
     assert_eq!(answer.1["result"]["content"][0]["text"], "Told.");
     response.assert_ended().await;
 
-    // A change that no client asked for is not told.
+    // A change that no client subscribed to is not reported.
     stage.go_on();
     let response = client.call("tools/call", json!({"name": "tells"})).await;
     assert!(!response.is_stream());
@@ -285,7 +285,7 @@ async fn a_stream_tells_of_its_own_call_alone() {
     }
     one.assert_quiet().await;
     two.assert_quiet().await;
-    // One goes on: the other hears nothing of it.
+    // One call continues. The other's stream gets nothing.
     stage.go_on();
     let progress = one.message().await;
     assert_eq!(progress["params"]["progressToken"], "one", "{progress}");
@@ -317,8 +317,7 @@ async fn what_tells_of_the_way_is_left_out_where_nobody_reads() {
     let meta = json!({"progressToken": 1});
     let params = json!({"name": "floods", "arguments": arguments, "_meta": meta});
     let mut response = client.call("tools/call", params).await;
-    // The handler works while its client reads, and is read in as many pieces as there are; each
-    // holds no more than the limit and one message.
+    // The handler works while its client reads. No chunk holds more than the limit and one message.
     let mut last = String::new();
     while let Some(chunk) = response.chunk().await {
         assert!(chunk.len() < (256 << 10) + 5000, "{}", chunk.len());
@@ -341,7 +340,7 @@ async fn questions_are_results() {
         "requestState": first["result"]["requestState"],
         "inputResponses": answers,
     });
-    // Any process that shares the key goes on with it.
+    // Any process with the same key can continue the call.
     let other = Stage::default().client();
     let last = other.call("tools/call", params).await.json().await;
     assert_eq!(
@@ -350,7 +349,7 @@ async fn questions_are_results() {
     );
 }
 
-/// A server whose list of tools is larger than what goes uncounted.
+/// A server whose list of tools is so large that its memory is counted.
 fn many_tools() -> Server {
     let mut builder = Stage::default().builder();
     for number in 0..64 {
@@ -392,7 +391,7 @@ async fn a_list_is_given_to_each_request_under_its_own_id_and_takes_room_until_i
 async fn a_list_is_sent_from_where_it_is_kept() {
     let client = Client::of(&many_tools());
     let message = stateless("tools/list", json!({}));
-    // The first request has the list written.
+    // The first request makes the server serialize the list.
     client.post(&mirrored(&message), &message).await;
     let mut pieces = Vec::new();
     for _ in 0..2 {
@@ -402,6 +401,6 @@ async fn a_list_is_sent_from_where_it_is_kept() {
         assert_eq!(response.bytes().await, None);
     }
     assert!(pieces[0].len() > 4096);
-    // Both are alive, so that equal addresses are one place.
+    // Both exist at the same time, so equal addresses are the same allocation.
     assert_eq!(pieces[0].as_ptr(), pieces[1].as_ptr());
 }

@@ -11,7 +11,7 @@ use super::{
     serving::{Serving, Socket, calling},
 };
 
-/// A server of its own, or one within an axum application.
+/// A standalone server, or one in an axum application.
 async fn started(builder: ServerBuilder, is_in_axum: bool) -> Serving {
     match is_in_axum {
         true => in_axum(builder).await,
@@ -29,7 +29,7 @@ async fn a_commit_that_has_begun_may_end_without_its_client() {
         stage.until((1, 0, 0)).await;
         drop(called);
         server.stop();
-        // Once the server has noticed that the client is gone, nothing but the commit holds it up.
+        // Once the server knows that the client is gone, it waits only for the commit.
         for _ in 0..20 {
             let mut late = server.connect().await;
             late.send(calling("hello", "Connection: close\r\n")).await;
@@ -59,7 +59,6 @@ async fn a_commit_that_does_not_end_is_not_waited_for_without_end() {
     }
 }
 
-/// Posts a message on a connection of its own.
 async fn post(server: &Serving, path: &str, headers: &str, message: &Value) -> Socket {
     let mut socket = server.connect().await;
     let body = message.to_string();
@@ -83,7 +82,7 @@ async fn get(server: &Serving, headers: &str) -> Socket {
     socket
 }
 
-/// Opens a session, and gives the header that names it.
+/// Opens a session, and returns its header.
 async fn open(server: &Serving) -> String {
     let hello = hello(Revision::V2025_11_25, json!({"elicitation": {}}));
     let said = post(server, "/mcp", "", &hello).await.rest().await;
@@ -102,7 +101,6 @@ fn call(id: u64, tool: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool}})
 }
 
-/// The message of an event that has come.
 fn event(text: &str) -> Value {
     let data = text
         .lines()
@@ -127,7 +125,7 @@ async fn a_server_where_nothing_goes_on_stops_at_once() {
     server.ended().await;
 }
 
-/// Serves from within an axum application, until it is told to stop.
+/// Serves from an axum application until it is told to stop.
 async fn in_axum(builder: ServerBuilder) -> Serving {
     Serving::by(|listener, stopped| {
         let endpoint = builder.build().unwrap().http().allow_http_sse();
@@ -176,7 +174,7 @@ async fn an_application_of_others_lets_calls_end_and_be_answered() {
     asking.until("elicitation/create").await;
     stage.until((2, 0, 0)).await;
     server.stop();
-    // Nothing new begins. What was asked may still be answered.
+    // New calls are refused. Open questions may still be answered.
     let mut late = server.connect().await;
     late.send(calling("hello", "Connection: close\r\n")).await;
     let said = late.rest().await;
@@ -223,7 +221,7 @@ async fn what_goes_on_may_end() {
     let mut called = post(&server, "/mcp", &session, &call(1, "waits")).await;
     stage.until((2, 0, 0)).await;
     server.stop();
-    // Nothing new begins.
+    // New calls are refused.
     let mut late = server.connect().await;
     late.send(calling("hello", "")).await;
     let said = late.rest().await;

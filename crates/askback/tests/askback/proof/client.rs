@@ -1,4 +1,4 @@
-//! The client of the proof: what it does with questions, and what it gets up to.
+//! The proof's client: how it answers questions, and which disturbances it causes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,46 +14,41 @@ use super::{
     script::{Script, mistake},
 };
 
-/// The tricks of a client of the stateless era.
+/// How a client of the stateless era sends its rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
-    /// It sends each round once.
+    /// Sends each round once.
     Plain,
-    /// It reaches another process in every round.
+    /// Reaches another process in every round.
     Restart,
-    /// It sends rounds twice, at once or after one another, and goes on from either.
+    /// Sends rounds twice, concurrently or one after the other, and continues from either response.
     Twice,
-    /// It sends older rounds again between the others.
+    /// Sends older rounds again between the others.
     Again,
-    /// It sends a round again whose process has crashed.
+    /// Sends a round again if its process has crashed.
     Crash,
 }
 
-/// The way to the server and back: a connection that can be made anew.
+/// A connection to the server that can be made again.
 pub(super) trait Link {
-    /// Ends the server's process, or what stands for one, and starts another.
+    /// Ends the server's process, or its stand-in, and starts another.
     async fn restart(&mut self);
     /// Waits until the process has ended by itself.
     fn crashed(&self) -> impl Future<Output = ()> + use<Self> {
         std::future::pending()
     }
-    /// Sends a message.
     async fn say(&mut self, message: Value);
-    /// The next message of the server.
     async fn hear(&mut self) -> Value;
-    /// Waits.
     async fn sleep(&self, span: Duration);
 }
 
-/// The outcome of a program.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) text: String,
-    /// The words of each question without what is said about unusable answers, by its place.
+    /// The text of each question by its place, without the explanations of invalid answers.
     pub(super) questions: BTreeMap<Path, BTreeSet<String>>,
 }
 
-/// The person with their client.
 pub(super) struct Client<L> {
     link: L,
     script: Script,
@@ -63,15 +58,13 @@ pub(super) struct Client<L> {
     last_id: u64,
 }
 
-/// A question the person knows of.
 struct Asked {
     words: BTreeSet<String>,
     since: Instant,
-    /// How often it was answered, the first times in a way that cannot be used.
+    /// How often it was answered. The first answers are invalid.
     answers: u32,
 }
 
-/// A question as it came.
 struct Question {
     path: Path,
     form: Kind,
@@ -79,11 +72,11 @@ struct Question {
 }
 
 enum Decision {
-    /// The person answers now.
+    /// The user answers now.
     Now(Value),
-    /// The person answers when it is too late.
+    /// The user answers after the timeout.
     Late(Value, Instant),
-    /// The person leaves it to the handler to give up.
+    /// The user never answers, so the handler has to give up.
     Never,
 }
 
@@ -91,7 +84,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// The longest pause between two looks at a task.
+/// The longest pause between two polls of a task.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl<L: Link> Client<L> {
@@ -106,7 +99,6 @@ impl<L: Link> Client<L> {
         }
     }
 
-    /// Runs the program in a handshake revision.
     pub(super) async fn suspended(mut self, revision: Revision) -> Outcome {
         let hello = json!({
             "protocolVersion": revision.as_str(),
@@ -127,7 +119,7 @@ impl<L: Link> Client<L> {
                 .iter()
                 .any(|(_, decision)| matches!(decision, Decision::Now(_)));
             let message = if is_due {
-                // Nothing more comes by itself: time to answer something.
+                // No further message arrives without an answer.
                 tokio::time::timeout(Duration::from_millis(1), self.link.hear())
                     .await
                     .ok()
@@ -169,7 +161,6 @@ impl<L: Link> Client<L> {
         }
     }
 
-    /// Runs the program in the stateless era.
     pub(super) async fn stateless(mut self, revision: Revision, habit: Habit) -> Outcome {
         let mut params = self.params();
         params["_meta"] = json!({CAPABILITIES: {"elicitation": {}}, VERSION: revision.as_str()});
@@ -195,7 +186,6 @@ impl<L: Link> Client<L> {
         }
     }
 
-    /// Runs the program as a task of the stateless era.
     pub(super) async fn task(mut self, revision: Revision) -> Outcome {
         let capabilities = json!({"elicitation": {}, "extensions": {TASKS: {}}});
         let meta = json!({CAPABILITIES: capabilities, VERSION: revision.as_str()});
@@ -225,7 +215,8 @@ impl<L: Link> Client<L> {
         }
     }
 
-    /// Answers some of what can be answered now, and what is too late. Each question must be seen before its time is over.
+    /// Answers some of the questions that can be answered now, and those whose timeout is over.
+    /// Each question must be seen before its timeout.
     fn answers_by_now(&mut self, requests: &Value) -> Map<String, Value> {
         let mut answers = Map::new();
         for (key, request) in requests.as_object().into_iter().flatten() {
@@ -271,7 +262,7 @@ impl<L: Link> Client<L> {
         self.exchange("tools/call", params.clone()).await
     }
 
-    /// Both must come to the same.
+    /// Both responses must be equivalent.
     async fn send_twice(&mut self, params: &Value) -> Value {
         let first = self.request("tools/call", params.clone()).await;
         let mut responses = if self.dice.flips() {
@@ -283,7 +274,8 @@ impl<L: Link> Client<L> {
             responses.extend(self.hear_response(&[second]).await);
             responses
         };
-        // How far the branches are when the second asks may differ, as it may have had to wait.
+        // The branches may have come to different points when the second request asks, because it
+        // may have had to wait.
         let (first, second) = (&responses[0]["result"], &responses[1]["result"]);
         let both_done = first["resultType"].is_null() && second["resultType"].is_null();
         if both_done {
@@ -292,8 +284,8 @@ impl<L: Link> Client<L> {
         responses.swap_remove(self.dice.below(2))
     }
 
-    /// Answers some of what can be answered now; where nothing can, waits until it is too late for
-    /// something.
+    /// Answers some of the questions that can be answered now. If there are none, waits until a
+    /// timeout is over.
     async fn answer(&mut self, requests: &Value) -> Map<String, Value> {
         let requests = requests.as_object().expect("something is asked");
         let mut now = Map::new();
@@ -403,7 +395,7 @@ impl<L: Link> Client<L> {
         responses
     }
 
-    /// The response; none comes of a process that has crashed.
+    /// The response, or `None` if the process has crashed.
     async fn hear_unless_crashed(&mut self, id: u64) -> Option<Value> {
         let (ids, crashed) = ([id], self.link.crashed());
         tokio::select! {
@@ -448,14 +440,14 @@ impl Question {
 }
 
 impl Path {
-    /// The race this question is a side of.
+    /// The race that contains this question, and its side.
     fn racing(&self) -> Option<(Self, &str)> {
         let (race, side) = self.0.rsplit_once('/')?;
         matches!(side, "first" | "second").then(|| (Self(race.to_owned()), side))
     }
 }
 
-/// Choices that are the same for the same number.
+/// A deterministic random generator.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {

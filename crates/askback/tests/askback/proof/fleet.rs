@@ -1,5 +1,5 @@
-//! The proof over a fleet: each message reaches another process. In a session the client comes back for the stream of its
-//! call at another process after each question.
+//! The proof over a fleet: each message reaches another process. In a session, the client resumes
+//! the call's stream at another process after each question.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,13 +29,12 @@ use crate::{
 /// How many programs each of these tests runs.
 const CASES: u32 = 300;
 
-/// When nothing more is said for now.
+/// After this pause, no more messages are expected.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Longer than anything takes.
+/// Longer than any wait of a test.
 const AGES: Duration = Duration::from_secs(60 * 60);
 
-/// How many processes there are.
 const NODES: usize = 3;
 
 #[test]
@@ -123,7 +122,7 @@ fn in_sqlite(world: &World) -> Nodes {
     }
 }
 
-/// Time stands still while another thread works.
+/// Stops the test's clock while another thread works.
 #[cfg(feature = "sqlite")]
 struct RealTime;
 
@@ -141,22 +140,20 @@ impl Around for RealTime {
     }
 }
 
-/// The way to the processes of a fleet.
+/// A connection to the processes of a fleet.
 struct Nodes {
     way: Way,
     session: Option<Session>,
     heard: mpsc::UnboundedSender<Value>,
     hears: mpsc::UnboundedReceiver<Value>,
-    /// Where the journal is.
     _folder: Option<tempfile::TempDir>,
 }
 
-/// The parts that concurrent requests share.
 #[derive(Clone)]
 struct Way {
     nodes: Arc<[Client]>,
     dice: Arc<Mutex<Dice>>,
-    /// The questions that the client has answered, by their ids.
+    /// The ids of the questions that the client has answered.
     answered: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -198,7 +195,6 @@ impl Way {
         self.nodes[self.below(NODES)].clone()
     }
 
-    /// The session at any process.
     fn anywhere(&self, session: &Session) -> Session {
         Session {
             client: self.any_node(),
@@ -206,9 +202,9 @@ impl Way {
         }
     }
 
-    /// Posts a message that is not answered, to one process or to two at once.
+    /// Posts a message that has no response, to one process or to two at once.
     async fn tell(self, session: Session, message: Value) {
-        // It may be overtaken by another one.
+        // Another message may overtake it.
         tokio::time::sleep(Duration::from_millis(self.below(4) as u64)).await;
         let (one, two) = (self.anywhere(&session), self.anywhere(&session));
         let first = one.post(&message);
@@ -224,7 +220,7 @@ impl Way {
         }
     }
 
-    /// Reads what a call says, at another process after each message, and tells what is new.
+    /// Reads a call's stream, at another process after each message, and forwards new messages.
     async fn call(self, session: Session, message: Value, heard: mpsc::UnboundedSender<Value>) {
         let mut response = self.anywhere(&session).post(&message).await;
         if !response.is_stream() {
@@ -233,7 +229,7 @@ impl Way {
         }
         let mut said = BTreeMap::<String, Value>::new();
         let mut asked = BTreeSet::new();
-        // The client hears all messages of a round at once, when the stream is quiet.
+        // The client gets all messages of a round at once, when the stream is quiet.
         let mut fresh = Vec::new();
         loop {
             let Ok(event) = tokio::time::timeout(QUIET, response.event()).await else {
@@ -256,8 +252,9 @@ impl Way {
                 self.hand_on(&mut fresh, &heard);
                 return;
             } else {
-                // What is asked and withdrawn while nobody listens is withdrawn alone, and what is withdrawn
-                // may have been answered meanwhile.
+                // If a question was asked and cancelled while the client was disconnected, only the
+                // cancellation arrives. The client may also have answered a cancelled question
+                // meanwhile.
                 let is_known = match told["method"].as_str() {
                     Some("notifications/cancelled") => {
                         let name = told["params"]["requestId"].to_string();
@@ -269,7 +266,7 @@ impl Way {
                     fresh.push(told);
                 }
             }
-            // A client may come back with an older id than the last.
+            // A client may resume from an older id than the last.
             let last = match self.below(4) {
                 0 => {
                     let at = self.below(said.len());
@@ -281,13 +278,14 @@ impl Way {
         }
     }
 
-    /// Gives the client what came, without what withdraws a question that it has answered meanwhile.
+    /// Forwards the messages, without cancellations of questions that the client has answered
+    /// meanwhile.
     fn hand_on(&self, fresh: &mut Vec<Value>, heard: &mpsc::UnboundedSender<Value>) {
         for told in fresh.drain(..) {
             let is_withdrawal = told["method"] == "notifications/cancelled";
             let name = told["params"]["requestId"].to_string();
             if !(is_withdrawal && self.answered().contains(&name)) {
-                // The receiver is gone at the end of the test.
+                // The receiver is dropped at the end of the test.
                 let _ = heard.send(told);
             }
         }
@@ -295,7 +293,7 @@ impl Way {
 
     async fn come_back(&self, session: &Session, last: &str) -> Response {
         if self.below(4) == 0 {
-            // It tries again before anything came.
+            // It reconnects again before anything arrived.
             drop(self.anywhere(session).resume(last).await);
         }
         let response = self.anywhere(session).resume(last).await;
@@ -313,7 +311,7 @@ impl Link for Nodes {
             let (node, heard) = (self.way.any_node(), self.heard.clone());
             tokio::spawn(async move {
                 let response = node.post(&mirrored(&message), &message).await;
-                // The receiver is gone at the end of the test.
+                // The receiver is dropped at the end of the test.
                 let _ = heard.send(response.answer().await);
             });
             return;

@@ -14,7 +14,7 @@ use super::{
     program::{Body, Kind, Op, Path, Program, TURNS},
 };
 
-/// Notes that an effect happened.
+/// Called when an effect happens.
 pub(super) type Effects = Arc<dyn Fn(&Path) + Send + Sync>;
 
 #[derive(Form)]
@@ -42,7 +42,7 @@ struct Arguments {
     program: Program,
 }
 
-/// The tool that runs the program it is given.
+/// The tool that runs the program in its arguments.
 pub(super) fn tool(effects: Effects) -> Tool {
     Tool::new("run", move |ctx: Ctx, arguments: PlainJson<Arguments>| {
         let Program { keyed, body } = arguments.0.program;
@@ -64,7 +64,7 @@ pub(super) fn tool(effects: Effects) -> Tool {
     .durable()
 }
 
-/// A branch as it runs.
+/// A running branch.
 struct Running {
     branch: Branch,
     draw: u64,
@@ -173,7 +173,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Asks a form, and gives what the answer is noted as.
+    /// Asks a form, and returns the note for its answer.
     fn ask(
         &self,
         path: &Path,
@@ -305,7 +305,6 @@ fn said_note(said: Answer<String>) -> String {
     }
 }
 
-/// All of them, polled side by side.
 async fn join_all<T>(mut futures: Vec<Boxed<'_, T>>) -> Vec<T> {
     let mut values: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     std::future::poll_fn(|cx| {
@@ -325,7 +324,7 @@ async fn join_all<T>(mut futures: Vec<Boxed<'_, T>>) -> Vec<T> {
     values.into_iter().flatten().collect()
 }
 
-/// Whichever is ready first; the other is dropped.
+/// Returns the first future's output. The other is dropped.
 async fn race<T>(mut first: Boxed<'_, T>, mut second: Boxed<'_, T>) -> T {
     std::future::poll_fn(|cx| match first.as_mut().poll(cx) {
         Poll::Ready(value) => Poll::Ready(value),

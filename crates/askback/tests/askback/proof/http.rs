@@ -1,5 +1,5 @@
-//! The proof over HTTP: each message is a request of its own, and what comes back comes on any of
-//! their responses. In the stateless era each request reaches another server.
+//! The proof over HTTP: each message is its own request, and messages arrive on any response. In
+//! the stateless era, each request reaches another server.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::http::client::{Client, HttpWire};
 
-/// How many programs each of these tests runs: all that is new in them is the transport.
+/// How many programs each of these tests runs. Only the transport is new here.
 const CASES: u32 = 100;
 
 #[test]
@@ -40,7 +40,6 @@ fn a_round_sent_twice_changes_nothing() {
     prove_with(CASES, |case| case.stateless_over(Habit::Twice, Http::new));
 }
 
-/// The way to servers over HTTP.
 struct Http {
     plan: Plan,
     wire: HttpWire,

@@ -1,8 +1,9 @@
-//! The proof of replay: thousands of random programs that ask come to the same in every era,
-//! whatever their client gets up to, as when they are read from top to bottom.
+//! The proof of replay: thousands of random programs that ask have the same result in every era,
+//! whatever their client does, as when they are read from top to bottom.
 //!
 //! `PROOF_CASES` says how many programs each test runs.
 
+mod bridge;
 mod client;
 #[cfg(feature = "http-server")]
 mod fleet;
@@ -86,11 +87,9 @@ fn an_old_round_sent_again_changes_nothing_where_states_are_kept_in_the_store() 
     prove_with(SPILLED, |case| case.spilled(Habit::Again));
 }
 
-/// How many programs each test runs whose states are kept in the store: all that is new in them is
-/// where a state is.
+/// How many programs are run with states in the store. Only the place of the state is new here.
 const SPILLED: u32 = 100;
 
-/// One program with one person.
 struct Case {
     program: Program,
     script: Script,
@@ -131,7 +130,7 @@ impl Case {
         self.stateless_over(habit, World::bench);
     }
 
-    /// As [`Case::stateless`], with servers that keep every state in their store.
+    /// Like [`Case::stateless`], with servers that save every state in their store.
     fn spilled(&self, habit: Habit) {
         self.spilled_over(habit, World::bench);
     }
@@ -141,8 +140,8 @@ impl Case {
         self.stateless_in(&world, habit, link);
     }
 
-    /// Ends the process between the effect and the value of a commit. The call may end with an error then,
-    /// and nothing that is committed happens twice.
+    /// Ends the process after a commit's effect, before its value is saved. The call may then fail,
+    /// but no commit happens twice.
     fn crashed(&self) {
         let mut world = self.world();
         world.crash_after = Some((self.script.0 % 4) as usize);
@@ -209,8 +208,8 @@ impl Case {
         serde_json::to_value(&self.program).expect("a program is JSON")
     }
 
-    /// Compares with the oracle. Where the client sends rounds more than once, so may recorded
-    /// steps run more than once; commits never do.
+    /// Compares with the oracle. If the client repeats rounds, recorded steps may run more than
+    /// once; commits never do.
     fn check(&self, outcome: &Outcome, effects: &BTreeMap<String, u32>, once: bool) {
         let Expected {
             text,
@@ -260,16 +259,15 @@ fn block_on(run: impl Future<Output = Outcome>, world: &World) -> (Outcome, BTre
 
 /// The parts of a case that outlive its servers.
 struct World {
-    /// The seed of what is drawn for it.
     seed: u64,
     effects: Arc<Mutex<BTreeMap<String, u32>>>,
     check_replay: bool,
     spills: bool,
-    /// After how many commits a process ends before the value of the next is kept.
+    /// After this many commits, the process ends before the next commit's value is saved.
     crash_after: Option<usize>,
 }
 
-/// The parts that each server of a case is built from.
+/// The parts from which each server of a case is built.
 #[derive(Clone)]
 struct Plan {
     effects: handler::Effects,
@@ -291,7 +289,7 @@ impl World {
         }
     }
 
-    /// Leaves clients no more of a state than the name under which the store keeps it.
+    /// Leaves clients only the id under which the store has the state.
     fn spilling(mut self) -> Self {
         self.spills = true;
         self
@@ -350,7 +348,6 @@ impl Plan {
     }
 }
 
-/// A server in memory that can be started anew.
 struct Bench {
     plan: Plan,
     wire: Option<Wire>,

@@ -1,4 +1,4 @@
-//! What a program comes to: read from top to bottom, without suspension, replay or time.
+//! A program's result when it is read from top to bottom, without suspension, replay or time.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,20 @@ use super::{
     script::{Said, Script},
 };
 
-/// The outcome that a program must have.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    /// The text of its result.
     pub(super) text: String,
-    /// The questions that are asked, as [`question`] writes them, without draws.
+    /// The questions as [`question`] writes them, without random numbers.
     pub(super) questions: BTreeSet<String>,
-    /// The effects that happen, by place.
     pub(super) effects: BTreeSet<String>,
-    /// The effects among them that happen at most once whatever the client does.
+    /// The effects that happen at most once, whatever the client does.
     pub(super) commits: BTreeSet<String>,
 }
 
-/// A branch as it is read.
+/// A branch while it is read.
 pub(super) struct Branch {
-    /// Its notes.
     pub(super) notes: Vec<Value>,
-    /// Its last note, which goes into its next question.
+    /// Its last note, which is part of its next question.
     pub(super) last: String,
 }
 
@@ -44,13 +40,13 @@ impl Branch {
     }
 }
 
-/// The words of a question: its place, its form, how long there is to answer it (0: for ever), and
-/// what its branch has noted last.
+/// A question's text: its place, its form, its timeout in seconds (0 for none), and its branch's
+/// last note.
 pub(super) fn question(path: &Path, form: Kind, seconds: u64, last: &str) -> String {
     format!("{path}|{form:?}|{seconds}|{last}|")
 }
 
-/// The note of a branch in its parent.
+/// The note that a branch leaves in its parent.
 pub(super) fn ended(branch: Branch, result: Result<(), String>) -> Value {
     let mut notes = branch.notes;
     if let Err(why) = result {

@@ -7,57 +7,68 @@ use serde::{Deserialize, Serialize};
 
 /// A program.
 ///
-/// Branches that run side by side reach their questions in an order that is the same whenever the
-/// handler is run again only if they wait for nothing but what is recorded. A program keeps to
-/// that, or gives every question and step a key of its own.
+/// When a handler is run again, concurrent branches reach their questions in the same order only if
+/// they wait for nothing but recorded events. A program obeys this rule, or gives every question
+/// and step its own key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Program {
-    /// Whether every question and step has its place as its key.
+    /// Whether every question and step uses its place as its key.
     pub(super) keyed: bool,
     pub(super) body: Body,
 }
 
-/// Instructions, one after the other.
 pub(super) type Body = Vec<Op>;
 
-/// One instruction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Op {
-    /// Asks a form. A no is noted, or ends the branch where the answer is a must.
+    /// Asks a form. A no is noted, or ends the branch if an answer is required.
     Ask {
         form: Kind,
         key: Option<String>,
         must: bool,
     },
-    /// Asks a form, for a limited time.
+    /// Asks a form with a timeout.
     AskWithin { form: Kind, seconds: u64 },
-    /// Asks two forms of which the person answers only one.
+    /// Asks two forms, of which the user answers only one.
     Race { first: Kind, second: Kind },
     /// Asks three forms in one round.
     AskAll,
-    /// A recorded step that takes a while and comes to a value or an error.
+    /// A recorded step that takes a while and returns a value or an error.
     Run { name: u8, millis: u64, ok: bool },
-    /// A recorded step for which there is not enough time.
+    /// A recorded step that times out.
     RunWithin { name: u8, millis: u64 },
-    /// An effect that happens at most once, and has its place as its name.
+    /// An effect that happens at most once, with its place as its name.
     Commit,
     /// A wait that is recorded.
     Sleep { millis: u64 },
-    /// A wait that is not recorded, and begins anew whenever the handler does.
+    /// A wait that is not recorded, and starts again in every run of the handler.
     Pause,
-    /// Draws a random number, which goes into the next question.
+    /// Draws a random number, which is part of the next question.
     Draw,
-    /// Branches side by side.
+    /// Concurrent branches.
     Join(Vec<Body>),
-    /// Branches side by side, each a child of its own.
+    /// Concurrent branches, each in its own child.
     Spawn(Vec<Body>),
-    /// Asks whether to go on, and if so does it and asks again.
+    /// Asks whether to continue. If yes, runs the body and asks again.
     While(Body),
-    /// Asks which way to go.
+    /// Asks which of two branches to run.
     If { yes: Body, no: Body },
 }
 
-/// The forms there are.
+impl Op {
+    /// Whether this or an instruction in it is one of these.
+    pub(super) fn any(&self, is: fn(&Self) -> bool) -> bool {
+        let any = |body: &Body| body.iter().any(|op| op.any(is));
+        is(self)
+            || match self {
+                Self::Join(branches) | Self::Spawn(branches) => branches.iter().any(any),
+                Self::While(body) => any(body),
+                Self::If { yes, no } => any(yes) || any(no),
+                _ => false,
+            }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Number,
@@ -65,7 +76,7 @@ pub(super) enum Kind {
     Word,
 }
 
-/// The place of an instruction in its program, and in the turns of the loops around it.
+/// An instruction's place in its program, including the iterations of the loops around it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Path(pub(super) String);
 
@@ -85,7 +96,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// How often a loop goes round at most.
+/// The largest number of a loop's iterations.
 pub(super) const TURNS: u32 = 3;
 
 pub(super) fn program() -> impl Strategy<Value = Program> {
@@ -106,7 +117,7 @@ pub(super) fn program() -> impl Strategy<Value = Program> {
     })
 }
 
-/// The instructions that the program's way to name things allows, others replaced by the nearest.
+/// Replaces the instructions that the program's key rule forbids by similar ones.
 fn lawful(body: Body, keyed: bool) -> Body {
     let all = |bodies: Vec<Body>| bodies.into_iter().map(|body| lawful(body, keyed)).collect();
     let ops = body.into_iter().map(|op| match op {
@@ -118,7 +129,7 @@ fn lawful(body: Body, keyed: bool) -> Body {
             no: lawful(no, keyed),
         },
         Op::Pause if !keyed => Op::Sleep { millis: 5 },
-        // Timers and draws have no keys.
+        // Timers and random draws have no keys.
         Op::AskWithin { form, .. } if keyed => Op::Ask {
             form,
             key: None,
@@ -156,7 +167,7 @@ fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Number), Just(Kind::Flag), Just(Kind::Word)]
 }
 
-/// Mostly the key the form gives itself, else one of a few that get in its way.
+/// Mostly the form's own key, otherwise one of a few that may clash.
 fn key() -> impl Strategy<Value = Option<String>> {
     let chosen = prop_oneof![
         Just("number"),

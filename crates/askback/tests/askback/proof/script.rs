@@ -1,15 +1,15 @@
-//! The person of the proof: what they do with each question follows from the question's place and
-//! a number, so that the oracle and the client agree without talking.
+//! The proof's user. The reaction to a question follows from its place and a seed, so the oracle
+//! and the client agree without communication.
 
 use serde_json::{Value, json};
 
 use super::program::{Kind, Path};
 
-/// The person's answers to every question there could be.
+/// The user's answers to every possible question.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Script(pub(super) u64);
 
-/// The person's answer to one question.
+/// The user's answer to one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     Yes(u8),
@@ -26,12 +26,12 @@ impl Script {
         }
     }
 
-    /// Whether the person takes longer than there is time for.
+    /// Whether the user answers after the timeout.
     pub(super) fn is_late(self, path: &Path) -> bool {
         self.draw(path, 2).is_multiple_of(2)
     }
 
-    /// How many unusable answers come before the one that counts.
+    /// How many invalid answers come before the valid one.
     pub(super) fn mistakes(self, path: &Path) -> u32 {
         match self.draw(path, 3) % 12 {
             0 => 1,
@@ -40,12 +40,12 @@ impl Script {
         }
     }
 
-    /// Which of two questions the person answers.
+    /// Which of two questions the user answers.
     pub(super) fn prefers_first(self, path: &Path) -> bool {
         self.draw(path, 4).is_multiple_of(2)
     }
 
-    /// A number that depends on the script, the place and what it is for.
+    /// A number that depends on the seed, the place and the purpose.
     fn draw(self, path: &Path, what: u64) -> u64 {
         let mut hash = self.0 ^ what.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for byte in path.0.bytes() {
@@ -56,13 +56,12 @@ impl Script {
     }
 }
 
-/// A person's no, who answers at once.
+/// A user's refusal, given at once.
 fn refuse(action: &str) -> Value {
     json!({"action": action, "_meta": {"dev.askback/answered-by": "person"}})
 }
 
 impl Said {
-    /// The answer on the wire.
     pub(super) fn result(self, form: Kind) -> Value {
         match self {
             Self::Yes(value) => json!({"action": "accept", "content": content(form, value)}),
@@ -71,7 +70,7 @@ impl Said {
         }
     }
 
-    /// The notes of the program.
+    /// The note that the program makes of the answer.
     pub(super) fn note(self, form: Kind) -> String {
         match self {
             Self::Yes(value) => noted(form, value),

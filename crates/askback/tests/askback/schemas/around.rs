@@ -1,4 +1,4 @@
-//! Checks by schemas among all else that is around a handler.
+//! The order of schema checks and the other checks around a handler.
 
 use askback::{
     Error, Json, Limits, Result, Revision, Server, Tool,
@@ -15,7 +15,6 @@ use crate::{
     offered::Peer,
 };
 
-/// Lets nobody in.
 struct Closed;
 
 impl Middleware for Closed {

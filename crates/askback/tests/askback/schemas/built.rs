@@ -1,4 +1,4 @@
-//! Mistakes of an author that are found when the server is built.
+//! Authors' mistakes that are found when the server is built.
 
 use askback::{
     Answer, Ask, Form, Json, Limits, PlainJson, Prompt, Resource, ResourceTemplate, Result, Server,
@@ -91,7 +91,7 @@ fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
     assert!(wrong(builder().tool(checked)).contains("cannot be checked"));
 }
 
-/// A schema that refers to what is not fetched.
+/// A schema with a reference that is not fetched.
 fn elsewhere() -> Schema {
     schema(&json!({"type": "object", "$ref": "other.json"}))
 }
@@ -128,7 +128,7 @@ fn arguments_are_described_once() {
     let tool = Tool::new("twice", twice);
     let error = builder().tool(tool).build().err();
     assert_eq!(error, Some(BuildError::Parameters("twice".to_owned())));
-    // A prompt has no schema that could tell its clients of them.
+    // A prompt has no schema that could describe them to its clients.
     let reads = async |_: Json<Value>| -> Result<String> { Ok(String::new()) };
     let expected = "the arguments of `reads`: clients are told of those of a form alone: take a struct \
                     that derives `Form`";
@@ -136,7 +136,7 @@ fn arguments_are_described_once() {
         wrong(builder().prompt(Prompt::new("reads", reads))),
         expected
     );
-    // A parameter that only reads them publishes no schema.
+    // A parameter that only reads the arguments publishes no schema.
     let beside = async |place: Place, _: PlainJson<Value>| -> Result<String> { Ok(place.name) };
     assert_eq!(
         wrong(builder().tool(Tool::new("beside", beside))),
@@ -149,7 +149,7 @@ fn a_form_that_must_not_be_asked_is_found_before_anybody_is() {
     #[derive(Form)]
     struct Login {
         user: String,
-        // The macro knows no other letters that look like Latin ones.
+        // The macro does not know other letters that look like Latin ones.
         #[form(title = "Passw\u{43e}rd")]
         second: String,
     }
@@ -187,7 +187,7 @@ fn one_value_that_is_a_secret_by_its_message_is_found_before_anybody_is_asked() 
     assert_eq!(wrong(builder().prompt(greet)), "nothing");
 }
 
-/// Why a thing is not added to a server that runs.
+/// Why an item cannot be added to a running server.
 fn refused<T>(
     offers: impl Fn(&Server) -> Result<askback::server::Offers<T>, BuildError>,
     add: impl Fn(&askback::server::Offers<T>) -> Result<(), BuildError>,

@@ -1,4 +1,4 @@
-//! A client holds a server to the output schemas it lists.
+//! A client checks results against the output schemas that the server listed.
 
 use std::sync::{
     Arc, Mutex,
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::{gives, schema, structured};
 
-/// A client of a server with this tool, whose results no server checks.
+/// A client of a server with this tool. The server does not check results.
 async fn connect(tool: Tool, limits: Limits, check: bool) -> Client {
     let client = Client::builder("clerk", "1").limits(limits);
     connect_as(client.check_results(check), tool).await
@@ -30,7 +30,7 @@ async fn connect_as(client: ClientBuilder, tool: Tool) -> Client {
     client.connect(near).await.unwrap()
 }
 
-/// The outcome of a call, with and without the list being known.
+/// The outcome of a call, with and without a cached list.
 async fn outcomes(tool: &Tool) -> [Result<(), ClientError>; 3] {
     let limits = Limits::default;
     let unlisted = connect(tool.clone(), limits(), true).await;
@@ -45,7 +45,7 @@ async fn outcomes(tool: &Tool) -> [Result<(), ClientError>; 3] {
     outcomes
 }
 
-/// The outcome of a call; a result in an error is without what the server says of itself.
+/// The outcome of a call. A result in an error loses what the server says about itself.
 async fn called(client: &Client) -> Result<(), ClientError> {
     let mut error = match client.call_tool("gives", ()).await {
         Ok(_) => return Ok(()),
@@ -138,7 +138,7 @@ async fn what_is_known_of_tools_is_bounded_and_forgotten() {
     let client = connect(tool(), Limits::default(), true).await;
     client.tools_page(None).await.unwrap();
     assert!(fails(&client).await);
-    // Somebody else may be listed other tools.
+    // Another principal may be listed other tools.
     client.set_principal(Some("ada".to_owned()));
     client.ping().await.ok();
     assert!(!fails(&client).await);
@@ -153,8 +153,8 @@ async fn what_is_known_of_tools_is_bounded_and_forgotten() {
     assert!(!fails(&client).await);
 }
 
-/// The outcome of a call to a server that was started again since, with other tools, where the client
-/// knew its first list or none.
+/// The outcome of a call after the server was restarted with other tools. The client may have
+/// cached the first list.
 async fn outcome_after_a_start(revision: Revision, is_listed: bool) -> Result<(), ClientError> {
     let starts = Arc::new(AtomicU32::new(0));
     let serving: Arc<Mutex<Option<JoinHandle<()>>>> = Arc::default();

@@ -1,4 +1,4 @@
-//! A person's no, where clients want a value.
+//! A user's refusal of a tool whose clients expect a value.
 
 use askback::{
     Ctx, Json, Prompt, Result, Revision, Server, Tool, handler::JsonWithText,
@@ -39,7 +39,6 @@ fn nothing() -> JsonWithText<Json<Total>> {
     Json(total).with_text("Nothing was booked.")
 }
 
-/// The revisions in which a person can be asked.
 const ASKING: [Revision; 3] = [
     Revision::V2025_06_18,
     Revision::V2025_11_25,
@@ -53,7 +52,7 @@ async fn a_no_is_a_failure_where_the_output_has_a_schema_and_the_no_no_value() {
         assert_eq!(no["isError"], true, "{revision}: {no}");
         assert_eq!(text(&no), "Nothing was done: the person declined.");
         assert!(no["structuredContent"].is_null());
-        // Where there is no schema, a no is a result like any other.
+        // Without a schema, a refusal is a result like any other.
         let no = call(&server(Tool::new("seat", in_words)), revision, json!({})).await;
         assert_ne!(no["isError"], true, "{revision}: {no}");
         assert_eq!(text(&no), "Nothing was done: the person declined.");
@@ -69,7 +68,7 @@ async fn a_no_is_the_value_its_author_gives() {
         assert_eq!(no["structuredContent"], json!({"total": 0.0, "by": []}));
         assert_eq!(text(&no), "Nothing was booked.");
     }
-    // The value must fit the schema as any other.
+    // The value must match the schema like any other.
     let server = server(Tool::new("seat", gives_another_type));
     let no = call(&server, Revision::LATEST, json!({})).await;
     assert_eq!(no["isError"], true, "{no}");

@@ -1,4 +1,4 @@
-//! Schemas of tools: what is listed, and that arguments and results keep to it.
+//! Schemas of tools: what is listed, and that arguments and results are checked.
 
 mod around;
 mod built;
@@ -76,7 +76,7 @@ pub(crate) fn server(tool: Tool) -> Server {
     Server::new("desk", "1").tool(tool).build().unwrap()
 }
 
-/// The result of a request in a revision; of a client that declines whatever it is asked.
+/// The result of a request, as a client that declines every question.
 pub(crate) async fn ask(
     server: &Server,
     revision: Revision,
@@ -217,12 +217,12 @@ async fn a_schema_says_of_an_object_that_it_is_one() {
         let one = output(Tool::new("t", gives_one), revision).await;
         assert_eq!(one["type"], "object", "{revision}");
     }
-    // Of any value nothing can be said.
+    // A schema that allows any value says nothing.
     let any = output(Tool::new("t", gives_any), Revision::LATEST).await;
     assert_eq!(any, Value::Null);
 }
 
-/// A tool that would tell if its handler ran.
+/// A tool whose result shows whether its handler ran.
 fn by_hand(input: &Value) -> Tool {
     let ran = async |_: PlainJson<Value>| -> Result<&'static str> { Ok("It ran.") };
     Tool::new("by_hand", ran).input_schema(schema(input))
@@ -285,7 +285,7 @@ async fn arguments_are_checked_before_the_handler_runs() {
 
 #[tokio::test]
 async fn what_serde_cannot_read_is_named_by_its_path() {
-    // A check by a schema takes 3.0 for an integer, and serde does not.
+    // JSON Schema accepts 3.0 as an integer, and serde does not.
     #[derive(Deserialize)]
     struct Rooms {
         rooms: Vec<Room>,
@@ -314,7 +314,7 @@ async fn what_serde_cannot_read_is_named_by_its_path() {
     }
 }
 
-/// A tool that gives what it is told to, with the schema of a total.
+/// A tool that returns this result, and has the schema of a total.
 fn gives(result: CallToolResult) -> Tool {
     let handler = move || {
         let result = result.clone();
@@ -385,7 +385,6 @@ async fn a_result_that_does_not_fit_its_schema_is_withheld() {
     assert_eq!(given["structuredContent"], json!({"total": "many"}));
 }
 
-/// The outcome of a task.
 async fn ended(server: &Server, task: Value) -> Value {
     let id = json!({"taskId": task["taskId"]});
     loop {

@@ -14,10 +14,9 @@ use tokio::sync::Notify;
 use super::*;
 use crate::client::{Hosted, Scripted, accept, builder as connecting, limits};
 
-/// The questions that the person was asked.
 type Asked = Arc<Mutex<Vec<String>>>;
 
-/// A host that knows the answer to each key, and writes down what it is asked.
+/// A host that has an answer for each key, and logs the questions.
 fn host(asked: &Asked) -> Scripted {
     let asked = Arc::clone(asked);
     Scripted::new(move |question: HostQuestion| {
@@ -35,7 +34,7 @@ fn host(asked: &Asked) -> Scripted {
     })
 }
 
-/// The way to a server, which can be taken any number of times.
+/// A function that connects to a server, any number of times.
 fn to(server: Server) -> impl FnMut() -> Channel + Send + 'static {
     move || {
         let (near, far) = transport::memory();
@@ -158,7 +157,7 @@ async fn a_call_that_is_given_up_cancels_its_task() {
     dropped.0.await.unwrap_err();
 }
 
-/// Tells that something was dropped, by ending without a word.
+/// Resolves with an error when the sender is dropped.
 struct DropTold(tokio::sync::oneshot::Receiver<()>);
 
 impl DropTold {
@@ -182,7 +181,7 @@ async fn a_task_the_server_forgot_is_lost() {
     }
 }
 
-/// A host that tells when it is asked, and never answers.
+/// A host that notifies when it is asked, and never answers.
 fn absent(asked: &Arc<Notify>) -> Scripted {
     let asked = Arc::clone(asked);
     Scripted::waiting(move |_| {
@@ -191,7 +190,8 @@ fn absent(asked: &Arc<Notify>) -> Scripted {
     })
 }
 
-/// Calls a tool until its task asks somebody who is not there, and leaves the task. Returns its id.
+/// Calls a tool until its task asks a user who does not answer, and leaves the task. Returns its
+/// id.
 async fn leave_asking(server: &Server, tool: &str) -> String {
     let asked = Arc::new(Notify::new());
     let host = absent(&asked);
@@ -232,7 +232,7 @@ async fn a_task_that_was_left_is_taken_up_by_another_client() {
         told.any(|event| matches!(event, Event::Task { status, .. } if *status == wanted))
     };
     assert!(is_told(TaskStatus::InputRequired) && is_told(TaskStatus::Completed));
-    // Whoever comes late finds the result, and nobody is asked again.
+    // A later client gets the result, and the user is not asked again.
     let again = client.resume_task(&task, "reserve").await.unwrap();
     assert_eq!(text(&again), "window: true");
     assert_eq!(asked.lock().unwrap().len(), 1);
@@ -276,7 +276,7 @@ async fn the_result_of_a_task_that_was_taken_up_is_checked() {
     let client = connecting(None).host(host(&Asked::default()));
     let client = client.connect(to(server)).await.unwrap();
     client.tools().await.unwrap();
-    // The result is that of another tool, which has no structured content.
+    // The result belongs to another tool, without structured content.
     match client.resume_task(&task, "typed").await {
         Err(ClientError::Output { tool, .. }) => assert_eq!(tool, "typed"),
         other => panic!("{other:?}"),

@@ -18,7 +18,6 @@ use tokio::time::sleep;
 
 use crate::asking::Seat;
 
-/// How long the work of these tools takes.
 pub(crate) const WORK: Duration = Duration::from_secs(100);
 
 #[derive(Form)]
@@ -59,7 +58,7 @@ async fn two(ctx: Ctx) -> Result<String> {
     Ok(format!("{}: {}", who.name, seat.window))
 }
 
-/// Asks before it becomes a task, and after.
+/// Asks before and after it becomes a task.
 async fn later(ctx: Ctx) -> Result<String> {
     let seat: Seat = ctx.elicit("By the window?").await?.accepted()?;
     let drawn = ctx.random();
@@ -73,7 +72,7 @@ async fn later(ctx: Ctx) -> Result<String> {
     Ok(format!("{}: {} {}", who.name, seat.window, drawn != 0))
 }
 
-/// Becomes a task while a question is open beside.
+/// Becomes a task while a question is open.
 async fn beside(ctx: Ctx) -> Result<String> {
     let becoming = ctx.spawn({
         let ctx = ctx.clone();
@@ -107,12 +106,11 @@ pub(crate) fn builder() -> ServerBuilder {
         .keys(KeySource::Ring(KeyRing::new(Key::new(&[7; 32]))))
 }
 
-/// A client that is nothing but its messages.
+/// A client that only sends and receives messages.
 pub(crate) struct Client {
     pub(crate) wire: Wire,
-    /// The capabilities that it declares.
     pub(crate) capabilities: Value,
-    /// The messages beside responses.
+    /// The messages other than responses.
     pub(crate) heard: Vec<Value>,
 }
 
@@ -158,7 +156,7 @@ impl Client {
         self.request("tools/call", json!({"name": name})).await["result"].take()
     }
 
-    /// Calls a tool that answers with a task, and gives its name.
+    /// Calls a tool that returns a task. Returns the task's id.
     pub(crate) async fn begin(&mut self, name: &str) -> String {
         let task = self.call(name).await;
         assert_eq!(task["resultType"], "task", "{task}");
@@ -177,7 +175,7 @@ impl Client {
         self.request("tasks/update", params).await
     }
 
-    /// How a task stands once the server has done what it can do now.
+    /// A task's state once the server can do nothing more for now.
     pub(crate) async fn settled(&mut self, task: &str) -> Value {
         sleep(Duration::from_millis(1)).await;
         self.get(task).await

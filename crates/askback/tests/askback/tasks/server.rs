@@ -1,4 +1,4 @@
-//! What a server says of its tasks.
+//! A server whose calls become tasks.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -43,7 +43,7 @@ async fn a_task_goes_from_work_to_its_result() {
     );
     assert_eq!(done["result"]["resultType"], "complete");
     assert_eq!(done["lastUpdatedAt"], "2026-01-01T00:03:20Z");
-    // Another connection of the same server finds it, too.
+    // Another connection to the same server finds the task too.
     assert_eq!(Client::new(&server).get(id).await["status"], "completed");
 }
 
@@ -72,7 +72,7 @@ async fn a_task_ends_as_its_call_would_have() {
         let id = client.begin(tool).await;
         let ended = client.settled(&id).await;
         assert_includes(&ended, &expected);
-        // Its end is its end.
+        // Cancelling a finished task does not change it.
         let acknowledged = client.request("tasks/cancel", json!({"taskId": id})).await;
         assert_eq!(acknowledged["result"]["resultType"], "complete");
         assert_eq!(client.get(&id).await, ended);
@@ -92,7 +92,7 @@ async fn only_a_client_that_takes_tasks_is_given_one() {
         assert_eq!(refused["error"]["code"], -32021, "{refused}");
         assert_eq!(refused["error"]["data"]["requiredCapabilities"], required);
     }
-    // A declaration holds for its own request and no other.
+    // A declaration is valid only for its own request.
     let id = Client::new(&server).begin("slow").await;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let params = json!({"taskId": id, "inputResponses": {}});
@@ -100,7 +100,7 @@ async fn only_a_client_that_takes_tasks_is_given_one() {
         assert_eq!(refused["error"]["code"], -32021, "{refused}");
         assert_eq!(refused["error"]["data"]["requiredCapabilities"], required);
     }
-    // To declare the tasks of another revision is not to declare these.
+    // Declaring the tasks of another revision is not enough.
     client.capabilities["tasks"] = json!({"list": {}, "cancel": {}});
     let done = client.call("slow").await;
     assert_eq!(done["resultType"], "complete");
@@ -145,14 +145,13 @@ async fn a_task_asks_until_it_is_answered() {
         client.get(&id).await["inputRequests"],
         asking["inputRequests"]
     );
-    // An answer to no question is ignored.
+    // An answer to an unknown question is ignored.
     let answer = json!({"action": "accept", "content": {"window": true}});
     client.update(&id, json!({"other": answer})).await;
     assert_eq!(client.settled(&id).await["status"], "input_required");
     let acknowledged = client.update(&id, json!({"seat": answer})).await;
     assert_eq!(acknowledged["result"]["resultType"], "complete");
     assert_eq!(client.settled(&id).await["status"], "working");
-    // A settled answer stays so.
     let other = json!({"action": "accept", "content": {"window": false}});
     client.update(&id, json!({"seat": other})).await;
     sleep(WORK).await;
@@ -302,7 +301,7 @@ async fn a_task_expires() {
     let mut client = Client::new(&server);
     let first = client.begin("slow").await;
     let second = client.begin("reserve").await;
-    // There is no room for a third.
+    // There is no room for a third task.
     let full = client.request("tools/call", json!({"name": "slow"})).await;
     assert_eq!(full["error"]["code"], -32603, "{full}");
     sleep(WORK * 3 - Duration::from_millis(1)).await;
@@ -344,7 +343,7 @@ async fn what_the_extension_has_not_is_not_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_waits_for_a_page_as_long_as_for_an_answer() {
-    // Longer than a retry would wait for it: that asks again, and a task does not.
+    // Longer than a retry would wait: the retry asks again, but a task does not.
     async fn later(ctx: Ctx, page: Page) -> Result<String> {
         ctx.become_task().await?;
         pay(ctx, page).await
@@ -457,7 +456,7 @@ async fn work_outlives_its_connection() {
     assert_eq!(client.settled(&id).await["status"], "completed");
 }
 
-/// Whether a value has all that another has.
+/// Whether a value has all members of another.
 fn assert_includes(value: &Value, expected: &Value) {
     match expected {
         Value::Object(members) => {

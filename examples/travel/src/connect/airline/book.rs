@@ -50,7 +50,6 @@ impl Book {
         }
     }
 
-    /// Creates a grant with this name, and its first tokens.
     pub(super) fn grant(&self, name: String) -> Result<Granted, Refusal> {
         let mut family = Family {
             name,
@@ -94,7 +93,7 @@ impl Book {
 }
 
 impl Family {
-    /// Creates new tokens. Earlier access tokens remain valid until they expire.
+    /// Creates new tokens. Earlier access tokens stay valid until they expire.
     fn renew(&mut self, now: u64) -> Result<Granted, Refusal> {
         let name = &self.name;
         let granted = Granted {
@@ -112,7 +111,7 @@ impl Family {
     }
 }
 
-/// Returns the name of a token's grant. It is random, but not a secret.
+/// The name of a token's grant, which is random but not secret.
 pub(super) fn family(token: &str) -> Option<&str> {
     let (name, _) = token.split_once('.')?;
     let kinds = ["fake-airline-access-", "fake-airline-refresh-"];

@@ -159,7 +159,6 @@ impl Inner {
         host == self.url.strip_prefix("http://")
     }
 
-    /// Shows the consent page.
     fn ask(&self, query: &Fields) -> Answer {
         if query.get("client_id") != Some(CLIENT)
             || query.get("redirect_uri") != Some(&self.redirect)

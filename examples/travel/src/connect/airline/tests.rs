@@ -134,7 +134,6 @@ impl Stage {
 }
 
 impl Shown {
-    /// Returns the name of the request in the form of a consent page.
     fn request(&self) -> String {
         let (_, after) = self.text.split_once("name=\"request\" value=\"").unwrap();
         after.split('"').next().unwrap().to_owned()

@@ -1,11 +1,11 @@
-//! What the browser comes back with.
+//! The redirect with which the browser returns.
 
 use serde_json::json;
 
 use super::{AuthorizationError, SignInError, World, back, query};
 
-/// What comes of an answer: whether it is accepted, and that no token endpoint sees the code of one
-/// that is not.
+/// Checks whether an answer is accepted. The code of a rejected answer must never reach a token
+/// endpoint.
 async fn check(
     announced: bool,
     answer: impl Fn(&url::Url) -> Result<String, SignInError> + Send + 'static,
@@ -104,7 +104,7 @@ async fn an_error_of_another_issuer_is_not_shown() {
 async fn only_the_answer_to_this_sign_in_is_taken() {
     type Answer = fn(&url::Url) -> Result<String, SignInError>;
     let cases: [Answer; 10] = [
-        // Another state, none, two, or one that begins alike.
+        // A wrong state, no state, two states, or a state with the same beginning.
         |asked| Ok(back(asked, &[("code", "c")]).replace("state=", "state=x")),
         |asked| Ok(back(asked, &[("code", "c")]).replace("state=", "estate=")),
         |asked| Ok(back(asked, &[("code", "c"), ("state", "x")])),
@@ -120,7 +120,7 @@ async fn only_the_answer_to_this_sign_in_is_taken() {
         |asked| Ok(back(asked, &[])),
         |asked| Ok(back(asked, &[("code", "")])),
         |asked| Ok(back(asked, &[("code", "a"), ("code", "b")])),
-        // Elsewhere than where the browser is expected.
+        // Another path than the redirect URI's.
         |asked| Ok(back(asked, &[("code", "c")]).replace("/callback", "/other")),
         |asked| Ok(back(asked, &[("code", "c")]).replace("127.0.0.1", "evil.example.com")),
         |_| Ok("not a URL".to_owned()),
@@ -145,13 +145,14 @@ async fn a_person_may_not_want_to() {
     assert_eq!(error, Err(expected));
 }
 
-// The answer of an honest issuer never reaches the token endpoint of another.
+// A code from an honest issuer must never reach another issuer's token endpoint.
 #[tokio::test]
 async fn issuers_are_not_mixed_up() {
     let honest = World::new().await;
     let attacker = World::new().await;
     let issuer = honest.base();
-    // The attacker's metadata sends the person to the honest issuer, and wants the code itself.
+    // The attacker's metadata sends the user to the honest issuer, but names the attacker's token
+    // endpoint.
     let authorize = format!("{issuer}/authorize");
     attacker.issuer(|it| it["authorization_endpoint"] = json!(authorize));
     let named = issuer.clone();

@@ -1,4 +1,4 @@
-//! Servers and issuers that mean harm.
+//! Malicious servers and issuers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use super::{AuthorizationError, Reply, Server, SignInError, World, builder, call};
 use crate::{client::http::server::Piece, log::Log};
 
-/// URLs that no server may make a client use, not even one on the same machine.
+/// URLs that no server may make a client fetch, not even a server on the same machine.
 const FORBIDDEN: [&str; 16] = [
     "http://auth.example.com/x",
     "https://10.0.0.1/x",
@@ -54,7 +54,7 @@ async fn no_document_leads_where_it_should_not() {
         |world, url| world.issuer(|it| it["registration_endpoint"] = json!(url)),
     ];
     for (number, place) in places.into_iter().enumerate() {
-        // All are read in one way; that this is so in every place, a few show.
+        // One function reads all of them, so a few cases per place are enough.
         let few = if number == 1 { 1 } else { 4 };
         for url in FORBIDDEN.into_iter().step_by(few) {
             let world = World::new().await;
@@ -69,7 +69,7 @@ async fn no_document_leads_where_it_should_not() {
             );
             assert!(is_refused, "{number} {url}: {error:?}");
             if matches!(error, AuthorizationError::Url { .. }) {
-                // A challenge quotes with backslashes.
+                // A challenge escapes with backslashes.
                 let [log, url] = [&*log.text(), url].map(|text| text.replace('\\', ""));
                 let is_told = log.contains("was refused") && log.contains(&url);
                 assert!(is_told, "{number} {url}: {log}");
@@ -80,14 +80,14 @@ async fn no_document_leads_where_it_should_not() {
     }
 }
 
-// Stored records are read as strictly as messages of a server.
+// Stored records are checked as strictly as a server's messages.
 #[tokio::test]
 async fn nothing_that_is_kept_leads_where_it_should_not() {
     for place in ["token", "revoke"] {
         let world = World::new().await;
-        // Another way to write an address of this machine, which works as well as the first.
+        // Another spelling of a loopback address.
         let inside = world.base().replace("127.0.0.1", "0x7f.1");
-        // Refused when it is named, it is not kept.
+        // An endpoint that was refused is not saved.
         if place == "revoke" {
             world.issuer(|it| it["revocation_endpoint"] = json!(format!("{inside}/revoke")));
         }
@@ -105,7 +105,7 @@ async fn nothing_that_is_kept_leads_where_it_should_not() {
         let changed = kept
             .expose()
             .replace(&written(&world.base()), &written(&inside));
-        // For "revoke" it was not kept to begin with, so that it has to be put there.
+        // The "revoke" endpoint was never saved, so the test adds it.
         let changed = match changed.contains("0x7f") {
             true => changed,
             false => changed.replacen(
@@ -131,7 +131,7 @@ async fn nothing_that_is_kept_leads_where_it_should_not() {
     }
 }
 
-// Characters that a shell would read are refused, whatever opens the URL.
+// Characters that have a meaning in a shell are refused, whatever program opens the URL.
 // Shows BP-66.
 #[tokio::test]
 async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
@@ -149,7 +149,7 @@ async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
         );
         assert_eq!(world.browser.times(), 0);
     }
-    // Its own parameters stay, and what is added stays one URL.
+    // The endpoint's own parameters stay, and the result is one valid URL.
     let world = World::new().await;
     let endpoint = format!("{}/authorize?tenant=a&b=%20", world.base());
     world.issuer(|it| it["authorization_endpoint"] = json!(endpoint));
@@ -159,7 +159,6 @@ async fn an_authorization_endpoint_holds_nothing_for_a_shell() {
     assert!(!opened.contains([' ', '"', '\'', '`', '$']), "{opened}");
 }
 
-/// A listener that hears of every connection.
 async fn listener() -> (String, Arc<Notify>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -193,13 +192,13 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         let challenge = format!("Bearer resource_metadata=\"{base}/steps/{steps}\"");
         world.change(|rules| rules.challenge = challenge);
         match world.refused().await {
-            // The page found there is no document of the server.
+            // The page that was found is not the server's document.
             AuthorizationError::Document { .. } => assert!(found, "{steps}"),
             AuthorizationError::Fetch { .. } => assert!(!found, "{steps}"),
             error => panic!("{error:?}"),
         }
     }
-    // Elsewhere than where a document may stand, it is not.
+    // If it moved to a place where such a document may not be, it is not found.
     for (status, target) in [
         (301, "http://169.254.169.254/x"),
         (302, "http://10.0.0.1/"),
@@ -215,13 +214,13 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         let challenge = format!("Bearer resource_metadata=\"{}\"", server.url);
         world.change(|rules| rules.challenge = challenge);
         let error = world.refused().await;
-        // Judged before anything is asked of it, not found out of reach.
+        // The target is rejected before any request is sent to it.
         let is_judged =
             matches!(&error, AuthorizationError::Fetch { why, .. } if why.contains("redirects"));
         assert!(is_judged, "{target}: {error:?}");
         assert!(!error.to_string().contains("169.254"), "{error}");
     }
-    // An issuer's identity comes from the issuer itself: an open redirection is not enough.
+    // An issuer's identity comes from the issuer itself: an open redirect is not enough.
     let evil = World::new().await;
     let elsewhere = format!("{}/.well-known/oauth-authorization-server", evil.base());
     let honest =
@@ -236,7 +235,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
         "{error:?}"
     );
     assert!(evil.server.asked().is_empty());
-    // Of two hops each is judged, not only the first.
+    // With two hops, each is checked, not only the first.
     let (outside, heard) = listener().await;
     let outside = outside.replace("http://127.0.0.1", "http://auth.example.com");
     let hops = Server::start(move |asked, _| {
@@ -257,7 +256,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
     assert!(is_judged, "{error:?}");
     assert_eq!(hops.asked().len(), 2);
     assert!(futures_are_pending(heard.notified()).await);
-    // A posted body is not sent on, not even within reach.
+    // A posted body is never redirected, not even within reach.
     for place in ["token_endpoint", "registration_endpoint"] {
         let (elsewhere, heard) = listener().await;
         let server =
@@ -275,7 +274,6 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
     }
 }
 
-/// Whether something has not happened.
 async fn futures_are_pending(future: impl Future<Output = ()>) -> bool {
     tokio::select! {
         biased;
@@ -360,7 +358,7 @@ async fn a_token_goes_to_its_server_alone() {
     );
     assert!(futures_are_pending(heard.notified()).await);
 
-    // One server's token is not shown to another, though they share an issuer and a store.
+    // One server's token is not sent to another, even if both share an issuer and a store.
     let other = World::new().await;
     let issuer = world.base();
     other.resource(|it| it["authorization_servers"] = json!([issuer]));
@@ -404,7 +402,7 @@ async fn what_is_secret_is_printed_nowhere() {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }
 
-    // Nor do errors hold what a server was sent.
+    // Errors do not contain what the client sent, either.
     let world = World::new().await;
     world.change(|rules| {
         rules.tokens = Some(Box::new(|asked, _| {
@@ -449,7 +447,6 @@ fn a_key_is_read_for_its_own_algorithm() {
     }
 }
 
-/// A key made for these tests alone.
 pub(super) const KEY: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgx7V6Fy3U5hQscHF7

@@ -1,24 +1,22 @@
-//! What was given for one set of credentials is not given for another
-//! (2026-07-28, server/utilities/caching, Cache Scope Field).
+//! A response for one set of credentials is not reused for another (2026-07-28,
+//! server/utilities/caching, Cache Scope Field).
 
 use serde_json::json;
 
 use super::{Reply, World, call};
 
-/// The events between two lists.
 #[derive(Debug, Clone, Copy)]
 enum Between {
-    /// The token is renewed.
     Renewal,
-    /// The server no longer takes the token, and the person signs in again.
+    /// The server rejects the token, and the user signs in again.
     SignIn,
-    /// The same, but it was another client that saw it.
+    /// The same, but through another client.
     SignInElsewhere,
     SignOut,
 }
 
-/// The tools a client is given before and after, where each token has a tool of its own and the
-/// list is good for an hour; and how often the server was asked for them.
+/// Checks the tools that a client sees before and after the event, and how often it fetched the
+/// list. Each token has its own tool, and the list may be cached for an hour.
 async fn check(scope: &'static str, between: Between, named: [&str; 2], asked: usize) {
     let world = World::new().await;
     world.change(|rules| {
@@ -78,6 +76,6 @@ async fn a_private_list_is_kept_for_the_credentials_it_was_asked_with() {
     check("public", Between::SignIn, same, 1).await;
     check("private", Between::SignIn, other, 2).await;
     check("private", Between::SignInElsewhere, other, 2).await;
-    // The first time it is refused for want of a token.
+    // The first attempt is refused because it has no token.
     check("private", Between::SignOut, other, 3).await;
 }

@@ -1,4 +1,4 @@
-//! Where the issuer is found.
+//! Discovery of the issuer.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn well_known(paths: &[String]) -> Vec<&str> {
 // Shows AD-05, AD-06, AZ-06, AZ-10.
 #[tokio::test]
 async fn the_servers_document_is_looked_for_where_it_should_be() {
-    // Where the server says where it is, there and nowhere else.
+    // If the server names its document's URL, the client looks only there.
     let world = World::new().await;
     let base = world.base();
     world.change(|rules| {
@@ -26,7 +26,7 @@ async fn the_servers_document_is_looked_for_where_it_should_be() {
         ["/.well-known/oauth-authorization-server"]
     );
 
-    // Else at the server's path, and then at the root.
+    // Otherwise at the server's path, then at the root.
     let world = World::new().await;
     world.change(|rules| {
         rules.challenge = "Bearer".to_owned();
@@ -42,7 +42,7 @@ async fn the_servers_document_is_looked_for_where_it_should_be() {
             "/.well-known/oauth-authorization-server",
         ]
     );
-    // The token is asked for by the server's name in the document.
+    // The token request names the resource as the document does.
     assert_eq!(world.browser.asked("resource"), [Some(world.base())]);
 }
 
@@ -87,7 +87,7 @@ async fn the_issuers_document_is_looked_for_in_order() {
 // Shows AZ25-20, AZ25-23, AZ25-24, AZ25-25, AZ25-26.
 #[tokio::test]
 async fn the_earliest_servers_are_their_own_issuers() {
-    // With a document of the issuer, at the root; what it names comes before what was agreed on.
+    // With issuer metadata at the root. Its endpoints take precedence over the default paths.
     let world = World::new().await;
     let named = format!("{}/named", world.base());
     world.issuer(|it| it["authorization_endpoint"] = json!(named));
@@ -106,7 +106,7 @@ async fn the_earliest_servers_are_their_own_issuers() {
         "{opened}"
     );
 
-    // Without any: at the places that were agreed on.
+    // Without metadata, at the default paths.
     let world = World::new().await;
     world.change(|rules| {
         rules.challenge = "Bearer".to_owned();
@@ -133,7 +133,7 @@ async fn a_document_that_is_not_fit_is_not_used() {
             |world| world.resource(|it| it["resource"] = json!("https://evil.example.com/mcp")),
             |error| matches!(error, AuthorizationError::OtherResource { .. }),
         ),
-        // One of the same host, which does not stand in its own place.
+        // A document of the same host, but for another path.
         (
             |world| {
                 let base = world.base();
@@ -156,7 +156,7 @@ async fn a_document_that_is_not_fit_is_not_used() {
             |world| world.resource(|it| it["resource"] = json!(7)),
             |error| matches!(error, AuthorizationError::Document { .. }),
         ),
-        // Another issuer's document; a slash makes another.
+        // Another issuer's document. A trailing slash makes another issuer.
         (
             |world| world.issuer(|it| it["issuer"] = json!("https://honest.example")),
             |error| matches!(error, AuthorizationError::OtherIssuer { .. }),
@@ -168,7 +168,7 @@ async fn a_document_that_is_not_fit_is_not_used() {
             },
             |error| matches!(error, AuthorizationError::OtherIssuer { .. }),
         ),
-        // A server that is out of order is no server without a document.
+        // A server that fails is not a server without a document.
         (
             |world| world.change(|rules| rules.documents[0].1 = 503),
             |error| matches!(error, AuthorizationError::Fetch { .. }),

@@ -1,4 +1,4 @@
-//! Tokens without a person, and tokens that are bound to a key.
+//! Grants without a user, and tokens that are bound to a key.
 
 use askback::authorization::{
     Secret,
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{AuthorizationError, Reply, Server, World, attacks::KEY, call, form, value};
 
-/// The header and the claims of a token.
+/// The decoded header and claims of a token.
 fn parts(token: &str) -> (Value, Value) {
     let mut parts = token.split('.').map(|part| {
         let bytes = URL_SAFE_NO_PAD.decode(part).unwrap();
@@ -24,7 +24,7 @@ async fn a_client_acts_for_itself() {
     let world = World::new().await;
     world.resource(|it| it["scopes_supported"] = json!(["jobs"]));
     world.issuer(|it| {
-        // Nobody is asked, so nothing of that is needed.
+        // No user is involved, so the metadata needs no authorization endpoint.
         it["authorization_endpoint"] = json!(null);
         it["code_challenge_methods_supported"] = json!(null);
         it["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
@@ -139,7 +139,7 @@ async fn a_company_permits_the_use_of_a_server() {
     );
     assert_eq!(value(sent, "assertion"), Some("permission"));
     assert_eq!(value(sent, "client_id"), Some("at-issuer"));
-    // The identity is for the company alone.
+    // Only the company sees the identity assertion.
     assert!(
         world
             .server
@@ -148,7 +148,7 @@ async fn a_company_permits_the_use_of_a_server() {
             .all(|asked| !asked.text.contains("identity"))
     );
 
-    // A company that says no, or gives something else, permits nothing.
+    // If the company refuses, or returns something else, there is no token.
     let answers = [
         (400, json!({"error": "access_denied"})),
         (200, json!({"access_token": "a", "token_type": "Bearer"})),
@@ -187,7 +187,7 @@ async fn a_platform_vouches_for_a_program() {
     );
     assert_eq!(value(sent, "client_id"), Some("workload"));
 
-    // One that is refused is not tried again, and nothing else in its place.
+    // A refused grant is not retried, and no other grant is tried instead.
     let world = World::new().await;
     world.change(|rules| {
         rules.tokens = Some(Box::new(|_, _| {
@@ -214,7 +214,7 @@ async fn a_platform_vouches_for_a_program() {
     );
 }
 
-/// A world in which tokens are bound to keys, and both servers want nonces.
+/// A world in which tokens are bound to keys, and both servers require nonces.
 async fn bound() -> World {
     let world = World::new().await;
     let challenge = world
@@ -293,7 +293,7 @@ async fn a_bound_token_comes_with_a_proof_for_each_request() {
             assert!(claims["ath"].is_null());
         }
     }
-    // The key outlives the process, since the refresh token is bound to it as well.
+    // The key survives the process, because the refresh token is bound to it as well.
     let before = world.server.asked().len();
     let client = world.connect().await.unwrap();
     call(&client, "book").await.unwrap();

@@ -1,4 +1,4 @@
-//! Clients that become authorized, in front of servers and issuers that say what a test wants.
+//! Clients that become authorized, at servers and issuers with scripted behaviour.
 
 mod answers;
 mod attacks;
@@ -31,7 +31,7 @@ use crate::client::{
     },
 };
 
-/// A server that is its own issuer, and the person in front of it.
+/// A server that is its own issuer, and its user.
 struct World {
     server: Server,
     rules: Arc<Mutex<Rules>>,
@@ -42,48 +42,45 @@ struct World {
 type Documents = Vec<(String, u16, Value)>;
 type Tokens = Box<dyn Fn(&Asked, usize) -> Option<Reply> + Send>;
 
-/// The behaviour of the server and the issuer.
 struct Rules {
-    /// The documents by their paths; any other path is a 404.
+    /// The documents by path. Any other path is a 404.
     documents: Documents,
-    /// The challenge of a request without a good token.
+    /// The challenge for a request without a valid token.
     challenge: String,
-    /// The access token that is taken.
+    /// The valid access token.
     good: Option<String>,
-    /// The deviations of the token endpoint.
     tokens: Option<Tokens>,
-    /// The answer to a call of a tool, in place of the usual one.
+    /// Replaces the response to a tool call.
     calls: Option<Tokens>,
-    /// The answer to a list of tools, in place of the usual one.
+    /// Replaces the response to a tool list.
     lists: Option<Tokens>,
     registration: (u16, Value),
-    /// How many tokens were given out.
+    /// The number of issued tokens.
     given: usize,
-    /// The refresh token that is taken.
+    /// The valid refresh token.
     refresh: Option<String>,
-    /// How many different tokens were shown that were good.
+    /// The number of different valid tokens that were used.
     used: usize,
     last_used: Option<String>,
 }
 
 type Answer = Box<dyn Fn(&url::Url) -> Result<String, SignInError> + Send>;
 
-/// A person with a browser, who agrees at once.
+/// A user with a browser, who agrees at once.
 #[derive(Clone)]
 struct Browser {
     asked: Arc<Mutex<Vec<url::Url>>>,
-    /// The scopes that were new each time.
+    /// The scopes that were new at each sign-in.
     more: Arc<Mutex<Vec<Option<String>>>>,
-    /// Where the issuer sends the browser, for the URL it was opened with.
+    /// The redirect of the issuer for the URL that was opened.
     redirected: Arc<Mutex<Answer>>,
     uri: Arc<Mutex<String>>,
-    /// The client that the person names who is asked for one, and the issuers for which they were asked.
+    /// The client that the user enters if asked, and the issuers for which the user was asked.
     client: Arc<Mutex<Option<RegisteredClient>>>,
     named: Arc<Mutex<Vec<String>>>,
 }
 
 impl World {
-    /// Everything as it should be.
     async fn new() -> Self {
         let rules = Arc::new(Mutex::new(Rules {
             documents: Vec::new(),
@@ -140,7 +137,7 @@ impl World {
         self.server.url.trim_end_matches("/mcp").to_owned()
     }
 
-    /// Changes a document: where it stands begins like this.
+    /// Changes the document whose path begins with `place`.
     fn document(&self, place: &str, change: impl FnOnce(&mut Value)) {
         let mut rules = self.rules.lock().unwrap();
         let place = format!("/.well-known/{place}");
@@ -176,12 +173,11 @@ impl World {
         builder(None).connect(http).await
     }
 
-    /// Why there is no authorization.
+    /// Connects, and returns why authorization failed.
     async fn refused(&self) -> AuthorizationError {
         why(self.connect().await)
     }
 
-    /// The forms that were posted to a path.
     fn posted(&self, path: &str) -> Vec<Vec<(String, String)>> {
         let asked = self.server.asked();
         let posts = asked
@@ -286,7 +282,7 @@ impl Browser {
         *self.redirected.lock().unwrap() = Box::new(answer);
     }
 
-    /// The parameters it was opened with, by name.
+    /// The values of a query parameter in the opened URLs.
     fn asked(&self, name: &str) -> Vec<Option<String>> {
         let asked = self.asked.lock().unwrap();
         asked.iter().map(|url| query(url, name)).collect()
@@ -340,7 +336,7 @@ impl Redirect for Ready {
     }
 }
 
-/// Where an issuer sends the browser back to, with this beside the state.
+/// The redirect back to the client, with these parameters next to the state.
 fn back(asked: &url::Url, more: &[(&str, &str)]) -> String {
     let mut url: url::Url = query(asked, "redirect_uri").unwrap().parse().unwrap();
     let state = query(asked, "state").unwrap();

@@ -1,4 +1,4 @@
-//! Becoming known to an issuer.
+//! Client registration with an issuer.
 
 use std::{io, sync::Arc};
 
@@ -19,7 +19,6 @@ use crate::client::http::server::{Asked, Reply};
 
 const DOCUMENT: &str = "https://app.example.com/client.json";
 
-/// The registrations that were sent.
 fn registrations(world: &World) -> Vec<Value> {
     let asked = world.server.asked();
     let sent = asked.into_iter().filter(|asked| asked.path == "/register");
@@ -72,7 +71,7 @@ async fn there_is_an_order_of_becoming_known() {
 async fn a_person_is_asked_for_a_client_last_and_once() {
     let world = World::new().await;
     world.issuer(|it| it["registration_endpoint"] = json!(null));
-    // Who names none has none.
+    // If the user enters no client, there is no client.
     assert_eq!(
         world.refused().await,
         AuthorizationError::NoRegistration(world.base())
@@ -93,7 +92,7 @@ async fn a_person_is_asked_for_a_client_last_and_once() {
     world.issuer(|it| {
         it["token_endpoint_auth_methods_supported"] = json!(["client_secret_post"]);
     });
-    // One that the issuer does not take is not kept.
+    // A client that the issuer rejects is not saved.
     let refuses = |id: &'static str| {
         let refused = json!({"error": "invalid_client"}).to_string();
         let tokens = move |asked: &Asked, _| {
@@ -114,14 +113,14 @@ async fn a_person_is_asked_for_a_client_last_and_once() {
     names("by-hand");
     connects("by-hand").await;
     assert_eq!(asked_of(), 3);
-    // Another sign-in, to another port, asks nobody.
+    // Another sign-in, on another port, does not ask the user again.
     let tokens = CredentialKey::Tokens(world.server.url.clone());
     world.store.remove(&tokens).await.unwrap();
     *world.browser.uri.lock().unwrap() = "http://127.0.0.1:2/callback".to_owned();
     names("another");
     connects("by-hand").await;
     assert_eq!(asked_of(), 3);
-    // One that the issuer knows no more is forgotten, and another asked for.
+    // If the issuer no longer knows a client, it is deleted and the user is asked for another.
     world.store.remove(&tokens).await.unwrap();
     refuses("by-hand");
     connects("another").await;
@@ -231,7 +230,7 @@ async fn a_secret_is_sent_as_the_issuer_wants() {
     let basic = Some("Basic cmVnaXN0ZXJlZDphJTNBJTJGYg==");
     let (in_header, in_form) = ((basic, None), (None, Some("a:/b")));
     let (by_basic, by_post) = ("client_secret_basic", "client_secret_post");
-    // What the issuer takes, what is asked for, what it grants, and where the secret is.
+    // The supported, requested and granted values, and where the secret is sent.
     let cases = [
         (json!([by_basic]), by_basic, json!(null), in_header),
         (json!([by_post]), by_post, json!(null), in_form),
@@ -283,7 +282,6 @@ async fn a_secret_is_sent_as_the_issuer_wants() {
     );
 }
 
-/// Makes the next connection sign in anew.
 async fn forget_tokens(world: &World) {
     let key = CredentialKey::Tokens(world.server.url.clone());
     world.store.remove(&key).await.unwrap();
@@ -303,7 +301,7 @@ async fn a_registration_is_kept_and_used_as_long_as_it_holds() {
     world.connect().await.unwrap().close().await;
     assert_eq!(registrations(&world).len(), 2);
 
-    // It is for the scopes that were registered; many issuers allow the client no others.
+    // The registration is for the registered scopes. Many issuers allow a client no others.
     let key = CredentialKey::Registration(world.base());
     world.store.remove(&key).await.unwrap();
     for (scopes, count) in [("a b", 3), ("b", 3), ("b c", 4)] {
@@ -316,7 +314,7 @@ async fn a_registration_is_kept_and_used_as_long_as_it_holds() {
         assert_eq!(registrations(&world).len(), count, "{scopes}");
     }
 
-    // Nor is one of use whose secret has ended, or that the issuer has forgotten.
+    // An expired registration, or one that the issuer no longer knows, is not used either.
     let ended = json!({"client_id": "x", "client_secret": "y", "client_secret_expires_at": 1});
     world.change(|rules| rules.registration = (201, ended));
     world.store.remove(&key).await.unwrap();
@@ -372,7 +370,7 @@ async fn nothing_of_one_issuer_is_shown_to_another() {
     wants("a");
     let client = world.connect().await.unwrap();
     wants("b");
-    // The server moves on to another issuer, and takes its tokens alone.
+    // The server changes to another issuer, and accepts only its tokens.
     let issuer = other.base();
     world.resource(|it| it["authorization_servers"] = json!([issuer]));
     world.change(|rules| {
@@ -424,7 +422,7 @@ async fn a_client_registered_by_hand_stays_with_its_issuer() {
     );
     assert_eq!(world.browser.times(), 0);
 
-    // One that says nothing of an issuer belongs to the first.
+    // A client without an issuer belongs to the first issuer.
     let other = World::new().await;
     let anywhere = RegisteredClient::new("by-hand").with_secret(secret());
     let authorization = world.authorization().client(anywhere);
@@ -441,7 +439,7 @@ async fn a_client_registered_by_hand_stays_with_its_issuer() {
     assert!(called.to_string().contains("registered with"), "{called}");
     assert!(other.posted("/token").is_empty());
 
-    // Nor does the next run believe otherwise.
+    // The next run keeps that binding.
     let anywhere = RegisteredClient::new("by-hand").with_secret(secret());
     let authorization = world.authorization().client(anywhere);
     let error = super::why(world.connect_with(&authorization).await);
@@ -451,12 +449,12 @@ async fn a_client_registered_by_hand_stays_with_its_issuer() {
     );
 }
 
-/// A client with a secret that is registered nobody said where.
+/// A registered client with a secret, but without an issuer.
 fn anywhere() -> RegisteredClient {
     RegisteredClient::new("by-hand").with_secret(Secret::new("by-hand-secret"))
 }
 
-/// Lets the issuer of `other` give tokens for the server, and no token be good.
+/// Lets the issuer of `other` give tokens for the server, and makes the server reject the current one.
 fn move_to(world: &World, other: &World) {
     let issuer = other.base();
     world.resource(|it| it["authorization_servers"] = json!([issuer]));
@@ -485,7 +483,7 @@ async fn where_a_client_belongs_outlives_its_tokens() {
     is_of_another(&super::why(world.connect_with(&authorization).await));
     assert!(other.posted("/token").is_empty());
 
-    // The host may say that it belongs elsewhere, and then it does.
+    // The host may bind the client to another issuer.
     let told = || anywhere().with_issuer(other.base());
     let authorization = world.authorization().client(told());
     let issuer = other.base();
@@ -520,7 +518,7 @@ async fn a_client_belongs_to_the_first_issuer_of_any_server() {
     assert_eq!(other.browser.times(), 0);
 }
 
-/// A store that takes a moment, in which others come to it.
+/// A slow store, in which concurrent accesses overlap.
 struct Slow(Arc<MemoryCredentials>);
 
 impl CredentialStore for Slow {
@@ -551,7 +549,7 @@ impl CredentialStore for Slow {
     }
 }
 
-// Two processes that share a store, each in front of a server of another issuer.
+// Two processes share a store. Their servers have different issuers.
 #[tokio::test]
 async fn of_two_processes_one_says_where_a_client_belongs() {
     let [world, other] = [World::new().await, World::new().await];

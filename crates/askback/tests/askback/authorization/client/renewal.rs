@@ -1,4 +1,4 @@
-//! New tokens for old ones.
+//! Renewal of tokens.
 
 use std::{
     io,
@@ -21,7 +21,6 @@ use tokio::task::JoinSet;
 
 use super::{AuthorizationError, Reply, SignInError, World, back, call, value};
 
-/// A clock that a test turns, in milliseconds.
 #[derive(Clone, Default)]
 struct Turned(Arc<AtomicU64>);
 
@@ -56,7 +55,7 @@ async fn many_requests_need_one_new_token() {
     assert_eq!(value(refresh, "resource"), Some(world.server.url.as_str()));
     assert_eq!(world.browser.times(), 1);
 
-    // The next one is renewed with what came with the last.
+    // The next renewal uses the refresh token of the last one.
     world.change(|rules| rules.good = None);
     call(&client, "book").await.unwrap();
     assert_eq!(
@@ -234,7 +233,7 @@ async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
     }
 }
 
-/// A store that writes down in which order things happen.
+/// A store that logs the order of operations.
 #[derive(Default)]
 struct Watched {
     inner: MemoryCredentials,
@@ -280,7 +279,7 @@ async fn tokens_are_kept_before_they_are_used() {
     call(&client, "book").await.unwrap();
     let saved = store.saved.lock().unwrap();
     assert_eq!(saved.len(), 2);
-    // No request had shown the second token when it was kept.
+    // No request had used the second token when it was saved.
     let shown_then = saved[1].0;
     let asked = world.server.asked();
     let shown = asked
@@ -291,7 +290,7 @@ async fn tokens_are_kept_before_they_are_used() {
     assert!(saved[1].1.expose().contains("refresh-2"));
 }
 
-// A caller that goes away in the middle loses no token that was just given out.
+// If a caller is dropped during a renewal, the new token is not lost.
 #[tokio::test]
 async fn a_renewal_outlives_its_caller() {
     let world = World::new().await;
@@ -303,7 +302,7 @@ async fn a_renewal_outlives_its_caller() {
         called = calling => panic!("it was not slow: {called:?}"),
         () = world.server.until("POST", 3) => {}
     }
-    // The token request is under way; whoever wanted it is gone.
+    // The token request is under way, and its caller is gone.
     call(&client, "book").await.unwrap();
     assert_eq!(grants(&world), ["authorization_code", "refresh_token"]);
     assert_eq!(world.browser.times(), 1);
@@ -367,7 +366,7 @@ async fn what_is_no_token_is_not_used() {
 async fn a_registration_that_is_newer_stays() {
     let world = World::new().await;
     let client = world.connect().await.unwrap();
-    // Another server of the issuer, or another program, has registered since.
+    // Another client of the same issuer, or another program, has registered since.
     let key = CredentialKey::Registration(world.base());
     let kept = world.store.load(&key).await.unwrap().unwrap();
     let newer = Secret::new(kept.expose().replace("\"registered\"", "\"newer\""));
@@ -388,7 +387,7 @@ async fn a_registration_that_is_newer_stays() {
     );
 }
 
-// Two processes that share a store: what one has used up, the other does not show again.
+// Two processes share a store. A refresh token that one has used is not used by the other.
 #[tokio::test]
 async fn what_another_process_renewed_is_taken_from_the_store() {
     let world = World::new().await;
@@ -401,7 +400,7 @@ async fn what_another_process_renewed_is_taken_from_the_store() {
     assert_eq!(world.browser.times(), 1);
 }
 
-// The same at the same moment: each finds the token refused before the other has renewed it.
+// The same at the same moment: both see the rejected token before either has renewed it.
 #[tokio::test]
 async fn of_two_processes_one_renews() {
     let world = World::new().await;
@@ -414,7 +413,7 @@ async fn of_two_processes_one_renews() {
     assert_eq!(world.browser.times(), 1);
 }
 
-// A process that runs on has tokens in its memory that another has signed out of.
+// A running process still has tokens in memory after another process has signed out.
 #[tokio::test]
 async fn a_running_process_does_not_undo_a_sign_out() {
     for ahead in [false, true] {
@@ -428,7 +427,7 @@ async fn a_running_process_does_not_undo_a_sign_out() {
         assert_eq!(signed_out, Ok(SignOut::Revoked));
         match ahead {
             true => clock.0.store(3599 * 1000, Ordering::Relaxed),
-            // This issuer would go on with the refresh token.
+            // This issuer would still accept the refresh token.
             false => world.change(|rules| rules.good = None),
         }
         let error = call(&client, "book").await.unwrap_err();
@@ -445,7 +444,7 @@ async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
     let client = world.connect().await.unwrap();
     let store = Arc::clone(&world.store);
     let key = CredentialKey::Tokens(world.server.url.clone());
-    // Some process renews the tokens, and is not done.
+    // Another process is renewing the tokens.
     let renewing = store.lock(&key).await.unwrap();
     let authorization = world.authorization();
     let signing_out = authorization.sign_out(&world.server.url);
@@ -466,7 +465,7 @@ async fn a_sign_out_waits_for_a_renewal_and_takes_what_came_of_it() {
     client.close().await;
 }
 
-// A sign-in of another process is used, before anybody is asked.
+// The tokens of another process's sign-in are used before the user is asked.
 #[tokio::test]
 async fn a_sign_in_of_another_process_is_enough() {
     let world = World::new().await;

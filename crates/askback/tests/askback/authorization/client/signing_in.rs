@@ -54,7 +54,7 @@ async fn a_refused_client_signs_in_and_asks_again() {
         Some(URL_SAFE_NO_PAD.encode(digest))
     );
 
-    // The first request came without a token, every other one with it, and never in a URL.
+    // The first request had no token. Every other one had it in the header, never in a URL.
     let asked = world.server.asked();
     let to_server = asked.iter().filter(|asked| asked.path.starts_with("/mcp"));
     let shown: Vec<_> = to_server.map(|it| it.header("authorization")).collect();
@@ -95,7 +95,7 @@ async fn the_era_is_found_after_the_sign_in() {
         server.until("GET", 1).await;
         client.close().await;
         assert_eq!(issuer.browser.times(), 1);
-        // Every request of the session shows the token: also its stream, and its end.
+        // Every request of the session has the token, including its stream and its DELETE.
         for what in [
             "initialize",
             "tools/call",
@@ -174,7 +174,7 @@ async fn signing_out_gives_the_tokens_back() {
         authorization.sign_out(&world.server.url).await,
         Ok(SignOut::WasNot)
     );
-    // The next one begins anew.
+    // The next connection starts from the beginning.
     world
         .connect_with(&authorization)
         .await
@@ -183,7 +183,7 @@ async fn signing_out_gives_the_tokens_back() {
         .await;
     assert_eq!(world.browser.times(), 2);
 
-    // Where the issuer takes nothing back, the tokens are gone here all the same.
+    // If the issuer supports no revocation, the tokens are still deleted locally.
     world.issuer(|it| it["revocation_endpoint"] = json!(null));
     world.change(|rules| rules.good = None);
     let other = Authorization::person(Browser::new());
@@ -225,7 +225,7 @@ async fn a_token_that_is_never_taken_ends_in_an_error() {
     assert_eq!(world.browser.times(), 1);
 }
 
-// The time a person takes is not the server's.
+// The user's time does not count against the server's timeout.
 #[tokio::test]
 async fn a_person_may_take_longer_than_a_server() {
     struct Slow(Browser);
@@ -264,7 +264,7 @@ async fn a_person_may_take_longer_than_a_server() {
     });
     let client = builder(None).limits(short).connect(http).await.unwrap();
     call(&client, "book").await.unwrap();
-    // The server itself is judged as before.
+    // The timeout of the server itself stays the same.
     world.change(|rules| {
         rules.calls = Some(Box::new(|_, _| Some(Reply::empty(200).then(Piece::Hang))));
     });

@@ -1,4 +1,4 @@
-//! More scopes than before.
+//! Step-up: a server asks for more scopes.
 
 use askback::authorization::Scopes;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{AuthorizationError, Reply, SignInError, World, back, call};
 use askback::client::ClientError;
 
-/// A server that wants scopes for a call that the last sign-in did not ask for.
+/// A server whose calls need scopes that the last sign-in did not request.
 async fn strict(needed: &'static str) -> World {
     let world = World::new().await;
     world.change(|rules| rules.challenge += ", scope=\"files:read\"");
@@ -40,7 +40,7 @@ async fn what_was_asked_before_is_asked_again() {
     );
     let more = world.browser.more.lock().unwrap().clone();
     assert_eq!(more, [None, Some("files:write admin".to_owned())]);
-    // A person's consent holds for the next call.
+    // The user's consent also covers the next call.
     call(&client, "book").await.unwrap();
     assert_eq!(world.browser.times(), 2);
 }
@@ -60,7 +60,7 @@ async fn a_server_that_is_never_content_is_asked_no_more() {
             "{refused:?}"
         );
     }
-    // Once for the connection, once for more.
+    // Once for the connection, once for more scopes.
     assert_eq!(world.browser.times(), 2);
 }
 

@@ -1,4 +1,4 @@
-//! Tokens that are bound to a key.
+//! Tokens that are bound to a key (DPoP).
 
 use std::sync::{
     Arc,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless};
 
-/// The thumbprint of a key (RFC 7638).
+/// RFC 7638.
 pub(super) fn thumbprint(key: &TestKey) -> String {
     let jwk = key.jwk();
     let names: &[&str] = match jwk["kty"].as_str().unwrap() {
@@ -30,7 +30,6 @@ pub(super) fn thumbprint(key: &TestKey) -> String {
     encode(Sha256::digest(text))
 }
 
-/// A token that is bound to this key.
 fn bound_to(holder: &TestKey) -> String {
     key().token(&with("cnf", json!({"jkt": thumbprint(holder)})))
 }
@@ -39,13 +38,11 @@ fn header(holder: &TestKey) -> Value {
     json!({"typ": "dpop+jwt", "alg": holder.algorithm(), "jwk": holder.jwk()})
 }
 
-/// The claims of a good proof.
 fn proof_of(token: &str, id: &str) -> Value {
     let digest = encode(Sha256::digest(token));
     json!({"htm": "POST", "htu": RESOURCE, "iat": NOW / 1000, "jti": id, "ath": digest})
 }
 
-/// A good proof.
 pub(super) fn proof(holder: &TestKey, token: &str, id: &str) -> String {
     holder.sign(&header(holder), &proof_of(token, id))
 }
@@ -238,7 +235,7 @@ async fn a_server_says_that_it_wants_proofs() {
         assert!(told.starts_with(scheme), "{told}");
         assert!(!told.contains("error="), "{told}");
     }
-    // A client that lacks a scope is told in the scheme it used.
+    // A client that lacks a scope gets the challenge in the scheme that it used.
     let holder = TestKey::rs256("holder");
     let token = bound_to(&holder);
     let proof = proof(&holder, &token, "1");
@@ -263,7 +260,7 @@ async fn the_key_of_a_token_is_what_its_issuer_says() {
     assert_eq!(access.unwrap().key, Some(thumbprint(&holder)));
 }
 
-/// A verifier of one's own need not know of keys.
+/// A custom verifier need not know about keys.
 #[tokio::test]
 async fn requests_without_proofs_are_what_they_were() {
     let request = Request::post("/mcp").header("dpop", "whatever");
@@ -336,7 +333,7 @@ async fn a_proof_holds_a_nonce_where_the_server_wants_one() {
             401
         );
     }
-    // A client without a bound token needs no proof.
+    // A client whose token is not bound needs no proof.
     let free = format!("Bearer {}", key().token(&claims()));
     let headers = [("authorization", &*free)];
     assert_eq!(send(&client, &headers, &hello_tool()).await.status, 200);

@@ -1,4 +1,4 @@
-//! Tokens that only their issuer can read.
+//! Opaque tokens, which only their issuer can check.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 use super::{ISSUER, NOW, RESOURCE, Ran, builder, dpop, issuer::Issuer, token::TestKey};
 use crate::http::client::{Client, hello_tool};
 
-/// The answer of an issuer about a good token.
+/// The introspection response for a valid token.
 fn said() -> Value {
     json!({
         "active": true,
@@ -149,7 +149,7 @@ async fn a_token_is_bound_to_the_key_its_issuer_names() {
     let holder = TestKey::es256("holder");
     let bound = with("cnf", json!({"jkt": dpop::thumbprint(&holder)}));
     let issuer = issuer(200, &bound).await;
-    // The second time it is known.
+    // The second time, the response is cached.
     let verifier = asking(&issuer);
     for _ in 0..2 {
         let access = at(&verifier, "opaque", NOW).await.unwrap();
@@ -229,7 +229,7 @@ async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_long_for_the_issuer_to_be_asked() {
-    // A client that connects waits for ever.
+    // A server that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}/introspect", silent.local_addr().unwrap());
     let verifier = Introspection::new(ISSUER, &endpoint, "notes", "secret").unwrap();

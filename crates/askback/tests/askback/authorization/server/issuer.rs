@@ -1,4 +1,4 @@
-//! An authorization server that says what a test wants.
+//! A scripted authorization server.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,19 +8,18 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// An answer: a status and a body.
 pub(super) type Reply = (u16, String);
 
 /// An issuer that runs until it is dropped.
 pub(super) struct Issuer {
     pub(super) url: String,
-    /// Each request as it came, headers and body.
+    /// The raw requests, with headers and body.
     asked: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
 impl Issuer {
-    /// Answers each request by the function, which is given the issuer's own URL and the path.
+    /// Answers each request with the function, which gets the issuer's own URL and the path.
     pub(super) async fn start(
         answer: impl Fn(&str, &str) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -50,7 +49,6 @@ impl Issuer {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often it was asked.
     pub(super) fn times(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
@@ -62,7 +60,6 @@ impl Drop for Issuer {
     }
 }
 
-/// One request.
 async fn read(stream: &mut TcpStream) -> String {
     let mut request = String::new();
     let mut bytes = [0; 4096];

@@ -1,4 +1,4 @@
-//! Which signed tokens are good.
+//! Verification of signed tokens.
 
 use std::time::Duration;
 
@@ -19,7 +19,6 @@ async fn verify(verifier: &JwtVerifier, token: &str) -> Result<Access, TokenErro
         .await
 }
 
-/// Checks that a token is refused, for this reason.
 async fn refused(verifier: &JwtVerifier, name: &str, token: &str, why: &str) {
     let rejected = verify(verifier, token).await;
     let rejected = rejected.expect_err(name).to_string();
@@ -279,7 +278,7 @@ async fn the_principal_is_what_the_issuer_says() {
     refused(&named, "over", &key().token(&over), "expired").await;
 }
 
-/// The tokens in the file were signed by OpenSSL, so that two implementations agree on what is a signature.
+/// OpenSSL signed the tokens in the file, so that two implementations agree on signatures.
 #[tokio::test]
 async fn tokens_that_another_implementation_signed_are_good() {
     let signed: Value = serde_json::from_str(include_str!("signed.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Where keys come from, and how often they are fetched.
+//! Where an issuer's keys come from, and how often they are fetched.
 
 use std::{
     pin::pin,
@@ -23,7 +23,6 @@ use super::{
 
 const SECOND: u64 = 1000;
 
-/// The answers of an issuer, which may change.
 type Answer = Arc<Mutex<Reply>>;
 
 async fn issuer(first: Reply) -> (Issuer, Answer) {
@@ -37,7 +36,6 @@ fn verifier(issuer: &Issuer) -> JwtVerifier {
     JwtVerifier::with_jwks_url(ISSUER, &format!("{}/keys", issuer.url)).unwrap()
 }
 
-/// A token of this key that is good for an hour or two.
 fn token(key: &TestKey) -> String {
     key.token(&with("exp", json!(NOW / 1000 + 7200)))
 }
@@ -104,7 +102,7 @@ async fn nobody_can_have_keys_fetched_at_will() {
 
 #[tokio::test]
 async fn whoever_goes_away_leaves_nothing_behind() {
-    // A client that connects waits for ever.
+    // A server that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/keys", silent.local_addr().unwrap());
     let verifier = JwtVerifier::with_jwks_url(ISSUER, &url).unwrap();
@@ -245,7 +243,7 @@ async fn old_keys_are_fetched_anew_beside_the_requests() {
     let later = NOW + 3601 * SECOND;
     at(&verifier, key(), later).await.unwrap();
     while at(&verifier, key(), later).await.is_ok() {
-        // The fetch goes on meanwhile.
+        // The fetch continues meanwhile.
         tokio::task::yield_now().await;
     }
     assert_eq!(issuer.times(), 2);
@@ -254,7 +252,8 @@ async fn old_keys_are_fetched_anew_beside_the_requests() {
 
 #[tokio::test]
 async fn an_issuer_says_where_its_keys_are() {
-    /// The documents at the places of an issuer's document: the first that is there counts.
+    /// The documents at the possible paths of an issuer's metadata. The first one that exists
+    /// counts.
     struct Case {
         name: &'static str,
         document: fn(&str, &str) -> Option<Value>,

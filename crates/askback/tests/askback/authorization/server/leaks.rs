@@ -1,4 +1,4 @@
-//! A token goes nowhere.
+//! Tokens are never printed or passed on.
 
 use askback::{
     Ctx, Principal, Tool,
@@ -64,7 +64,7 @@ async fn a_handler_has_no_token_to_pass_on() {
         Ok(format!(
             "{:?} {:?} {:?} {:?}",
             ctx.incoming(),
-            // All of what its `Debug` hides.
+            // Also what its `Debug` hides.
             ctx.principal().map(
                 |Principal {
                      tenant,
@@ -104,7 +104,6 @@ async fn a_handler_has_no_token_to_pass_on() {
     }
 }
 
-/// Checks that a text holds no token, nor the end of one.
 #[track_caller]
 fn check(place: &str, text: &str, authorization: &str) {
     let token = authorization.rsplit(['.', ' ']).next().unwrap();

@@ -1,4 +1,4 @@
-//! Servers that want a token with every request.
+//! Servers that require a token with every request.
 
 mod development;
 mod dpop;
@@ -34,13 +34,12 @@ use crate::{
     http::client::{Client, MESSAGE, Response, mirrored},
 };
 
-/// The time of these tests, in milliseconds since the Unix epoch.
+/// In milliseconds since the Unix epoch.
 const NOW: u64 = 1_800_000_000_000;
 const RESOURCE: &str = "https://mcp.example.com/mcp";
 const ISSUER: &str = "https://auth.example.com";
 const METADATA: &str = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp";
 
-/// A clock that is turned by hand.
 #[derive(Clone)]
 struct Hand(Arc<AtomicU64>);
 
@@ -50,7 +49,6 @@ impl Clock for Hand {
     }
 }
 
-/// How often a handler ran.
 #[derive(Clone, Default)]
 struct Ran(Arc<AtomicUsize>);
 
@@ -77,7 +75,7 @@ async fn whoami(ctx: Ctx) -> Result<String> {
     ))
 }
 
-/// Asks before it says who is asked.
+/// Asks a question, then returns the principal.
 async fn asks(ctx: Ctx) -> Result<String> {
     let _: Seat = ctx.elicit("A seat?").await?.accepted()?;
     whoami(ctx).await
@@ -92,7 +90,6 @@ async fn topics(_: CompletionRequest) -> Result<Vec<String>> {
     Ok(vec!["tea".to_owned()])
 }
 
-/// The key the issuer signs with.
 fn key() -> &'static TestKey {
     static KEY: OnceLock<TestKey> = OnceLock::new();
     KEY.get_or_init(|| TestKey::es256("one"))
@@ -142,7 +139,6 @@ fn client() -> Client {
     )
 }
 
-/// The claims of a good token.
 fn claims() -> Value {
     json!({
         "iss": ISSUER,
@@ -156,7 +152,7 @@ fn claims() -> Value {
     })
 }
 
-/// A claim that is something else, or not there at all.
+/// The claims with one claim changed, or removed.
 fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     match value {
@@ -166,12 +162,10 @@ fn with(name: &str, value: Value) -> Value {
     claims
 }
 
-/// The header that carries a token with these claims.
 fn bearer(claims: &Value) -> String {
     format!("Bearer {}", key().token(claims))
 }
 
-/// Posts a message of the stateless era.
 async fn post(client: &Client, authorization: &str, message: &Value) -> Response {
     let headers = [&[("authorization", authorization)], &mirrored(message)[..]].concat();
     let headers = [&MESSAGE[..], &headers].concat();

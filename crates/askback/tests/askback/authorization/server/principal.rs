@@ -1,4 +1,4 @@
-//! Who asks is what the token says, and what is theirs is nobody else's.
+//! The principal is what the token says, and each principal has only its own data.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Ran, bearer, builder, claims, client, key, post, protection, verifier, with};
 use crate::http::client::{Client, MESSAGE, Response, hello, mirrored, stateless};
 
-/// Everybody there is: they differ in one thing each.
+/// Tokens of different principals. Each pair differs in one claim.
 fn everybody() -> Vec<String> {
     let tenants = [
         with("tenant", json!("acme")),
@@ -48,7 +48,6 @@ async fn slow(ctx: Ctx) -> askback::Result<&'static str> {
     Ok("Done.")
 }
 
-/// The answer of `whoami` to this.
 async fn whoami(
     client: &Client,
     authorization: &str,
@@ -113,7 +112,7 @@ async fn nothing_but_the_token_says_who_asks() {
             assert_eq!(said, ALICE, "{message} {headers:?}");
         }
     }
-    // Text of a form is an answer, and no more.
+    // The text in a form is only an answer.
     let asks = stateless("tools/call", json!({"name": "asks"}));
     let asked = post(&client, &alice, &asks).await.answer().await;
     let mut answers = serde_json::Map::new();
@@ -219,7 +218,7 @@ async fn a_session_is_its_principals() {
         let headers = [&headers[..], &[("mcp-session-id", &*id)]].concat();
         let answered = client.send("POST", "/mcp", &headers, &*ping).await;
         assert_eq!(answered.status, 200, "it is still there");
-        // A client that has only the id has nothing.
+        // A client that has only the session id gets nothing.
         let headers = [&MESSAGE[..], &[("mcp-session-id", &*id)]].concat();
         assert_eq!(
             client.send("POST", "/mcp", &headers, &*ping).await.status,
@@ -287,7 +286,7 @@ async fn a_pair_of_endpoints_is_its_principals() {
     }
 }
 
-/// A message of a client that takes tasks.
+/// A message of a client that supports tasks.
 fn with_tasks(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({});
     let mut message = stateless(method, params);
@@ -296,7 +295,6 @@ fn with_tasks(method: &str, mut params: Value) -> Value {
     message
 }
 
-/// Sends something about a task.
 pub(super) async fn about(client: &Client, authorization: &str, message: &Value) -> Response {
     let own = [("authorization", authorization)];
     let headers = [&MESSAGE[..], &mirrored(message), &own].concat();
@@ -372,7 +370,7 @@ async fn a_task_is_its_principals() {
     }
 }
 
-/// A token that was refreshed is somebody's as the one before was.
+/// A refreshed token has the same principal as the token before it.
 // Shows BP-42.
 #[tokio::test]
 async fn the_next_token_of_a_principal_is_as_good() {

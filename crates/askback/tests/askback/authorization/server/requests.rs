@@ -1,4 +1,4 @@
-//! What is told to whoever sends no good token, and where a server describes itself.
+//! Challenges for clients without a valid token, and the metadata document of a server.
 
 use std::{
     convert::Infallible,
@@ -36,7 +36,7 @@ fn rest() -> String {
     format!(r#"resource_metadata="{METADATA}", scope="notes:read""#)
 }
 
-/// A body that never comes.
+/// A body that never arrives.
 struct Never;
 
 impl http_body::Body for Never {
@@ -67,7 +67,7 @@ async fn the_host_is_judged_before_the_token_and_that_before_the_body() {
     }
 }
 
-/// Tokens of which each is good until this time, and takes this long to verify.
+/// A verifier that takes this long, whose tokens are valid until this time.
 struct Slow {
     time: Arc<AtomicU64>,
     takes: u64,
@@ -486,7 +486,7 @@ async fn a_server_tells_who_it_is_to_the_person_who_signs_in() {
         document["resource_documentation"],
         "https://example.com/notes"
     );
-    // A token is still wanted where something else is asked.
+    // Other requests still need a token.
     let token = key().token(&claims());
     let response = super::post(&client, &format!("Bearer {token}"), &hello_tool()).await;
     assert_ne!(response.status, 401);

@@ -1,4 +1,4 @@
-//! What a token may be used for.
+//! Scopes: what a token may be used for.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -196,7 +196,7 @@ async fn scopes_count_on_sessions_of_every_revision() {
     }
 }
 
-/// The pair of endpoints of the first revision.
+/// The HTTP+SSE transport of the first revision.
 // Shows AZ-51.
 #[tokio::test]
 async fn scopes_count_on_a_pair_of_endpoints() {
@@ -232,7 +232,6 @@ async fn scopes_count_on_a_pair_of_endpoints() {
     assert_eq!(ran.times(), 0);
 }
 
-/// A request that is written in two ways is read in one.
 // Shows AZ-51.
 // Shows AZ-02.
 #[tokio::test]
@@ -303,7 +302,7 @@ async fn sweeping(ctx: Ctx) -> Result<&'static str> {
     Ok(if seat.window { "All." } else { "None." })
 }
 
-/// A token that could not have begun a task does not go on with it either.
+/// A token that could not start a task cannot continue it either.
 // Shows AZ-51, AZ-54.
 #[tokio::test]
 async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
@@ -340,12 +339,12 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
         message("tasks/cancel", id.clone()),
         message("subscriptions/listen", listen),
     ];
-    // Also when the tool is gone.
+    // Even after the tool was removed.
     assert!(server.tools().unwrap().remove("sweep"));
     for request in &requests {
         let refused = about(&client, &narrow, request).await;
         assert_asks_for(&refused, ERASE);
-        // Nobody else learns that there is such a task.
+        // Other principals do not learn that the task exists.
         let unknown = about(&client, &stranger, request).await;
         assert_ne!(unknown.status, 403, "{request}");
     }
@@ -362,7 +361,7 @@ async fn what_becomes_of_a_task_needs_the_scopes_of_its_call() {
     while status().await != "completed" {
         tokio::task::yield_now().await;
     }
-    // Nor does it read what came of it.
+    // A token with fewer scopes cannot read the result.
     let refused = about(&client, &narrow, get).await;
     assert_asks_for(&refused, ERASE);
 }

@@ -1,4 +1,4 @@
-//! Streams end with the token they were opened with.
+//! A stream ends when the token with which it was opened expires.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Ran, bearer, builder, claims, protection};
 use crate::http::client::{Client, MESSAGE, Response, hello, mirrored, stateless};
 
-/// For how long the tokens of these tests are good, with what clocks may differ.
+/// The lifetime of these tests' tokens, plus the allowed clock skew.
 const GOOD: Duration = Duration::from_secs(60 + 30);
 
 fn token(clock: &TestClock) -> String {
@@ -34,7 +34,7 @@ fn client(clock: TestClock) -> Client {
     )
 }
 
-/// Checks that a stream is there until its token ends.
+/// Checks that a stream stays open until its token expires.
 async fn assert_ends(mut stream: Response, since: Instant) {
     assert!(stream.is_stream(), "{}", stream.status);
     while stream.event().await.is_some() {}
@@ -62,7 +62,7 @@ async fn whoever_listens_does_so_for_as_long_as_the_token_is_good() {
         .send("POST", "/mcp", &headers, listen.to_string())
         .await;
 
-    // HTTP/2 leaves the space around a header where it is.
+    // HTTP/2 does not trim spaces around a header value.
     let spaced: Vec<_> = headers
         .iter()
         .map(|(name, value)| match *name {

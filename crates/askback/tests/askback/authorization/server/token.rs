@@ -1,4 +1,4 @@
-//! Tokens as an issuer makes them, and as an attacker does.
+//! Tokens as an issuer or an attacker makes them.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 /// A key of 2,048 bits that is used in these tests alone, made by OpenSSL: `ring` makes none.
 const RSA_KEY: &[u8] = include_bytes!("rsa.pk8");
 
-/// A key that signs.
 pub(super) struct TestKey {
     pub(super) id: &'static str,
     signer: Signer,
@@ -53,7 +52,6 @@ impl TestKey {
         }
     }
 
-    /// The public key, as the issuer shows it.
     pub(super) fn jwk(&self) -> Value {
         match &self.signer {
             Signer::Rsa(key) => {
@@ -73,17 +71,15 @@ impl TestKey {
         }
     }
 
-    /// A token with these claims.
     pub(super) fn token(&self, claims: &Value) -> String {
         self.sign(&self.header(), claims)
     }
 
-    /// The header of a good token.
     pub(super) fn header(&self) -> Value {
         json!({"typ": "at+jwt", "alg": self.algorithm(), "kid": self.id})
     }
 
-    /// A token with any header, signed by this key all the same.
+    /// A token with any header, signed by this key.
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> String {
         let message = unsigned(header, claims);
         let bytes = message.as_bytes();
@@ -102,7 +98,6 @@ impl TestKey {
     }
 }
 
-/// A token signed by a shared secret.
 pub(super) fn with_secret(header: &Value, claims: &Value, secret: &[u8]) -> String {
     let message = unsigned(header, claims);
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
@@ -110,7 +105,6 @@ pub(super) fn with_secret(header: &Value, claims: &Value, secret: &[u8]) -> Stri
     format!("{message}.{}", encode(signature))
 }
 
-/// The signed part.
 pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
     format!(
         "{}.{}",

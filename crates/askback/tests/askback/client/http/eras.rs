@@ -1,4 +1,4 @@
-//! Which era a server is of, and what does not tell it.
+//! How a client finds out a server's era.
 
 use askback::{
     client::ClientError,
@@ -72,7 +72,8 @@ async fn a_server_that_is_not_there_cannot_be_reached() {
     let server = Server::start(|asked, _| modern(asked)).await;
     let url = server.url.clone();
     drop(server);
-    // The task may hold the port a moment longer; a refused connection is not waited for.
+    // The task may hold the port a moment longer. The client does not wait if the connection is
+    // refused.
     tokio::task::yield_now().await;
     let https = url.replace("http:", "https:");
     for url in [url, https] {
@@ -87,7 +88,7 @@ async fn a_server_that_is_not_there_cannot_be_reached() {
 // Shows HT-68.
 #[tokio::test]
 async fn modern_errors_are_acted_on() {
-    // The server speaks another revision of its era, which is offered.
+    // The server speaks another stateless revision, which it offers.
     let server = Server::start(|asked, before| match (asked.what(), before) {
         ("server/discover", 0) => Reply::json(
             400,
@@ -209,7 +210,6 @@ fn urls_and_headers_are_checked() {
             BadHeader::Reserved(name.into())
         );
     }
-    // The headers are shown nowhere.
     let shown = format!("{:?}", header("Authorization", "Bearer secret").unwrap());
     assert!(!shown.contains("secret"), "{shown}");
 }

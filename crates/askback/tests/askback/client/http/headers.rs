@@ -1,4 +1,4 @@
-//! Arguments in headers.
+//! Arguments that are mirrored in headers.
 
 use askback::{client::Event, protocol::Tool};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ async fn annotated_arguments_are_mirrored() {
     }
     client.call_tool("b", json!({"region": "x"})).await.unwrap();
     assert_eq!(server.last("tools/call").header("mcp-param-region"), None);
-    // A name that cannot stand in a header is encoded.
+    // A name with characters that a header cannot hold is encoded.
     client.call_tool("ü", ()).await.unwrap();
     assert_eq!(
         server.last("tools/call").header("mcp-name"),
@@ -113,7 +113,7 @@ async fn a_mismatch_is_mended_by_reading_the_tools_again() {
     assert_eq!(server.whats(), expected);
     let asked = server.asked();
     assert_ne!(asked[1].body["id"], asked[3].body["id"]);
-    // From now on it is known.
+    // From now on the annotation is known.
     client.call_tool("a", given).await.unwrap();
     assert_eq!(server.whats().len(), 5);
 }

@@ -1,4 +1,4 @@
-//! Servers that want a client to stumble, to wait or to grow.
+//! Servers that try to make a client fail, wait or use up memory.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,6 @@ use super::{
     Asked, Piece, Reply, Server, call, connect, connect_as, event, modern, said, session,
 };
 
-/// The outcome of a call whose server answers like this.
 async fn outcome(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> String {
     let server = Server::start(move |asked, _| match asked.what() {
         "tools/call" => answer(asked),
@@ -33,7 +32,7 @@ fn done(asked: &Asked) -> String {
     event(&asked.response(said("done")))
 }
 
-/// A message that is no response to the call, as an event.
+/// A message other than the response, as an event.
 fn other(message: Value) -> String {
     let mut message = message;
     message["jsonrpc"] = json!("2.0");
@@ -44,13 +43,13 @@ fn other(message: Value) -> String {
 async fn what_belongs_to_nothing_changes_nothing() {
     type Before = fn(&Asked) -> String;
     let cases: [Before; 7] = [
-        // The answer twice, and another one to the same request after it.
+        // The same response twice, and then another one with the same id.
         |asked| done(asked) + &done(asked) + &other(json!({"id": asked.body["id"], "result": {}})),
-        // Answers to requests that were never sent, or were answered long ago.
+        // Responses with ids that were never used, or are long answered.
         |_| other(json!({"id": 9_999_999, "result": {"content": []}})),
         |_| other(json!({"id": 1, "result": {"supportedVersions": [], "capabilities": {}}})),
         |asked| other(json!({"id": format!("{}-again", asked.body["id"]), "result": {}})),
-        // Of what was not asked for.
+        // Notifications that the client did not ask for.
         |_| {
             other(json!({"method": "notifications/cancelled", "params": {"requestId": 77}}))
                 + &other(json!({"method": "notifications/cancelled", "params": {"requestId": "x"}}))
@@ -58,7 +57,7 @@ async fn what_belongs_to_nothing_changes_nothing() {
         },
         |asked| {
             let id = &asked.body["id"];
-            // Only the client cancels a call.
+            // Only the client may cancel a call.
             other(json!({"method": "notifications/cancelled", "params": {"requestId": id}}))
                 + &other(
                     json!({"method": "notifications/progress", "params": {"progressToken": 77, "progress": 1}}),
@@ -107,13 +106,13 @@ async fn what_cannot_be_an_answer_ends_the_call() {
             "{broke}its answer cannot be read: a result that asks has `inputRequests` or `requestState`"
         )
     );
-    // For ever, without a question.
+    // Endless rounds without a question.
     let endless = result(json!({"resultType": "input_required", "requestState": "s"})).await;
     assert_eq!(
         endless,
         "the server asked for more than 10 rounds; the call was given up"
     );
-    // Nested more deeply than anything that looks into it may go.
+    // Nested more deeply than the parser allows.
     let deep = |member: &'static str| {
         outcome(move |asked| {
             let deep = "[".repeat(500_000) + &"]".repeat(500_000);
@@ -165,7 +164,7 @@ async fn a_redirection_to_itself_is_followed_a_few_times() {
 #[tokio::test]
 async fn the_session_is_the_one_that_was_opened() {
     for (id, expected) in [
-        // Values that `HeaderValue` cannot hold are refused below; it can hold these.
+        // Values that `HeaderValue` rejects are tested below. It accepts these.
         (
             "é".to_owned(),
             Some("the id of its session holds characters it must not"),
@@ -199,7 +198,7 @@ async fn the_session_is_the_one_that_was_opened() {
             None => assert!(!error.is_empty()),
         }
     }
-    // Later answers name others, which are not this client's.
+    // Later responses name other values, which do not belong to this client.
     let server = Server::start(|asked, before| match asked.what() {
         "tools/call" => session(asked).header("Mcp-Session-Id", format!("other-{before}")),
         _ => session(asked),
@@ -234,8 +233,8 @@ async fn a_stream_that_says_nothing_is_opened_ever_more_slowly() {
     server.until("GET", 1).await;
     let begun = Instant::now();
     server.until("GET", OPENED).await;
-    // 1, 2, 4 milliseconds and so on between them, a second in all; this test may have been slow to
-    // see the first.
+    // The pauses are 1, 2, 4 … milliseconds, one second in all. The test may have seen the first
+    // one late.
     let least = Duration::from_millis(500);
     assert!(begun.elapsed() >= least, "{:?}", begun.elapsed());
     drop(client);
@@ -243,7 +242,7 @@ async fn a_stream_that_says_nothing_is_opened_ever_more_slowly() {
 
 #[tokio::test]
 async fn a_client_that_is_gone_leaves_nothing_behind_that_waits() {
-    // The handshake leads to the older transport, whose stream the server never begins.
+    // The handshake falls back to HTTP+SSE, whose stream the server never begins.
     let server = Server::start(|asked, _| match asked.what() {
         "server/discover" => Reply::empty(400),
         "initialize" => Reply::empty(405),
@@ -301,7 +300,7 @@ async fn only_so_much_is_remembered_of_what_is_to_be_mirrored() {
     let (one, two) = (tool("one"), tool("two"));
     let least = one.to_string().len();
     let pages = [one, two];
-    // One page each, so that each is within the bound of a list.
+    // One page each, so that each list stays within its limit.
     let server = Server::start(move |asked, _| match asked.what() {
         "tools/list" => {
             let number = usize::from(!asked.body["params"]["cursor"].is_null());

@@ -1,4 +1,4 @@
-//! Clients over HTTP, in front of servers that say exactly what a test wants.
+//! Clients over HTTP, at scripted servers.
 
 mod eras;
 mod headers;
@@ -24,7 +24,7 @@ use serde_json::json;
 use self::server::{Asked, Piece, Reply, Server};
 use super::{Hosted, Scripted, accept, builder, limits};
 
-/// A client that is in no mood to wait.
+/// A client with short timeouts.
 async fn connect(server: &Server) -> Result<Client, ClientError> {
     connect_as(server, builder(None)).await
 }
@@ -45,7 +45,7 @@ fn impatient() -> Limits {
     })
 }
 
-/// The plain answers of a server of the stateless era.
+/// The default responses of a stateless server.
 pub(crate) fn modern(asked: &Asked) -> Reply {
     match asked.what() {
         "server/discover" => Reply::json(
@@ -66,13 +66,13 @@ pub(crate) fn modern(asked: &Asked) -> Reply {
     }
 }
 
-/// The plain answers of a server with sessions.
+/// The default responses of a server with sessions.
 pub(crate) fn session(asked: &Asked) -> Reply {
     let wish = asked.body["params"]["protocolVersion"].as_str();
     session_in(asked, wish.unwrap_or_default())
 }
 
-/// The same of a server that speaks this revision alone.
+/// The same, of a server that speaks only this revision.
 fn session_in(asked: &Asked, revision: &str) -> Reply {
     match asked.what() {
         // Bodies hold one message each.
@@ -93,17 +93,16 @@ fn session_in(asked: &Asked, revision: &str) -> Reply {
     }
 }
 
-/// The result of a tool that says this.
+/// A tool result with this text.
 fn said(text: &str) -> serde_json::Value {
     json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
 }
 
-/// A message as an event.
 fn event(message: &str) -> String {
     format!("event: message\ndata: {message}\n\n")
 }
 
-/// The outcome of a call of a tool, in words.
+/// The outcome of a tool call, as text.
 pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, ClientError> {
     let result = client.call_tool(tool, ()).await?;
     Ok(result.raw.get().to_owned())

@@ -40,11 +40,11 @@ async fn each_request_is_a_post_with_the_headers_that_mirror_it() {
         Some("reserve")
     );
     client.close().await;
-    // There is nothing to take leave of.
+    // No session, so no DELETE.
     assert_eq!(server.whats(), ["server/discover", "tools/call"]);
 }
 
-/// A call is answered with these chunks of an event stream.
+/// Checks the result of a call that is answered with these chunks of an event stream.
 async fn check(pieces: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static, expected: &str) {
     let server = Server::start(move |asked, _| match asked.what() {
         "tools/call" => {
@@ -72,7 +72,7 @@ async fn check(pieces: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static, ex
 async fn streams_are_read_however_they_are_cut_and_written() {
     let whole = |text: String| vec![text.into_bytes()];
     check(move |it| whole(event(it)), "answered").await;
-    // Byte by byte: within a character, and within a line end.
+    // Byte by byte, so that characters and line ends are split.
     check(
         |it| {
             event(it)
@@ -122,7 +122,7 @@ async fn streams_are_read_however_they_are_cut_and_written() {
         "answered",
     )
     .await;
-    // The event is not whole.
+    // The event is incomplete.
     check(
         move |it| whole(format!("data: {it}\n")),
         "the server went away: its stream of events ended",
@@ -456,7 +456,7 @@ async fn redirections_are_followed_at_home_only() {
         let why = expected.replace("HOST", host);
         assert_eq!(error, ClientError::Http { status, why });
     }
-    // It would be sent where everybody reads it.
+    // The password would be sent unencrypted.
     let server = Server::start(|asked, _| match asked.what() {
         "tools/call" => {
             let host = asked.header("host").unwrap();

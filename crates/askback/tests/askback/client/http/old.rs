@@ -1,4 +1,4 @@
-//! The older pair of an event stream and a message endpoint.
+//! The HTTP+SSE transport: an event stream and a message endpoint.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 
 use super::{Asked, Piece, Reply, Server, call, connect, event, said};
 
-/// A server of the first revision, whose first event is this.
+/// A 2024-11-05 server, whose first event names this endpoint.
 async fn old(endpoint: &'static str) -> Server {
     old_that(endpoint, |_| Reply::empty(202)).await
 }
 
-/// The same, which takes a message in this way.
+/// The same, with a function that handles each message.
 async fn old_that(
     endpoint: &'static str,
     take: impl Fn(&str) -> Reply + Send + Sync + 'static,
@@ -51,7 +51,7 @@ async fn old_that(
 #[tokio::test]
 async fn the_older_transport_is_found_and_spoken() {
     let server = old("event: endpoint\ndata: /messages?session=1\n\n").await;
-    // The path of the endpoint decides; its query is the server's own.
+    // The endpoint's path decides. Its query is up to the server.
     let error = connect(&server).await;
     assert!(error.is_err());
     let server = old("event: endpoint\ndata: /messages\n\n").await;
@@ -89,7 +89,7 @@ async fn nothing_overtakes_the_end_of_the_handshake() {
     let caller = client.clone();
     let called = tokio::spawn(async move { call(&caller, "t").await });
     server.until("notifications/initialized", 1).await;
-    // Long enough for the call to arrive, if nothing held it back.
+    // Long enough for the call to arrive if nothing held it back.
     for _ in 0..10_000 {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! A small HTTP server that says what a test wants, down to where a chunk ends.
+//! A small scripted HTTP server, which also controls where a chunk ends.
 
 use std::{
     collections::HashMap,
@@ -13,42 +13,37 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A request as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
     pub(crate) path: String,
     headers: HashMap<String, String>,
-    /// The body, where it is JSON.
+    /// The body, if it is JSON.
     pub(crate) body: Value,
-    /// The body, where it is text.
+    /// The body, if it is text.
     pub(crate) text: String,
 }
 
-/// An answer.
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     pieces: Vec<Piece>,
-    /// The condition of the answer.
+    /// The response is sent once this is notified.
     after: Option<Arc<Notify>>,
-    /// Whether nothing is answered at all, until the client hangs up.
+    /// Whether the server never answers, until the client disconnects.
     is_silent: bool,
 }
 
-/// A part of an answer.
 pub(crate) enum Piece {
-    /// A chunk.
     Chunk(Vec<u8>),
-    /// Nothing until the test says so.
+    /// A pause until the test notifies.
     Wait(Arc<Notify>),
-    /// Nothing until the client hangs up.
+    /// A pause until the client disconnects.
     Hang,
     /// The connection breaks.
     Break,
 }
 
-/// A server that runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) url: String,
     log: Arc<Log>,
@@ -58,7 +53,7 @@ pub(crate) struct Server {
 #[derive(Default)]
 struct Log {
     asked: Mutex<Vec<Asked>>,
-    /// The request that was being answered when a client hung up.
+    /// The requests that were being answered when a client disconnected.
     hung_up: Mutex<Vec<String>>,
     changed: Notify,
 }
@@ -68,7 +63,7 @@ impl Asked {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The method of the message, or that of HTTP where there is none.
+    /// The JSON-RPC method, or the HTTP method if there is none.
     pub(crate) fn what(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.method)
     }
@@ -101,7 +96,7 @@ impl Reply {
         }
     }
 
-    /// Nothing is answered until the test says so.
+    /// Delays the response until the test notifies.
     pub(super) fn after(mut self, said: &Arc<Notify>) -> Self {
         self.after = Some(Arc::clone(said));
         self
@@ -137,14 +132,14 @@ impl Reply {
 }
 
 impl Server {
-    /// Answers each request by the function, which is told how many of its kind came before.
+    /// Answers each request with the function, which also gets the number of earlier requests with
+    /// the same method.
     pub(crate) async fn start(
         answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
         Self::start_at("127.0.0.1:0", answer).await
     }
 
-    /// The same at an address.
     pub(crate) async fn start_at(
         address: &str,
         answer: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
@@ -163,7 +158,6 @@ impl Server {
         Self { url, log, task }
     }
 
-    /// The host and port.
     pub(crate) fn address(&self) -> String {
         let url = self.url.trim_start_matches("http://");
         url.trim_end_matches("/mcp").to_owned()
@@ -173,7 +167,6 @@ impl Server {
         self.log.asked.lock().unwrap().clone()
     }
 
-    /// The requests, in order.
     pub(crate) fn whats(&self) -> Vec<String> {
         self.asked()
             .iter()
@@ -181,14 +174,12 @@ impl Server {
             .collect()
     }
 
-    /// The last request of this kind.
     #[track_caller]
     pub(crate) fn last(&self, what: &str) -> Asked {
         let asked = self.asked().into_iter().rfind(|asked| asked.what() == what);
         asked.unwrap_or_else(|| panic!("{what} was not asked: {:?}", self.whats()))
     }
 
-    /// Waits until so many requests of this kind came.
     pub(crate) async fn until(&self, what: &str, count: usize) {
         self.wait(|log| {
             let asked = log.asked.lock().unwrap();
@@ -197,7 +188,7 @@ impl Server {
         .await;
     }
 
-    /// Waits until a client hung up on this.
+    /// Waits until a client disconnected during this request.
     pub(crate) async fn until_hung_up(&self, what: &str) {
         self.wait(|log| log.hung_up.lock().unwrap().iter().any(|it| it == what))
             .await;
@@ -240,7 +231,7 @@ async fn serve(
             said.notified().await;
         }
         if reply.is_silent {
-            // Nothing comes but the end.
+            // Nothing but the end can arrive.
             let _ = stream.read(&mut [0]).await;
         }
         if reply.is_silent || !write(&mut stream, reply).await {
@@ -284,7 +275,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Asked> {
     })
 }
 
-/// Writes an answer; says whether the connection is still one.
+/// Writes a response. Returns whether the connection is still open.
 async fn write(stream: &mut BufReader<TcpStream>, reply: Reply) -> bool {
     let mut head = format!(
         "HTTP/1.1 {} It Is\r\nTransfer-Encoding: chunked\r\n",
@@ -299,7 +290,7 @@ async fn write(stream: &mut BufReader<TcpStream>, reply: Reply) -> bool {
     }
     for piece in reply.pieces {
         match piece {
-            // An empty chunk would be the last one.
+            // An empty chunk would end the body.
             Piece::Chunk(bytes) if bytes.is_empty() => {}
             Piece::Chunk(bytes) => {
                 let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();

@@ -80,7 +80,7 @@ async fn the_version_header_is_sent_where_the_revision_has_it() {
         ("2025-06-18", Some("2025-06-18")),
         ("2025-11-25", Some("2025-11-25")),
     ] {
-        // The one wish of a client, and what a server says to the wish for a newer one.
+        // The client asks for this revision, or asks for a newer one and gets this one.
         for wish in [Some(revision.parse().unwrap()), None] {
             let server = Server::start(move |asked, _| session_in(asked, revision)).await;
             let client = connect_as(&server, builder(wish)).await.unwrap();
@@ -98,7 +98,7 @@ async fn the_version_header_is_sent_where_the_revision_has_it() {
 // Shows LI25-06.
 #[tokio::test]
 async fn nothing_overtakes_the_message_that_opens_the_session() {
-    // Also where the server does not take it, what waits for it goes on.
+    // If the server rejects it, the waiting requests are sent all the same.
     for status in [202, 500] {
         let opened = Arc::new(Notify::new());
         let taken = Arc::clone(&opened);
@@ -111,7 +111,7 @@ async fn nothing_overtakes_the_message_that_opens_the_session() {
         let caller = client.clone();
         let called = tokio::spawn(async move { call(&caller, "t").await });
         server.until("notifications/initialized", 1).await;
-        // Long enough for the call to arrive, if nothing held it back.
+        // Long enough for the call to arrive if nothing held it back.
         for _ in 0..10_000 {
             tokio::task::yield_now().await;
         }
@@ -126,7 +126,7 @@ async fn nothing_overtakes_the_message_that_opens_the_session() {
 #[tokio::test]
 async fn questions_come_on_the_stream_and_answers_go_by_post() {
     const ROOTS: &str = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
-    // On the stream of the call, and on the one the client listens on.
+    // On the stream of the call, and on the GET stream.
     for on_call in [true, false] {
         let answered = Arc::new(Notify::new());
         let seen = Arc::clone(&answered);
@@ -172,7 +172,7 @@ async fn an_answer_that_reached_nobody_is_sent_again() {
         "tools/call" => Reply::events(ROOTS)
             .then(Piece::Wait(Arc::clone(&crashed)))
             .then(Piece::Break),
-        // No connection of before is used again.
+        // No earlier connection is reused.
         "GET" => Reply::empty(405).header("Connection", "close"),
         _ => session(asked).header("Connection", "close"),
     })
@@ -180,12 +180,12 @@ async fn an_answer_that_reached_nobody_is_sent_again() {
     let (address, url) = (first.address(), first.url.clone());
     let first = Mutex::new(Some(first));
     let host = Scripted::new(move |_| {
-        // The server dies while the person has the question.
+        // The server crashes while the user sees the question.
         drop(first.lock().unwrap().take());
         crash.notify_one();
         Ok(InputResponse::Roots(ListRootsResult::default()))
     });
-    // The answer is on its way for the second time: the first one reached nobody.
+    // The answer is sent again, because the first attempt failed.
     let again = Arc::new(Notify::new());
     let (telling, sent) = (Arc::clone(&again), AtomicBool::new(false));
     let builder = builder(None).host(host).on_wire(move |event| {
@@ -221,7 +221,6 @@ async fn an_answer_that_reached_nobody_is_sent_again() {
     assert_eq!(second.last("POST").body["id"], "q");
 }
 
-/// Whether a message is the answer to the question `q`.
 fn is_answer(message: &[u8]) -> bool {
     serde_json::from_slice(message).is_ok_and(|message: Value| message["id"] == "q")
 }
@@ -253,7 +252,7 @@ async fn a_call_is_cancelled_by_a_message() {
 async fn a_broken_answer_is_taken_up_where_it_broke_off() {
     let server = Server::start(|asked, before| match (asked.what(), before) {
         ("tools/call", _) => Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break),
-        // The first is the one the client listens on.
+        // The first GET is the stream that the client listens on.
         ("GET", _) => match asked.header("last-event-id") {
             None => Reply::empty(405),
             Some("1") => Reply::events("id: 2\ndata:\n\n"),
@@ -298,7 +297,7 @@ async fn a_stream_that_begins_and_breaks_off_again_is_taken_up_as_often_as_it_do
     client.close().await;
 }
 
-/// Checks how often a call is sent that is refused at first, and that it ends so.
+/// Checks how many times a refused call is sent, and how it ends.
 async fn check_refused(status: u16, retry_after: Option<&'static str>, sent: usize, ends: &str) {
     let server = Server::start(move |asked, before| match asked.what() {
         "tools/call" if before < 2 => match retry_after {
@@ -328,10 +327,10 @@ async fn check_refused(status: u16, retry_after: Option<&'static str>, sent: usi
 #[tokio::test]
 async fn a_call_that_was_not_begun_is_sent_again_if_the_server_says_when() {
     check_refused(503, Some("0"), 3, "begun").await;
-    // A gateway may have sent it on.
+    // A gateway may have forwarded it.
     check_refused(503, None, 1, "503").await;
     check_refused(502, Some("0"), 1, "502").await;
-    // The client does not wait as long.
+    // The client does not wait that long.
     check_refused(503, Some("30"), 1, "503").await;
     check_refused(503, Some("tomorrow"), 1, "503").await;
 }
@@ -339,7 +338,7 @@ async fn a_call_that_was_not_begun_is_sent_again_if_the_server_says_when() {
 // Shows HT25-49.
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_up_is_lost() {
-    // Without an id there is nothing to take up; a server may not know how; it may never answer.
+    // There is no event id; the server cannot resume; the server never answers.
     for (first, status, expected) in [
         (
             "data:\n\n",
@@ -367,7 +366,7 @@ async fn an_answer_that_cannot_be_taken_up_is_lost() {
     }
 }
 
-/// A host that keeps the notes of the client.
+/// A host that collects the client's notes.
 #[derive(Clone, Default)]
 struct Noting {
     notes: Arc<Mutex<Vec<String>>>,
@@ -397,7 +396,7 @@ async fn an_answer_that_is_taken_up_late_is_told_of() {
     ] {
         let server = Server::start(move |asked, before| match asked.what() {
             "tools/call" => Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break),
-            // The first is the one the client listens on.
+            // The first GET is the stream that the client listens on.
             "GET" if asked.header("last-event-id").is_none() => Reply::empty(405),
             "GET" if before <= refusals => Reply::empty(503),
             "GET" => {
@@ -456,14 +455,14 @@ async fn an_answer_is_given_up_where_nothing_listens_any_more() {
         "tools/call" => Reply::events("id: 1\nretry: 3\ndata:\n\n")
             .then(Piece::Wait(Arc::clone(&crashed)))
             .then(Piece::Break),
-        // No connection of before is used again.
+        // No earlier connection is reused.
         "GET" => Reply::empty(405).header("Connection", "close"),
         _ => session(asked).header("Connection", "close"),
     })
     .await;
     let host = Noting::default();
     let mut limits = impatient();
-    // However often it may be tried: nothing comes of it.
+    // With any number of attempts, nothing new arrives.
     limits.http.stream_resumptions = u32::MAX;
     limits.http.stream_unreachable = Duration::from_millis(50);
     let builder = builder(None).on_event(host.hearing()).limits(limits);
@@ -483,7 +482,7 @@ async fn an_answer_is_given_up_where_nothing_listens_any_more() {
     assert!(notes.len() == 1 && notes[0].starts_with(AGAIN), "{notes:?}");
 }
 
-/// How long is waited for what should take a moment: tests share a machine.
+/// Patience for something that should take a moment. Tests share a machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 // Shows HT25-45.
@@ -623,7 +622,7 @@ async fn a_session_that_is_over_is_followed_by_another() {
     .await;
     let client = connect(&server).await.unwrap();
     call(&client, "t").await.unwrap();
-    // The one that finds out is sent again in the new session.
+    // The request that finds out is sent again in the new session.
     assert!(call(&client, "t").await.unwrap().contains("done"));
     let mut whats = server.whats();
     whats.retain(|what| what != "GET");
@@ -664,7 +663,7 @@ async fn a_server_without_sessions_is_not_taken_leave_of() {
             });
             Reply::events(&event(&asked.response(result)))
         }
-        // Some answer a request on the stream that is listened on.
+        // Some servers answer a request on the GET stream.
         "tools/call" => Reply::empty(202),
         "GET" => {
             let response = json!({"jsonrpc": "2.0", "id": 3, "result": said("elsewhere")});

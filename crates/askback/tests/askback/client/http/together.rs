@@ -1,4 +1,4 @@
-//! Both sides of ours, over HTTP.
+//! The askback client and the askback server, over HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ async fn reserve(ctx: Ctx) -> Result<String> {
     Ok(format!("{} {}", first.window, second.window))
 }
 
-/// Asks what needs no form of its own.
+/// Asks small questions, which need no form type.
 async fn small(ctx: Ctx) -> Result<String> {
     let sure = ctx.confirm("Sure?").await?;
     let seat = ctx
@@ -54,7 +54,7 @@ async fn roots(ctx: Ctx) -> Result<String> {
     ))
 }
 
-/// Tells when it is dropped, as what a cancelled call holds is.
+/// Notifies when it is dropped, as when a call is cancelled.
 struct Ending(Arc<Notify>);
 
 impl Drop for Ending {
@@ -63,7 +63,7 @@ impl Drop for Ending {
     }
 }
 
-/// A server of ours at some address, until dropped.
+/// An askback server, which runs until it is dropped.
 struct Served {
     url: String,
     server: Server,
@@ -129,7 +129,7 @@ fn host() -> Scripted {
     })
 }
 
-/// Fills in each field of a form by its name, as the revision asks for it.
+/// Fills in each form field by its name, as the revision asks for it.
 fn filling() -> Scripted {
     Scripted::new(|question| {
         let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
@@ -210,7 +210,7 @@ async fn a_cancelled_call_is_cancelled_there_and_the_reason_is_logged() {
         drop(logging);
         let log = log.text();
         assert!(log.contains("a call is cancelled"), "{revision}: {log}");
-        // Where a request stands alone, it is cancelled by hanging up, without a word.
+        // In the stateless era, closing the request cancels it, so the reason is not sent.
         let reason = r#"reason="the caller no longer waits for the result""#;
         let has_reason = revision != Revision::V2026_07_28;
         assert_eq!(log.contains(reason), has_reason, "{revision}: {log}");
@@ -235,8 +235,8 @@ async fn a_task_is_followed_to_its_end() {
     client.close().await;
 }
 
-/// A task that asked somebody who is not there, after its client was closed: by leaving it, or by dropping
-/// the call. Returns what another client finds of it.
+/// Starts a task whose question no user answers, and closes its client, either by leaving the task
+/// or by dropping the call. Returns what another client finds.
 async fn after_close(leaves: bool) -> std::result::Result<String, ClientError> {
     let served = Served::start().await;
     let asked = Arc::new(Notify::new());
@@ -305,7 +305,7 @@ async fn changes_are_told() {
             ..SubscriptionFilter::default()
         };
         let subscription = client.listen(filter).await.unwrap();
-        // On a session, the stream for it may open a moment after the session.
+        // In a session, the stream for it may open a little later than the session.
         let telling = served.server.clone();
         let telling = tokio::spawn(async move {
             loop {

@@ -1,4 +1,4 @@
-//! Requests that a server takes and does not answer.
+//! Requests that a server accepts but does not answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use super::{Asked, Piece, Reply, Server, call, connect, event, modern, said, ses
 
 type Answer = fn(&Asked) -> Reply;
 
-/// Far more than an answer takes here, and far less than the time-out of a call.
+/// Far longer than an answer takes here, and far shorter than a call's timeout.
 const SOON: Duration = Duration::from_secs(20);
 
-/// The outcome of a call at a server that answers it like this, and how often it was called.
+/// The outcome of a call if the server answers it like this, and the number of attempts.
 async fn outcome(
     called: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
     others: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
@@ -60,7 +60,7 @@ async fn a_call_that_was_only_accepted_ends_at_once_if_no_stream_can_bring_its_r
         |_| Reply::empty(405),
         |_| Reply::empty(404),
         |_| Reply::json(200, "{}"),
-        // There was one.
+        // There was a response.
         |before| match before {
             0 => Reply::events(": here\n\n"),
             _ => Reply::empty(405),
@@ -151,7 +151,7 @@ async fn a_stream_that_ends_without_a_response_ends_the_call_with_what_came() {
     fn check(outcome: (Result<String, ClientError>, usize), why: &str, received: &str) {
         let (why, received) = (why.to_owned(), received.to_owned());
         let error = ClientError::Unreadable { why, received };
-        // It is not sent again: the server did answer.
+        // It is not retried, because the server did answer.
         assert_eq!(outcome, (Err(error), 1));
     }
     let long = "x".repeat(5000);
@@ -177,7 +177,7 @@ async fn a_stream_that_ends_without_a_response_ends_the_call_with_what_came() {
                 received,
             );
         }
-        // It could be taken up again, but the server does not.
+        // The stream could be resumed, but the server refuses.
         let events = format!("id: 1\n{}", event(data));
         let called = move |_: &Asked| Reply::events(&events);
         check(

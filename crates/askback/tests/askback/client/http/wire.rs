@@ -1,4 +1,4 @@
-//! What a client shows of HTTP.
+//! The HTTP traffic that a client reports.
 
 use askback::transport::Http;
 

@@ -1,8 +1,8 @@
-//! Whose sessions are ended to make room for one, and what their calls are told.
+//! Whose sessions are ended to make room, and what their calls are told.
 
 use super::*;
 
-/// The sessions of a principal, a call going on in each.
+/// The sessions of a principal, each with a running call.
 struct Busy<'a> {
     guest: &'a Guest,
     sessions: Vec<String>,
@@ -36,7 +36,7 @@ impl<'a> Busy<'a> {
     }
 }
 
-/// Takes all one can have, without a session.
+/// Takes as much as one principal may have, without a session.
 async fn fill(guest: &Guest, kind: Kind, held: &mut Held) {
     let mut at = 0;
     while kind.one_more(guest, at, held).await {
@@ -68,7 +68,7 @@ async fn whoever_has_its_share_without_a_session_ends_no_session_of_others() {
         (Kind::Subscriptions, 8),
         (Kind::Bodies, 8),
         (Kind::Tasks, 8),
-        // All the room there is may be anybody's.
+        // One principal may use all of it.
         (Kind::Subscriptions, 1),
     ] {
         let case = format!("{kind:?}, {share}");
@@ -98,7 +98,7 @@ async fn whoever_has_its_share_without_a_session_ends_no_session_of_others() {
             let refused = eve.open().await.err();
             assert_eq!(refused.map(|refused| refused.status), Some(full), "{case}");
         }
-        // The room of whoever has the most is not to be had; nobody else's is taken for it.
+        // The largest owner's memory cannot be freed, and no other owner's is taken for it.
         let refused = new.open().await.err().map(|refused| refused.status);
         assert_eq!(refused, (share == 1).then_some(full), "{case}");
         bobs.assert_untouched(&case).await;
@@ -146,7 +146,7 @@ async fn the_calls_of_a_session_that_makes_room_are_told_so() {
     assert!(why.contains("needed the memory"), "{told}");
     busy.calls.responses[0].assert_ended().await;
     busy.calls.responses[1].assert_quiet().await;
-    // Its owner knows why its own ends.
+    // The owner knows why its own session ends.
     let mut request = Request::delete("/mcp")
         .header("host", "localhost")
         .header("mcp-session-id", &*busy.sessions[1])
