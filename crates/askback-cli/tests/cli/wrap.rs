@@ -188,7 +188,10 @@ fn an_answer_that_no_person_gave_says_so() {
         assert!(said.contains("no person has read it"), "{revision}: {said}");
         let told = client.end();
         assert!(told.contains("no rule of the answers file fits"), "{told}");
-        assert!(told.contains("`askback answer` cannot be reached"), "{told}");
+        assert!(
+            told.contains("`askback answer` cannot be reached"),
+            "{told}"
+        );
     }
 }
 

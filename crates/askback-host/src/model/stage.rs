@@ -241,10 +241,10 @@ impl Stage {
                 rewriting_said(sampling, (part, text), said)
             }
             (Self::Write(sampling), said) => write_said(sampling, said),
-            (Self::Reread(text, sampling), Action::Send) if sampling.must_call() => Turn::stay(
-                Self::Reread(text, sampling),
-            )
-            .because("the server wants a tool called, which only a model can do: decline"),
+            (Self::Reread(text, sampling), Action::Send) if sampling.must_call() => {
+                Turn::stay(Self::Reread(text, sampling))
+                    .because("the server wants a tool called, which only a model can do: decline")
+            }
             (Self::Reread(text, _), Action::Send) => Turn::reply(Reply::Text(text)),
             (Self::Reread(text, mut sampling), Action::Back) => {
                 sampling.keep(text);

@@ -192,7 +192,8 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
 
 /// Says why the user writes in place of a model.
 fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
-    let needs_call = "The server wants a tool called, which only a model or an answers file can do. Decline it.";
+    let needs_call =
+        "The server wants a tool called, which only a model or an answers file can do. Decline it.";
     let no_model = "No model is set up here: the text is yours to write. (Asking for one is on its way out of the protocol.)";
     match front.model {
         _ if sampling.must_call() => Some((Style::Warning, needs_call.into())),

@@ -99,7 +99,11 @@ fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
             Some("another authorization server"),
             false,
         ),
-        ("?code=x&state=other", Some("answers another sign-in"), false),
+        (
+            "?code=x&state=other",
+            Some("answers another sign-in"),
+            false,
+        ),
         ("?code=x", Some("answers another sign-in"), false),
         (
             "?code=x&state=STATE&state=STATE",
