@@ -206,7 +206,7 @@ fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
         }
     };
     if !entry.is_object() {
-        return fault("it is no object".to_owned());
+        return fault("it is not an object".to_owned());
     }
     let groups = shape.split("; ").filter_map(|group| group.split_once(' '));
     for (kind, names) in groups {
@@ -464,7 +464,7 @@ mod tests {
         check("tools", tool("title", Value::Null), &shape(place));
         let nameless = json!([{"inputSchema": {"type": "object", "properties": {}}}]);
         check("tools", nameless, &shape("tool 1: `name` is missing"));
-        let place = ("entry-shape", "tool 1: it is no object");
+        let place = ("entry-shape", "tool 1: it is not an object");
         check("tools", json!(["book"]), &[("TO-10", ""), place]);
         let prompt = json!([{"name": "p", "arguments": [{"name": "a", "required": "yes"}]}]);
         let place = "p: argument a: `required` is no boolean";

@@ -147,7 +147,7 @@ rules! {
     RESULT_ID Any ["BA-06" Must V25_11..=NOW, "BA24-01" Must V24_11..=V25_06]
         "A result has the id of its request, of the same type.";
     RESULT_SET Any ["BA-07" Must V25_11..=NOW, "BA24-02" Must V24_11..=V25_06]
-        "A response that is no error has a result.";
+        "A successful response has a result.";
     ONE_OUTCOME Any ["BA24-03" Must V24_11..=V25_06] "A response does not have both." => "one of result and error";
     RESULT_TYPE Any ["BA-08" Must V26_07..=NOW] "Each result has a `resultType`.";
     ERROR_ID Any ["BA-12" Must V25_11..=NOW, "BA24-01" Must V24_11..=V25_06] "An error has the id of its request.";
@@ -215,9 +215,9 @@ rules! {
     "no tool mirrors arguments into headers":
     HEADER_NAME Any ["TO-20" Must V26_07..=NOW] "An `x-mcp-header` is a name of a header.";
     HEADER_UNIQUE Any ["TO-22" Must V26_07..=NOW] "No two properties of a tool have the same `x-mcp-header`.";
-    HEADER_TYPE Any ["TO-23" Must V26_07..=NOW] "An `x-mcp-header` stands at an integer, a string or a boolean.";
+    HEADER_TYPE Any ["TO-23" Must V26_07..=NOW] "An `x-mcp-header` is on an integer, a string or a boolean.";
     HEADER_PLACE Any ["TO-25" Must V26_07..=NOW]
-        "An `x-mcp-header` stands at a property that is reached by `properties` alone.";
+        "An `x-mcp-header` is on a property that is reached by `properties` alone.";
     "the server has no prompts, or none that requires an argument":
     PROMPTS_LISTED Any ["PR-03" Must V26_07..=NOW] "Declared prompts are listed.";
     PROMPTS_CACHING Any ["CC-03" Must V26_07..=NOW]
@@ -274,7 +274,7 @@ rules! {
     STRUCTURED Any ["TO-32" Must V25_06..=NOW] "A tool with an output schema gives structured content that fits it."
         => "`structuredContent` that fits the output schema";
     "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
-    TAMPERED Any ["MR-07" Must V26_07..=NOW] "A state that was changed is refused, where anything depends on it.";
+    TAMPERED Any ["MR-07" Must V26_07..=NOW] "A state that was changed is refused if anything depends on it.";
     FOREIGN Any ["MR-10" Should V26_07..=NOW] "A state is refused with another request than its own.";
     "no tool that was called has a state, or no other principal is known (--other NAME)":
     PRINCIPAL Any ["MR-08" Should V26_07..=NOW] "A state is refused from another principal than its own.";
@@ -308,9 +308,9 @@ rules! {
     BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11] "An unknown version in the header is answered with 400.";
     "a server on the internet may be for the pages of all sites":
     ORIGIN Http ["HT-03" Must V25_11..=NOW]
-        "A page of another site is refused with 403, where the server is on this machine.";
+        "A page of another site is refused with 403 if the server is on this machine.";
     OLD_ORIGIN Http ["HT-02" Must V24_11..=V25_06]
-        "A page of another site is refused, where the server is on this machine.";
+        "A page of another site is refused if the server is on this machine.";
     "the server has no sessions, or does not let clients end them":
     SESSION_ID Http ["HT25-28" Must V25_03..=V25_11] "The id of a session is visible ASCII.";
     SESSION_MISSING Http ["HT25-31" Should V25_03..=V25_11]

@@ -150,7 +150,7 @@ fn print_help(topic: &[String]) -> Result<(), Error> {
                 .iter()
                 .try_fold(&all, |command, name| command.find_subcommand(name));
             found.cloned().ok_or_else(|| {
-                Error::usage(words!("there is no command `{}`", given(topic.join(" "))))
+                Error::usage(words!("unknown command `{}`", given(topic.join(" "))))
                     .hint("`askback help` lists the commands.")
             })?
         }

@@ -134,7 +134,7 @@ pub fn names_one(word: &str) -> bool {
 
 fn parse_one(word: &str) -> Result<Argument, Error> {
     let Some((key, value)) = word.split_once('=') else {
-        let error = Error::usage(words!("`{}` is no argument", given(word)));
+        let error = Error::usage(words!("expected KEY=VALUE, got `{}`", given(word)));
         return Err(match misplaced::address(word) {
             Some(url) => error.hint(words!("For a server write --url {}", given(url))),
             None => error.hint("Write key=value, or key:=json for numbers, lists and the like."),
@@ -288,7 +288,7 @@ mod tests {
             let error = words(line).expect_err("the words are wrong");
             assert!(error.to_string().contains(says), "{error}");
         }
-        check(&["barcelona"], "`barcelona` is no argument");
+        check(&["barcelona"], "expected KEY=VALUE, got `barcelona`");
         check(&["=x"], "has no name");
         check(&[":=1"], "has no name");
         check(&["a:=x"], "what follows `a:=` is not JSON");

@@ -34,7 +34,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
         ClientError::TooLarge(most) => (
             words!(
-                "a message of the server is larger than {}, the most that is read",
+                "a message of the server is larger than {}, the limit",
                 size::shown(*most)
             ),
             None,
@@ -115,7 +115,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
             quote(message),
         ),
         ClientError::Busy(calls) => (
-            words!("{} calls are in progress, which is the most", *calls),
+            words!("{} calls are in progress, which is the limit", *calls),
             None,
         ),
         ClientError::Closed => ("the client is closed".into(), None),
@@ -130,14 +130,13 @@ pub fn no_folder(reach: &Reach) -> Option<Error> {
     };
     let folder = command.missing_folder()?;
     let words = words!("the folder {} does not exist", given(folder.display()));
-    let hint = "The server is to be started in it: make it, or change `cwd`.";
+    let hint = "The server starts in it: create it, or change `cwd`.";
     Some(Error::new(Kind::Connection, words).hint(hint))
 }
 
 /// The way out of what HTTP says of a server that was not reached, where there is one.
 pub fn reach_hint(why: &str) -> Option<&'static str> {
     // The words of rustls for an answer that is no TLS.
-    why.contains("InvalidContentType").then_some(
-        "There seems to be no TLS at this port: write http: in the place of https: then.",
-    )
+    why.contains("InvalidContentType")
+        .then_some("This port does not seem to use TLS: if so, write http: instead of https:.")
 }

@@ -79,8 +79,7 @@ pub enum Exit {
 }
 
 /// The likely cause where a server refuses the state that it gave before.
-pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key of its process, which is gone where it \
-    was started anew: it needs a key that outlives it.";
+pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key that was lost when it restarted: give the server a persistent key.";
 
 impl Exit {
     /// The exit code of a run: what it came to, and what ended it early, if anything did.
@@ -146,7 +145,7 @@ impl Error {
         match why.kind() {
             io::ErrorKind::AlreadyExists => {
                 Self::usage(words!("{} exists already, and is not overwritten", file))
-                    .hint("Name a new file, or remove this one.")
+                    .hint("Choose another name, or remove it.")
             }
             _ => Self::usage(words!("{} cannot be written: {}", file, given(why))),
         }
@@ -169,7 +168,7 @@ impl Error {
     pub fn cancelled(_: Interruption) -> Self {
         Self::new(
             Kind::Interrupted,
-            "cancelled: the server is told to stop, and may have done a part of it",
+            "cancelled: the server was told to stop, and may have done part of it",
         )
     }
 

@@ -289,7 +289,7 @@ impl ChangedFiles {
 fn real(path: &PathBuf) -> Result<PathBuf, Error> {
     fs::canonicalize(path).map_err(|_| {
         Error::usage(words!(
-            "{} cannot be watched: nothing is there",
+            "{} cannot be watched: it does not exist",
             given(path.display())
         ))
     })
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(noticed(&mut files).await, "new/inner/y.rs");
         fs::remove_dir_all(&folder).expect("it is ours");
         let error = WatchedFiles::new(&[folder], &[]).expect_err("it is gone");
-        assert!(error.message.as_str().ends_with("nothing is there"));
+        assert!(error.message.as_str().ends_with("it does not exist"));
     }
 
     #[tokio::test]

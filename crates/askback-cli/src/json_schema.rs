@@ -23,7 +23,7 @@ impl TryFrom<Value> for JsonSchema {
             .map(|validator| Self {
                 validator: Arc::new(validator),
             })
-            .map_err(|error| format!("this is no JSON schema: {error}"))
+            .map_err(|error| format!("this is not a JSON schema: {error}"))
     }
 }
 
@@ -32,7 +32,7 @@ impl TryFrom<Value> for JsonSchema {
     type Error = &'static str;
 
     fn try_from(_: Value) -> Result<Self, Self::Error> {
-        Err("this build checks no schemas: install askback with the feature `json-schema`")
+        Err("this build cannot check schemas: install askback with the feature `json-schema`")
     }
 }
 

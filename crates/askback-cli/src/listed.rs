@@ -78,7 +78,7 @@ impl ListedServer {
         if !server.is_object() {
             let name = given(name);
             return Err(Error::usage(words!(
-                "what it says of `{}` is no object",
+                "its entry `{}` is not an object",
                 name
             )));
         }
@@ -161,7 +161,7 @@ impl ListedServer {
             return Err(match self.names.is_empty() {
                 true => error,
                 false => Error::usage(
-                    "with the values of its variables, this is no address of a server:",
+                    "with the values of its variables, this is not the address of a server:",
                 )
                 .quoting(written.reach.shown()),
             });
@@ -197,7 +197,7 @@ impl ListedServer {
         }
         if !unused.is_empty() {
             page.line(words!(
-                "{} says of {} what askback does not use:",
+                "{} has settings for {} that askback does not use:",
                 file.clone(),
                 name.clone()
             ));
@@ -326,13 +326,16 @@ fn unusable(error: ServersFileError) -> Error {
             Error::usage(words!("no server is called `{}`", given(name)))
                 .hint("It names no server at all.")
         }
-        ServersFileError::Unknown { name, known } => {
-            Error::usage(words!("no server is called `{}`, but these:", given(name)))
-                .quoting(known.join(", "))
-        }
-        ServersFileError::Entry { name, why } => {
-            Error::usage(words!("server `{}` is described wrongly:", given(name))).quoting(why)
-        }
+        ServersFileError::Unknown { name, known } => Error::usage(words!(
+            "no server is called `{}`; the servers are:",
+            given(name)
+        ))
+        .quoting(known.join(", ")),
+        ServersFileError::Entry { name, why } => Error::usage(words!(
+            "the entry of server `{}` is not valid:",
+            given(name)
+        ))
+        .quoting(why),
         ServersFileError::Unreachable(name) => Error::usage(words!(
             "server `{}` has no `command` and no `url`",
             given(name)
@@ -509,7 +512,7 @@ mod tests {
             // What a variable holds is in no error.
             assert!(!told.contains(&path()), "{told}");
         }
-        check("null", "what it says of `it` is no object");
+        check("null", "its entry `it` is not an object");
         check(
             r#"{"command": "${ASKBACK_TEST_UNSET}"}"#,
             "ASKBACK_TEST_UNSET",
@@ -523,7 +526,7 @@ mod tests {
             r#"{"command": "x", "args": ["${input:key}"]}"#,
             "no usable entry with this id",
         );
-        check(r#"{"url": "${PATH}"}"#, "no address of a server:");
+        check(r#"{"url": "${PATH}"}"#, "not the address of a server:");
         check(
             r#"{"url": "https://a.test/", "type": "stdio"}"#,
             "has no `command` and no `url`",
@@ -562,7 +565,7 @@ mod tests {
         );
         check(
             r#"{"command": "x", "timeout": 1, "envFile": "x", "type": "new"}"#,
-            "/project/mcp.json says of it what askback does not use:\n  | envFile, timeout, type",
+            "/project/mcp.json has settings for it that askback does not use:\n  | envFile, timeout, type",
         );
         check(
             r#"{"command": "x", "args": ["${config:a}"]}"#,

@@ -190,7 +190,8 @@ impl TargetArgs {
                 return Err(Error::usage(error));
             }
             if !self.env.is_empty() {
-                let error = "--env is for one server: name it with --server, or write its command behind --";
+                let error =
+                    "--env is for one server: name it with --server, or write its command after --";
                 return Err(Error::usage(error));
             }
         }
@@ -279,7 +280,7 @@ impl TargetArgs {
     fn unnamed(&self) -> Error {
         match (&self.config, self.from) {
             (None, None) => unnamed(),
-            _ => Error::usage("no server is named").hint("--server NAME names one of the file."),
+            _ => Error::usage("no server is named").hint("--server NAME names one in the file."),
         }
     }
 
@@ -294,7 +295,7 @@ impl TargetArgs {
             return of_client(client, name, &folders);
         }
         let file = find_upward(&folders.here).ok_or_else(|| {
-            Error::usage("there is no mcp.json here or in a folder above")
+            Error::usage("found no mcp.json here or in a folder above")
                 .hint("Name one with --config FILE.")
         })?;
         let found = Found::open(file)?;
@@ -319,7 +320,7 @@ enum Meaning {
 fn meaningless(word: &str) -> Error {
     let path = Path::new(word);
     if is_executable(path) && path.is_file() {
-        let error = Error::usage(words!("{} is no server in mcp.json", given(word)));
+        let error = Error::usage(words!("{} is not a server in mcp.json", given(word)));
         return error.hint(words!(
             "To start the program in this folder, write ./{}",
             given(word)
@@ -328,17 +329,17 @@ fn meaningless(word: &str) -> Error {
     let is_path = word.contains(std::path::MAIN_SEPARATOR) || path.extension().is_some();
     let error = match path.try_exists() {
         Ok(false) if is_path => words!(
-            "there is no file {}, and no server of this name",
+            "found no file {}, and no server with this name",
             given(word)
         ),
-        _ => words!("{} is no server", given(word)),
+        _ => words!("{} is not a server", given(word)),
     };
     Error::usage(error)
         .hint(
             "A server is a URL, a name in mcp.json, or a file: server.py, server.js, or a program.",
         )
         .hint(words!(
-            "A command goes behind --, such as -- {}.",
+            "A command goes after --, such as -- {}.",
             given(word)
         ))
 }
@@ -349,7 +350,7 @@ fn nothing_behind(server: &str) -> Error {
         given(server)
     );
     Error::usage(error).hint(words!(
-        "Write a name behind it; `askback list {}` lists what the server has.",
+        "Write a name after it; `askback list {}` lists what the server has.",
         given(server)
     ))
 }
@@ -363,7 +364,7 @@ fn nothing_more(words: &[String]) -> Result<(), Error> {
                 "nothing can follow the server here: {}",
                 given(word)
             ));
-            Err(error.hint("A command with arguments goes behind --."))
+            Err(error.hint("A command with arguments goes after --."))
         }
     }
 }
@@ -488,7 +489,7 @@ fn of_client(client: &'static KnownClient, name: &str, folders: &Folders) -> Res
 }
 
 fn unreadable(Unreadable(why): Unreadable) -> Error {
-    Error::usage("it is no file of servers:").quoting(why)
+    Error::usage("it is not a file of servers:").quoting(why)
 }
 
 /// The server that a person uses now.
@@ -627,7 +628,7 @@ mod tests {
         check(
             FILE,
             "trave",
-            "no server is called `trave`, but these:\nbare, empty, odd, own, private, remote, secret, travel",
+            "no server is called `trave`; the servers are:\nbare, empty, odd, own, private, remote, secret, travel",
         );
         check(FILE, "secret", "the URL holds a name or a password");
         check(FILE, "odd", "is set by the transport");

@@ -38,6 +38,6 @@ fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
         true => error.hint("The server lists none that can be used."),
         false => error
             .quoting(names.join(", "))
-            .hint("Those are what the server has."),
+            .hint("The server has these."),
     }
 }

@@ -62,7 +62,7 @@ mod named {
             let Some(name) = self.name()? else {
                 return match (&self.model_url, &self.model_key_file) {
                     (None, None) => Ok(None),
-                    _ => Err(Error::usage("--model has to say which model is meant")),
+                    _ => Err(Error::usage("--model needs the name of a model")),
                 };
             };
             let key = self.key(&name)?;

@@ -123,8 +123,7 @@ impl ParkedCall {
 impl Parking {
     pub fn of_user() -> Result<Self, Error> {
         let state = state_dir().ok_or_else(|| {
-            Error::usage("there is no folder in which the call could wait")
-                .hint("Set XDG_STATE_HOME or HOME.")
+            Error::usage("no folder to save the call in").hint("Set XDG_STATE_HOME or HOME.")
         })?;
         Ok(Self(state.join("askback").join("parked")))
     }
@@ -153,7 +152,7 @@ impl Parking {
     pub fn take(&self, id: &str) -> Result<Turn, Error> {
         let unknown = || {
             let words = words!("no call {} waits", given(id));
-            Error::usage(words).hint("askback answer lists those that do.")
+            Error::usage(words).hint("askback answer lists the calls that wait.")
         };
         let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit());
         let path = self.path(id);
@@ -204,7 +203,7 @@ impl Parking {
                 Ok(Some(_)) => forget(&path)?,
                 Ok(None) => {}
                 Err(error) => {
-                    let words = words!("A call that waits is left out: {}", given(error));
+                    let words = words!("A waiting call is left out: {}", given(error));
                     page.note(Style::Warning, words);
                 }
             }
@@ -265,7 +264,7 @@ fn forget(path: &Path) -> Result<(), Error> {
 }
 
 fn failed(error: io::Error) -> Error {
-    Error::usage(words!("the call cannot wait in its file: {}", given(error)))
+    Error::usage(words!("cannot save the call in its file: {}", given(error)))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Permissions {
     /// Keeps what the person said; of what holds for a session, nothing.
     pub fn keep(&self, permission: Permission) -> io::Result<()> {
         let Some(path) = &self.path else {
-            return Err(io::Error::other("there is no folder for it"));
+            return Err(io::Error::other("no folder for it"));
         };
         private_file::change(path, |all: &mut All| {
             match permission {

@@ -100,8 +100,9 @@ pub fn way(
         Reach::Start(command) => return Ok(Way::Start(program(command.clone()))),
         Reach::Address(address) => address,
     };
-    let no_http =
-        |why: String| Error::new(Kind::Connection, "HTTP cannot be spoken here:").quoting(why);
+    let no_http = |why: String| {
+        Error::new(Kind::Connection, "the HTTP client cannot be set up:").quoting(why)
+    };
     let authorizer = match (authorization, Url::parse(&address.url)) {
         (Some(stored), Ok(url)) => {
             let authorizer = stored.authorizer(&url);

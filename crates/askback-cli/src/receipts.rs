@@ -146,7 +146,7 @@ impl ReceiptFolder {
         let secret = match private_file::read(&path)? {
             Some(text) => ReceiptSecret::from_text(text.trim()).ok_or_else(|| {
                 let words = format!(
-                    "{} is no secret of receipts; remove it to begin with a new one",
+                    "{} is not a secret for receipts; remove it to start with a new one",
                     path.display()
                 );
                 io::Error::new(io::ErrorKind::InvalidData, words)

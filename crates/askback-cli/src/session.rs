@@ -421,7 +421,10 @@ fn unreached(error: ClientError, reach: &Reach) -> Error {
 /// Has the host know what the person said of models and the server, and keep what they say of it.
 fn permit(host: &mut Host, permissions: Permissions) {
     let permission = permissions.get().unwrap_or_else(|error| {
-        let words = words!("what you said of models is not used: {}", given(error));
+        let words = words!(
+            "your permission for models cannot be read: {}",
+            given(error)
+        );
         host.page().item("! ", Style::Warning, words);
         Permission::Ask
     });

@@ -32,8 +32,9 @@ impl TypedText {
         let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
         let parts = parts.filter(|(name, _)| !name.is_empty());
         let (name, value) = parts.ok_or_else(|| {
-            Error::usage("--header takes a name and a value")
-                .hint("Write --header 'Name: value'; ${NAME} in the value stands for a variable.")
+            Error::usage("--header takes a name and a value").hint(
+                "Write --header 'Name: value'; ${NAME} in the value is replaced by the variable.",
+            )
         })?;
         Ok((name.to_lowercase(), value.to_owned()))
     }
@@ -171,8 +172,8 @@ fn filled(
         }
     }
     values.fill(&mut filled).map_err(|_| {
-        let words = words!("{} has a name in it that stands for nothing here", a_text);
-        Error::usage(words).hint("${NAME} stands for a variable of your environment.")
+        let words = words!("{} names a variable that does not exist here", a_text);
+        Error::usage(words).hint("${NAME} is replaced by a variable of your environment.")
     })?;
     let filled = filled["env"].as_object().into_iter().flatten();
     let filled = filled.map(|(name, value)| {
@@ -236,7 +237,11 @@ mod tests {
             (far(), ": hush", "takes a name and a value"),
             (far(), "a: ${NOT_SET_HERE}", "which is not set"),
             (far(), "a: ${ASKBACK_CLIENT_SECRET}", "a secret of askback"),
-            (far(), "a: ${workspaceFolder}", "stands for nothing here"),
+            (
+                far(),
+                "a: ${workspaceFolder}",
+                "names a variable that does not exist here",
+            ),
             (far(), "mcp-session-id: hush", "cannot be sent"),
             (far(), "a b: hush", "cannot be sent"),
             (far(), "a: hu\nsh", "cannot be sent"),

@@ -246,7 +246,7 @@ fn spare(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let words = words!(
-        "{} is there already, and is no trace",
+        "{} exists already, and is not a trace",
         given(path.display())
     );
     Err(Error::usage(words).hint("Name another file, or remove this one."))

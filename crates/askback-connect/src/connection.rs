@@ -127,7 +127,7 @@ impl Connection {
         let read = self.kit.fetcher().url(url).ok_or_else(|| {
             let url = QuotedName(url);
             Error::internal(format!(
-                "the handler sends the token of `{name}` to {url}, which is no URL to fetch from"
+                "the handler sends the token of `{name}` to {url}, which is not a URL that may be fetched"
             ))
         })?;
         let origin = read.origin();
@@ -142,7 +142,7 @@ impl Connection {
         let origin = origin.ascii_serialization();
         let origin = QuotedName(&origin);
         Err(Error::internal(format!(
-            "the handler sends the token of `{name}` to {origin}, which is no API of it ({apis}): correct the URL, or \
+            "the handler sends the token of `{name}` to {origin}, which is not one of its APIs ({apis}): correct the URL, or \
              add the origin with `ThirdParty::api`, or as `api` in the file of providers"
         )))
     }

@@ -87,9 +87,8 @@ pub enum BadConnections {
     },
     /// A provider has no API origins that its tokens may be sent to.
     #[error(
-        "the provider {provider:?} has no API that its tokens may be sent to: name its origins with \
-         `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; where handlers send \
-         them themselves, say so with `ThirdParty::without_api()` or `api = []`"
+        "the provider {provider:?} has no API to send its tokens to: name its origins with \
+         `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; if handlers send them themselves, say so with `ThirdParty::without_api()` or `api = []`"
     )]
     NoApi {
         /// The provider.
@@ -276,7 +275,7 @@ impl Address {
             url: shown.clone(),
             why,
         };
-        let url = Url::parse(given).map_err(|_| bad("it is no URL"))?;
+        let url = Url::parse(given).map_err(|_| bad("it is not a URL"))?;
         // Browsers and clients do not treat this address as loopback.
         if let Some(Host::Ipv6(address)) = url.host()
             && address.to_ipv4_mapped().is_some()

@@ -10,7 +10,8 @@ pub(crate) fn write(pending: &impl Serialize) -> Result<Secret, AuthorizationErr
 
 pub(crate) fn read<T: DeserializeOwned>(written: &Secret) -> Result<T, AuthorizationError> {
     // The parser's error may quote a secret.
-    let unreadable = |_| AuthorizationError::Store("it is not as it was written".to_owned());
+    let unreadable =
+        |_| AuthorizationError::Store("it was changed after it was written".to_owned());
     serde_json::from_str(written.expose()).map_err(unreadable)
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn open(url: &str) -> Result<(), NoBrowser> {
     match is_page {
         true => start(url),
         false => Err(NoBrowser::Failed(std::io::Error::other(
-            "the link is not one of a page",
+            "the link does not lead to a page of askback",
         ))),
     }
 }
@@ -111,11 +111,11 @@ impl NoBrowser {
     pub(crate) fn put(&self, page: &mut Page) {
         match self {
             Self::NoDisplay => {
-                let words = "no browser could be opened: there is no display here";
+                let words = "cannot open a browser: this machine has no display";
                 page.item("× ", Style::Warning, words);
             }
             Self::Failed(error) => {
-                page.item("× ", Style::Warning, "no browser could be opened:");
+                page.item("× ", Style::Warning, "cannot open a browser:");
                 // The message may contain the link.
                 page.quote_at("  ", error.to_string());
             }

@@ -5,7 +5,7 @@ use crate::{
     wire::MessageSelection,
 };
 
-const WIRE: &str = "at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT";
+const WIRE: &str = "at a question, write /wire, /wire all, /wire NUMBER or /wire TEXT";
 
 /// The response to `/suggest` if the server suggests nothing.
 pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
@@ -119,7 +119,7 @@ pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeanin
         }
         _ => {
             return LineMeaning::Unclear(
-                "there is no such command here; /help lists them, and // begins a text with /",
+                "unknown command; /help lists the commands, and // begins a text with /",
             );
         }
     })

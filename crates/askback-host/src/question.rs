@@ -198,7 +198,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::Muted => {
             let words = words!(
-                "Every question of {} is cancelled from now on; in a conversation, /as me ends that.",
+                "From now on, every question of {} is cancelled; in a conversation, /as me ends that.",
                 name
             );
             page.say(Style::Plain, words);
@@ -210,7 +210,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         Notice::NoModel => {
             page.blank();
             let words = words!(
-                "{} asked for a text of a model; you said never, and it was declined. /sampling ask has you asked again.",
+                "{} asked for a text of a model; you chose never, so it was declined. /sampling ask asks you again.",
                 name
             );
             page.say(Style::Plain, words);
@@ -219,10 +219,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             let what = match refused.wants {
                 Wants::Answer => "something that cannot be shown here",
-                Wants::Sample => "for a text of a model in a way that is not possible here",
-                Wants::Roots => "for folders in a way that is not possible here",
+                Wants::Sample => "for a text of a model in a way that askback does not support",
+                Wants::Roots => "for folders in a way that askback does not support",
             };
-            let words = words!("{} asked {}; that was refused for you", name, what);
+            let words = words!("{} asked {}; askback refused", name, what);
             page.say(Style::Strong, words);
             origin(page, &view::asker(asker));
             for_call(page, refused.call.as_ref().map(view::call).as_ref());
@@ -233,7 +233,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             quote_cut(page, "  ", &refused.reason);
         }
         Notice::RefusedMore => {
-            let words = words!("{} asks more like this; no more of it is shown", name);
+            let words = words!(
+                "{} sends more questions like this; they are not shown",
+                name
+            );
             page.note(Style::Dim, words);
         }
         Notice::Flood => {

@@ -180,7 +180,7 @@ impl PendingAuthorization {
         let answer = read(redirected, &self.redirect)?;
         let not_accepted = |why: &str| AuthorizationError::Answer(why.to_owned());
         if answer.state.as_deref() != Some(&self.state) {
-            return Err(not_accepted("it is not the answer to this sign-in"));
+            return Err(not_accepted("it answers another sign-in"));
         }
         match &answer.issuer {
             // Compared byte by byte, without normalization.

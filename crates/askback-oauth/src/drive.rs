@@ -97,7 +97,7 @@ impl Means<'_> {
                 }),
                 Action::Assert(audience) => Event::Asserted(match self.assertions {
                     Some(source) => source.assertion(&audience).await,
-                    None => Err("nobody vouches for the client".to_owned()),
+                    None => Err("no identity provider vouches for the client".to_owned()),
                 }),
                 Action::Ask(request) => {
                     self.pin(&request).await?;

@@ -277,7 +277,7 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<Request<Bytes>, FetchError> {
         let uri = self.target(url).ok_or_else(|| FetchError::Unreachable {
-            detail: "the URL is none that may be fetched from".to_owned(),
+            detail: "the URL is not allowed".to_owned(),
         })?;
         headers.extend(self.requests.proxy_headers(&uri));
         headers.entry(USER_AGENT).or_insert(NAME);

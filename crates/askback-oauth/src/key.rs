@@ -89,7 +89,7 @@ impl SigningKey {
     /// [`AuthorizationError::Credentials`] if the file has no key for this algorithm.
     pub fn from_pem(pem: &Secret, algorithm: Algorithm) -> Result<Self, AuthorizationError> {
         let not_read = || {
-            let why = format!("it is no private key for {}, as PEM", algorithm.name());
+            let why = format!("it is not a PEM private key for {}", algorithm.name());
             AuthorizationError::Credentials(why)
         };
         let der = PrivateKeyDer::from_pem_slice(pem.expose().as_bytes()).map(Zeroizing::new);

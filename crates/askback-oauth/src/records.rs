@@ -143,8 +143,9 @@ pub(super) fn write<T: Serialize>(record: &T) -> Result<Secret, AuthorizationErr
 
 pub(super) fn read<T: for<'de> Deserialize<'de>>(kept: &Secret) -> Result<T, AuthorizationError> {
     // The parser's error may quote a secret.
-    serde_json::from_str(kept.expose())
-        .map_err(|_| AuthorizationError::Store("they are not as they were written".to_owned()))
+    serde_json::from_str(kept.expose()).map_err(|_| {
+        AuthorizationError::Store("they were changed after they were written".to_owned())
+    })
 }
 
 /// Serializes a secret in plain text. Nothing else does.

@@ -188,7 +188,7 @@ pub(crate) fn granted(
     };
     let wanted = if bound { "DPoP" } else { "Bearer" };
     if !given.token_type.eq_ignore_ascii_case(wanted) {
-        return Err(wrong("it is of another type than was asked for"));
+        return Err(wrong("it is not of the requested type"));
     }
     // Errors in other members must not lose the new tokens: the old ones may be used up.
     Ok(Tokens {
@@ -231,7 +231,7 @@ pub(crate) fn given(
             && token.bytes().all(|byte| byte.is_ascii_graphic())
     };
     let wrong = |why| AuthorizationError::Document { what, why };
-    let unreadable = |why| wrong(format!("the answer holds none: {why}"));
+    let unreadable = |why| wrong(format!("the answer has no token: {why}"));
     let json = answer.json.unwrap_or_default();
     // If `scope` is absent, the requested scopes were granted (RFC 6749, 5.1). If it is empty, no
     // scope was.
@@ -245,7 +245,7 @@ pub(crate) fn given(
     };
     match is_usable(&given) {
         true => Ok(given),
-        false => Err(wrong("the answer holds none".to_owned())),
+        false => Err(wrong("the answer has no token".to_owned())),
     }
 }
 

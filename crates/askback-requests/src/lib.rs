@@ -104,8 +104,9 @@ impl Requests {
 
     fn by(proxies: Matcher, names: Names, limits: &HttpLimits) -> io::Result<Self> {
         let proxies = Arc::new(proxies);
-        let connector = Connector::new(Arc::clone(&proxies), names, limits)
-            .map_err(|error| io::Error::other(format!("HTTP cannot be spoken here: {error}")))?;
+        let connector = Connector::new(Arc::clone(&proxies), names, limits).map_err(|error| {
+            io::Error::other(format!("the HTTP client cannot be set up: {error}"))
+        })?;
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
@@ -180,7 +181,7 @@ fn unanswered(error: legacy::Error) -> RequestError {
 fn through(proxy: &Url) -> io::Result<Matcher> {
     if !matches!(proxy.scheme(), "http" | "https") {
         let why = format!(
-            "a proxy is reached by http:// or https://, not {}://",
+            "a proxy must have an http:// or https:// URL, not {}://",
             proxy.scheme()
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));

@@ -105,8 +105,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         None => ADDRESS.to_owned(),
     };
     let listener = TcpListener::bind(&address).await;
-    let listener =
-        listener.map_err(|error| format!("nothing can be served at {address}: {error}"))?;
+    let listener = listener.map_err(|error| format!("cannot listen at {address}: {error}"))?;
     let listener = OwnListener(listener);
     let url = format!("http://{}", listener.local_addr()?);
     let connections = accounts(folder.into(), url).await?;

@@ -223,7 +223,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// If there is no such field, or more than one.
+    /// If unknown field, or more than one.
     pub async fn fill(&self, field: &str, value: &str) -> Result<()> {
         self.acts("fill", json!({"name": field, "value": value}))
             .await

@@ -10,6 +10,7 @@ mod features;
 mod layout;
 mod limits;
 mod lists;
+mod messages;
 mod modules;
 mod packages;
 mod packaging;

@@ -291,7 +291,7 @@ impl Fault {
     );
     pub(crate) const OTHER_ID: Self = Self(
         "it answers with another id than that of the request:",
-        "Clients wait in vain then: send each id back as it came, a number as a number.",
+        "Clients then wait in vain: send each id back as it came, a number as a number.",
     );
 
     fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {

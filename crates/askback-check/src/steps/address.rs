@@ -176,10 +176,10 @@ fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
             "See whether it takes requests from this machine. A token goes in --header, or in `headers` of mcp.json.".into()
         }
         (403, false) => words!(
-            "See whether who is meant by {} may use it, and whether it takes requests from this machine.",
+            "See whether the user of {} may use it, and whether it takes requests from this machine.",
             authorization::named(&credentials)
         ),
-        (404, _) => "Check the path: that of many servers is /mcp.".into(),
+        (404, _) => "Check the path: many servers use /mcp.".into(),
         (429, _) => "It has too many requests. Try again later.".into(),
         (500..=599, _) => "See the log of the server.".into(),
         _ => "See whether there is an MCP server at this address.".into(),

@@ -103,7 +103,7 @@ async fn documents(
         return Err(useless(says, String::new(), advice));
     };
     let places = AuthorizationServer::well_known(issuer).map_err(|error| {
-        let says = "the name of the authorization server is no URL:";
+        let says = "the name of the authorization server is not a URL:";
         let advice = "The server should name it by its `issuer`.";
         useless(says, format!("{issuer}\n{error}"), advice)
     })?;
@@ -111,7 +111,7 @@ async fn documents(
     let advice = "The authorization server should publish it (RFC 8414).";
     let found: AuthorizationServer = fetch(&fetcher, what, places, advice).await?;
     if found.issuer != *issuer {
-        let says = "the authorization server calls itself otherwise:";
+        let says = "the authorization server has another name in its metadata:";
         let advice = "Both documents should have the same `issuer`.";
         return Err(useless(says, format!("{issuer}\n{}", found.issuer), advice));
     }
@@ -139,7 +139,7 @@ async fn fetch<T: DeserializeOwned>(
         let why = match fetcher.get(&url, Redirects::SameOrigin).await {
             Ok(fetched) if (200..300).contains(&fetched.status) => {
                 let read = fetched.json().map(json::document);
-                let read = read.unwrap_or_else(|| Err("it is no JSON".to_owned()));
+                let read = read.unwrap_or_else(|| Err("it is not JSON".to_owned()));
                 return read.map_err(|why| {
                     let says = words!("{} cannot be read:", what);
                     (says, format!("{place}: {why}"), advice)

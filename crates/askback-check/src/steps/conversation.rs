@@ -127,7 +127,7 @@ fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, repo
     let known = advice(&lines);
     let said = || Some(lines.join("\n"));
     if let (ClientError::Unreachable(why), true) = (error, is_started) {
-        let advice = "A script needs a first line that names a program that is there.";
+        let advice = "A script needs a first line that names an existing program.";
         return report.fail("start", "it cannot be started:", Some(why.clone()), advice);
     }
     if let (ClientError::Crashed(end), true) = (error, is_started) {

@@ -57,7 +57,7 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
             return true;
         }
         Err(Some(path)) if path.is_dir() => (
-            words!("{} is a folder, and no program", given(name)),
+            words!("{} is a folder, not a program", given(name)),
             "Name the program in it.".into(),
         ),
         Err(Some(path)) => (
@@ -65,7 +65,7 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
             "Allow that with chmod +x, or name the program that runs it, such as python3.".into(),
         ),
         Err(None) => (
-            words!("there is no program {}", given(name)),
+            words!("found no program {}", given(name)),
             install(&server.program),
         ),
     };
@@ -133,16 +133,16 @@ is not a package => A file of the script's own has the name of a package, and Py
 No module named => Python does not find a module: install it for the Python that is started, or start the server with the Python of its virtual environment, such as uv run.
 cannot import name => A package has another version than the server is written for: see which one the Python that is started has.
 can't open file => Check the path of the script: it begins at the folder in which the command is run.
-SyntaxError => The script cannot be read: see the line, and whether the program that is started is new enough.
-IndentationError => The script cannot be read: see the line that is named.
+SyntaxError => The script has a syntax error: see the line, and whether the program that is started is new enough.
+IndentationError => The script has a syntax error: see the line that is named.
 Already running asyncio in this thread => The script runs an event loop in another: call mcp.run() outside of async functions, or await mcp.run_async() in them.
 Failed to spawn => uv does not find the program: check its name, or --directory for the folder of the project.
 ERR_MODULE_NOT_FOUND => Node.js does not find a file or a package: check the path, and run npm install.
 Cannot find module => Node.js does not find a file or a package: check the path, and run npm install or the build.
-npm error 404 => There is no such package: check its name.
+npm error 404 => The package was not found: check its name.
 No solution found when resolving => uv does not find such a package, or none that fits: check its name.
 Uvicorn running on => It serves HTTP: reach it with --url, or have it use standard streams (FastMCP: mcp.run() without a transport).
-ddress already in use => It serves HTTP at a port that another process has: end that one, and reach it with --url.
+ddress already in use => It serves HTTP at a port that another process has: stop that process, or reach it with --url.
 KeyError => A key is missing, which is often a variable of the environment: set it before the command, or in the `env` of its entry.";
 
 /// The first line of a Python traceback. The error comes after the stack.

@@ -247,7 +247,7 @@ impl Conversation<'_> {
         ledger.judge_part(NOISE, noise.is_empty(), sent, &noise);
         if let Some(is_by_itself) = closed.is_by_itself {
             let seconds = closed.allowed.as_secs_f64();
-            let part = format!("the process went on for {seconds:.1} s, and had to be ended");
+            let part = format!("the process went on for {seconds:.1} s, and was killed");
             ledger.judge_part(PROMPT_EXIT, is_by_itself, sent, &part);
         }
     }

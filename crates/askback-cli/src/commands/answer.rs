@@ -60,13 +60,11 @@ Examples:
 askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
 with it, and prints the result, or the next question with an id of its own.
 
-Without an ID, it lists what waits. At a terminal it then waits for the questions of all programs of \
-yours that have nobody to ask, and puts them before you; with --file the rules of an answers file answer \
-them, and --web puts them on a page in your browser. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends again an \
-answer to which no result came. Any other answer replaces that one. A field that is not given has its \
+Without an ID, it lists what waits. At a terminal it then waits for the questions of all your programs that have no terminal to ask at, and shows them; with --file the rules of an answers file answer \
+them, and --web puts them on a page in your browser. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends an answer again that got no result. A new answer replaces that one. A field that is not given has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
-Exit codes: those of askback call, and 8 where a question waits.";
+Exit codes: those of askback call, and 8 if a question waits.";
 
 /// Answer questions of programs that have nobody to ask, and of `askback call --park`
 #[derive(Debug, Clone, clap::Args)]
@@ -206,13 +204,13 @@ async fn wait(args: AnswerArgs) -> Result<(), Error> {
 
 #[cfg(unix)]
 fn cannot_wait(error: io::Error) -> Error {
-    Error::usage(words!("questions cannot be waited for: {}", given(error)))
+    Error::usage(words!("cannot wait for questions: {}", given(error)))
 }
 
 #[cfg(not(unix))]
 async fn wait(_: AnswerArgs) -> Result<(), Error> {
     Err(
-        Error::usage("questions of other programs are not there on this system yet")
+        Error::usage("askback cannot show the questions of other programs on this system yet")
             .hint("askback answer ID answers a parked call."),
     )
 }
@@ -237,7 +235,7 @@ impl AnswerArgs {
         if let Err(how) = page.open_browser() {
             // The link is for the person alone, so it goes to no log.
             if self.detached {
-                return Err(Error::usage("no browser could be opened"));
+                return Err(Error::usage("cannot open a browser"));
             }
             let mut told = out::stderr_page();
             told.say(Style::Plain, how);
@@ -285,13 +283,15 @@ impl AnswerArgs {
                     // A field's name in the message may contain a line break.
                     let issues = issues.0.iter().map(|issue| text::line(&issue.to_string()));
                     let issues: Vec<_> = issues.collect();
-                    Error::usage("the form does not take that:").quoting(issues.join("\n"))
+                    Error::usage("the answer does not fit the form:").quoting(issues.join("\n"))
                 })?;
                 Ok(ElicitResult::accept(content))
             }
             InputRequest::Elicit(ElicitParams::Url(link)) if fields.is_empty() => agree(&link.url),
-            _ => Err(Error::usage("the question is no form, and has no fields")
-                .hint("Answer with --accept, --decline or --cancel.")),
+            _ => Err(
+                Error::usage("this question is not a form, so it takes no FIELD=VALUE")
+                    .hint("Answer with --accept, --decline or --cancel."),
+            ),
         }
     }
 }
@@ -362,7 +362,7 @@ fn take_secrets<'a>(
                 return Err(Error::usage("this field seems to ask for a secret:")
                     .quoting(&field.name)
                     .hint("A server must not ask for one in a form: it gets what is given as it is.")
-                    .hint("FIELD=- reads the value from the standard input; --secret sends what stands on the command line."));
+                    .hint("FIELD=- reads the value from the standard input; --secret sends the value on the command line."));
             }
         }
     }
@@ -416,7 +416,7 @@ async fn reopen(call: &ParkedCall) -> Result<Session, Error> {
     })?;
     let line = std::iter::once("call").chain(call.line.iter().map(String::as_str));
     let line = Line::try_parse_from(line)
-        .map_err(|_| Error::usage("the file of the call was written by another askback"))?;
+        .map_err(|_| Error::usage("the call's file was written by another version of askback"))?;
     let session = line.args.named()?.into_session();
     Session::open(session.target()?, &session, Answers::Nobody).await
 }

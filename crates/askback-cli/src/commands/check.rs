@@ -148,7 +148,7 @@ pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         let (arguments, rest) = rest.split_at(end.unwrap_or(rest.len()));
         words = rest;
         if name.contains('=') {
-            return Err(Error::usage("--tool begins with the name of a tool"));
+            return Err(Error::usage("--tool needs the name of a tool first"));
         }
         let arguments = args::parse(arguments)?.into_iter().map(|argument| {
             let value = match argument.given {
@@ -167,7 +167,7 @@ pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
 
 fn given_up() -> Error {
     let words = words!(
-        "the server was not tried to the end within {} s",
+        "the check of the server did not finish within {} s",
         WHOLE.as_secs()
     );
     Error::new(Kind::Connection, words).hint(

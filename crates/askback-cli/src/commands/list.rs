@@ -140,10 +140,10 @@ enum Offer {
 impl Offer {
     fn read(word: &str) -> Result<Self, Error> {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
-            let error = Error::usage(words!("{} is no kind of list", given(word)));
+            let error = Error::usage(words!("{} is not a kind of list", given(word)));
             error
                 .hint("The kinds are tools, prompts, resources and templates.")
-                .hint("A server stands before or behind them: askback list server.py tools.")
+                .hint("Write the server before or after them: askback list server.py tools.")
         })
     }
 }

@@ -63,13 +63,13 @@ pub fn run(args: &NewArgs) -> Result<(), Error> {
     }
     let mut page = out::stderr_page();
     if library.is_none() {
-        page.say(Style::Plain, words!("{} is made.", given(name)));
-        let words = "It does not build yet: the library askback is not published. Have a checkout of it, and in Cargo.toml replace both versions of askback by its path: askback = { path = \"…/crates/askback\" }. `askback new NAME --path CHECKOUT` does this.";
+        page.say(Style::Plain, words!("Created {}.", given(name)));
+        let words = "It does not build yet: the library askback is not published. Clone it, and in Cargo.toml replace both versions of askback with its path: askback = { path = \"…/crates/askback\" }. `askback new NAME --path CHECKOUT` does this.";
         page.say(Style::Warning, words);
         out::tell(&mut page);
         return Ok(());
     }
-    page.say(Style::Plain, words!("{} is made. Next:", given(name)));
+    page.say(Style::Plain, words!("Created {}. Next:", given(name)));
     for line in [
         words!("cd {}", given(name)),
         "cargo test".into(),
@@ -88,10 +88,10 @@ fn library(checkout: &Path) -> Result<String, Error> {
     match found.filter(|library| library.join("Cargo.toml").is_file()) {
         Some(library) => Ok(library.display().to_string()),
         None => Err(Error::usage(words!(
-            "{} is no checkout of askback",
+            "{} is not a checkout of askback",
             given(checkout.display())
         ))
-        .hint("It has a folder crates/askback.")),
+        .hint("A checkout has the folder crates/askback.")),
     }
 }
 

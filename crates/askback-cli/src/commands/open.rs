@@ -57,7 +57,7 @@ impl OpenArgs {
         if !self.watch && self.watch_files.is_empty() {
             return match self.ignore.is_empty() {
                 true => Ok(None),
-                false => Err(Error::usage("--ignore goes with --watch or --watch-files")),
+                false => Err(Error::usage("--ignore needs --watch or --watch-files")),
             };
         }
         let Reach::Start(command) = &target.reach else {
@@ -83,7 +83,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
         let near = word.and_then(|word| misplaced::near(&word, &commands));
         match near {
             Some(command) => error.hint(words!(
-                "The command {} is near; `askback help` lists all.",
+                "Did you mean {}? `askback help` lists the commands.",
                 given(command)
             )),
             None => error.hint("`askback help` lists the commands."),

@@ -242,7 +242,7 @@ async fn deliver(
             Err(error) if error.kind == Kind::Protocol => {
                 turn.end()?;
                 return Err(
-                    error.hint("The server has answered: what the call does may have happened.")
+                    error.hint("The server has answered, so the call may have taken effect.")
                 );
             }
             // The server would reject it again. Any other failure may be retried.
@@ -257,7 +257,7 @@ async fn deliver(
             Err(error) if error.kind == Kind::OutcomeUnknown => {
                 let id = given(&turn.id);
                 let hint = words!(
-                    "If it has not happened, askback answer {} sends the answer again.",
+                    "If it has not, askback answer {} sends the answer again.",
                     id
                 );
                 return Err(error.hint(hint));
@@ -269,7 +269,7 @@ async fn deliver(
         }
     }
     turn.end()?;
-    let error = "the server asks again and again for links that are not opened";
+    let error = "the server keeps asking for links that are not opened";
     Err(Error::new(Kind::Protocol, error))
 }
 
@@ -359,7 +359,7 @@ async fn round(
         })),
         Came::NeedInput(_) => Ok(RoundEnd::Asks(received.raw)),
         Came::Task(_) | Came::CoreTask(_) => {
-            let error = "the result is a task, which was not asked for";
+            let error = "the server returned a task, which the client did not request";
             Err(Error::new(Kind::Protocol, error))
         }
     }

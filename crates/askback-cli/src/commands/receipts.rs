@@ -38,7 +38,7 @@ pub struct ReceiptsArgs {
 
 pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let folder = ReceiptFolder::of_user().ok_or_else(|| {
-        Error::usage("there is no folder for receipts").hint("Set XDG_STATE_HOME or HOME.")
+        Error::usage("no folder for receipts").hint("Set XDG_STATE_HOME or HOME.")
     })?;
     if args.key.is_some() || !args.command.is_empty() {
         let mut target = TargetArgs {

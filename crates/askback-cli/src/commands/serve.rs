@@ -123,9 +123,7 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     if !address.ip().is_loopback() {
         let port = address.port();
         return Err(Error::usage(words!(
-            "--http {}: that would let in whoever reaches this machine, in the clear; serve \
-             at 127.0.0.1:{}, and let others in through a proxy in front that ends TLS and \
-             knows who they are, or through a tunnel such as `ssh -L {}:127.0.0.1:{}`",
+            "--http {}: anybody who reaches this machine could connect, without encryption; serve at 127.0.0.1:{}, and let others in through a proxy with TLS and authentication, or through a tunnel such as `ssh -L {}:127.0.0.1:{}`",
             given(address),
             port,
             port,
@@ -135,15 +133,12 @@ async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).await.map_err(|error| {
         let failed = Error::new(
             Kind::Connection,
-            words!(
-                "nothing can be served at {}: {}",
-                given(address),
-                given(&error)
-            ),
+            words!("cannot listen at {}: {}", given(address), given(&error)),
         );
         match error.kind() {
-            io::ErrorKind::AddrInUse => failed
-                .hint("Another program is served there: choose another port, or 0 for a free one."),
+            io::ErrorKind::AddrInUse => {
+                failed.hint("Another program uses it: choose another port, or 0 for a free one.")
+            }
             _ => failed,
         }
     })
@@ -176,7 +171,7 @@ async fn serve_http(
         ));
     }
     if protecting.is_for_development() {
-        note("development tokens never end: do not use them for anything else");
+        note("development tokens never expire: do not use them for anything else");
     }
     note(kept);
     let held = Terminations::hold();
@@ -186,7 +181,7 @@ async fn serve_http(
             () = interrupt() => {}
             () = termination() => {}
         }
-        note("ending; calls may finish first");
+        note("stopping; open calls may finish first");
     };
     endpoint
         .serve_until(listener, interrupted)

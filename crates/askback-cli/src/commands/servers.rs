@@ -217,7 +217,7 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
     if files.is_empty() {
         page.say(
             Style::Plain,
-            "There is no mcp.json here or above, and no file of another client.",
+            "Found no mcp.json here or in a folder above, and no file of another client.",
         );
     }
     Ok(out::print(&page.take().alone())?)
@@ -284,7 +284,7 @@ fn import(
         let document = match &file.read {
             Ok(document) => document,
             Err(Unreadable(why)) => {
-                page.line(words!("{} is passed over:", given(file.path.display())));
+                page.line(words!("{} is skipped:", given(file.path.display())));
                 page.quote(&**why);
                 passed_over.push(file.path);
                 continue;
@@ -299,9 +299,13 @@ fn import(
                 continue;
             };
             let is_there = there.server(name).is_some() || added.contains_key(name);
-            let is_there = is_there.then(|| "there is one of this name".into());
+            let is_there = is_there.then(|| "a server has this name already".into());
             if let Some(why) = is_there.or_else(|| unseen(name)) {
-                page.line(words!("Not taken from {}, as {}:", file.client(), why));
+                page.line(words!(
+                    "Not imported from {}, because {}:",
+                    file.client(),
+                    why
+                ));
                 page.quote_line("  ", line(name));
                 continue;
             }
@@ -318,7 +322,7 @@ fn import(
             };
             if let Err(error) = check(name, &server, &path) {
                 page.line(words!(
-                    "Not taken from {}, as it cannot be used:",
+                    "Not imported from {}, because it cannot be used:",
                     file.client()
                 ));
                 page.quote_line("  ", format!("{}: {}", line(name), line(&error.reason())));
@@ -327,12 +331,12 @@ fn import(
             page.line(words!("From {}:", file.client()));
             page.quote_line("  ", line(name));
             for variable in inputs {
-                page.line("  A variable took the place of an input:");
+                page.line("  A variable replaces an input:");
                 page.quote_line("    ", variable);
             }
             for secret in secrets {
                 page.line(words!(
-                    "  A variable took the place of what may be a secret in its {}:",
+                    "  A variable replaces what may be a secret in its {}:",
                     secret.member
                 ));
                 page.quote_line("    ", secret.variable);
@@ -347,7 +351,7 @@ fn import(
                 let path = given(path.display());
                 error.hint(words!("It may be in {}, which cannot be read.", path))
             }
-            None => error.hint("askback servers lists those there are."),
+            None => error.hint("askback servers lists the servers."),
         });
     }
     let is_missing =
@@ -382,14 +386,14 @@ fn check(name: &str, server: &Value, path: &Path) -> Result<(), Error> {
 
 fn tell_written(page: &mut Page, path: &Path, text: &str) -> Result<(), Error> {
     let is_new = write(path, text).map_err(|error| Error::unwritten(path, &error))?;
-    page.line(words!("{} is written.", given(path.display())));
+    page.line(words!("Wrote {}.", given(path.display())));
     if is_new && cfg!(unix) {
-        page.line("It is new, and only you can read it.");
+        page.line("The file is new, and only you can read it.");
     }
     Ok(())
 }
 
 fn malformed(path: &Path, Unreadable(why): Unreadable) -> Error {
     let path = given(path.display());
-    Error::usage(words!("{} is no file of servers:", path)).quoting(why)
+    Error::usage(words!("{} is not a file of servers:", path)).quoting(why)
 }

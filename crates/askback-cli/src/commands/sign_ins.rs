@@ -37,7 +37,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
     if let Some(url) = &url
         && Url::parse(url).is_err()
     {
-        let error = Error::usage(words!("`{}` is no address of a server", given(url)));
+        let error = Error::usage(words!("`{}` is not the address of a server", given(url)));
         return Err(
             error.hint("`askback servers sign-ins` lists the servers you are signed in to.")
         );
@@ -85,8 +85,8 @@ fn put(page: &mut Page, signed_in: &StoredSignIn, place: &'static str, now: u64)
     let ends: Words = match signed_in.expires_at {
         _ if signed_in.renewable => "renewed by itself".into(),
         Some(end) if end <= now => "ended".into(),
-        Some(end) => words!("ends in {} min", end.saturating_sub(now).div_ceil(60)),
-        None => "no end is known".into(),
+        Some(end) => words!("expires in {} min", end.saturating_sub(now).div_ceil(60)),
+        None => "no expiry is known".into(),
     };
     page.line(given(&signed_in.server));
     page.quote_line("  at ", &signed_in.issuer);
@@ -100,9 +100,9 @@ fn put(page: &mut Page, signed_in: &StoredSignIn, place: &'static str, now: u64)
 fn put_end(page: &mut Page, server: &str, came_to: &SignOut) {
     let end: Words = match came_to {
         SignOut::WasNot => "you were not signed in.".into(),
-        SignOut::Revoked => "signed out; the tokens are good for nothing now.".into(),
+        SignOut::Revoked => "signed out; the tokens are revoked.".into(),
         SignOut::Forgotten(_) => {
-            "signed out here; the tokens are forgotten, and may be good until they end:".into()
+            "signed out here; the tokens are deleted, but may be valid until they expire:".into()
         }
         _ => "signed out.".into(),
     };

@@ -68,7 +68,7 @@ enum Change {
 pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
     args.session.name_by(&mut args.uris)?;
     if let Some(word) = args.uris.iter().find(|word| !word.contains(':')) {
-        let error = Error::usage(words!("`{}` is no URI of a resource", given(word)));
+        let error = Error::usage(words!("`{}` is not the URI of a resource", given(word)));
         return Err(
             error.hint("Without a URI, the lists of tools, prompts and resources are watched.")
         );
@@ -166,7 +166,7 @@ async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscripti
     let page = host.page();
     for change in untold {
         let words = words!(
-            "{} does not tell of changes of {}",
+            "{} does not report changes of {}",
             name.clone(),
             change.noun()
         );
@@ -174,7 +174,7 @@ async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscripti
     }
     let Some(subscription) = subscription.filter(|_| !watched.is_empty()) else {
         return Err(Error::usage("there is nothing to watch")
-            .hint("askback list --all shows whose changes the server tells of."));
+            .hint("askback list --all shows which changes the server reports."));
     };
     let nouns = Words::join(watched.iter().map(Change::noun), ", ");
     page.note(Style::Dim, words!("Watching {}. Ctrl-C ends it.", nouns));

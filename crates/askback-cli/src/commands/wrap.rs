@@ -78,8 +78,7 @@ Examples:
 
 A question opens a page in your browser. `askback answer` in a terminal shows it, too.
 
-The server gets the environment of this command, but for the keys of models, which some clients pass on: \
---env NAME hands one to it.";
+The server gets the environment of this command, except the keys of models, which some clients pass on: --env NAME passes one.";
 
 /// Serve another server to a client that cannot ask a person
 ///
@@ -312,7 +311,9 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         elicitation.url.get_or_insert_default();
     }
     if lent == ClientCapabilities::default() {
-        note("nothing answers in place of the client: --answers FILE names what does");
+        note(
+            "the server's questions are refused if the client cannot answer them: --answers FILE answers them",
+        );
     }
     let bridge = match opener.reach {
         Reach::Start(command) => Bridge::new(move || command.clone().child()),
@@ -378,7 +379,7 @@ fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> O
                 Show::None => {}
             }
         }
-        Notice::Flood => note("more questions wait than are kept; the newest was not asked"),
+        Notice::Flood => note("too many questions wait; the newest was not asked"),
         Notice::Expired(_) => note("a question was not answered in time"),
         Notice::Dropped(why) => note(words!("a front end was dropped: {}", given(why))),
         Notice::Settled { .. } | Notice::Withdrawn(_) => {}
@@ -386,7 +387,10 @@ fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> O
     match opened {
         Ok(board) => Some(board),
         Err(error) => {
-            note(words!("`askback answer` cannot be asked: {}", given(error)));
+            note(words!(
+                "`askback answer` cannot be reached: {}",
+                given(error)
+            ));
             None
         }
     }
@@ -467,7 +471,7 @@ fn keep_model_keys(target: &mut Target) {
     for name in environment::model_keys() {
         if !command.env.contains_key(name) {
             note(words!(
-                "{} is kept from the server; --env {} hands it on",
+                "{} is not passed to the server; --env {} passes it",
                 name,
                 name
             ));

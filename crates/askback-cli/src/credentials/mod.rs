@@ -56,7 +56,7 @@ impl Vault {
             (Place::Nowhere, _) => Records::in_memory(),
             (_, Some(path)) => Records::at(path),
             (Place::File, None) => {
-                return Err(Error::usage("there is no folder to keep credentials in")
+                return Err(Error::usage("no folder to store credentials in")
                     .hint("Set HOME, or XDG_STATE_HOME."));
             }
             // Most servers want nobody to sign in, and need nothing kept.
@@ -137,20 +137,16 @@ impl Vault {
         let shown = self.records.path().map(|path| path.display().to_string());
         Some(match (self.place, shown) {
             (Place::Nowhere, _) => return None,
-            (_, None) => {
-                "There is nowhere to keep what you sign in to: it is for this run alone.".to_owned()
-            }
+            (_, None) => "Sign-ins cannot be stored: they are for this run alone.".to_owned(),
             (_, Some(path)) if in_keyring => {
-                format!(
-                    "What you sign in to is kept in the keyring of this system; {path} says what."
-                )
+                format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
             }
             (Place::File, Some(path)) => {
-                format!("What you sign in to is kept in {path}, which only you can read.")
+                format!("Sign-ins are stored in {path}, which only you can read.")
             }
             (Place::Auto, Some(path)) => {
                 let why = in_keyring::ABSENT;
-                format!("{why} What you sign in to is kept in {path}, which only you can read.")
+                format!("{why} Sign-ins are stored in {path}, which only you can read.")
             }
         })
     }
@@ -244,7 +240,7 @@ mod in_keyring {
 
     fn none() -> io::Error {
         io::Error::other(
-            "what you signed in to is in the keyring, which this build does not use. Install askback \
+            "your sign-ins are in the keyring, which this build does not use. Install askback \
              with `--features keyring`, or give `--credentials nowhere`",
         )
     }

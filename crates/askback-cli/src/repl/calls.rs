@@ -263,7 +263,7 @@ impl Repl<'_> {
     /// Repeats the last call with the same arguments. Gives the same answers to the same questions.
     pub(super) async fn again(&mut self) -> Result<(), Error> {
         let Some(last) = &self.known.last else {
-            return Err(Error::usage("there was no call that could be made again"));
+            return Err(Error::usage("there is no call to make again"));
         };
         let call = last.call.clone();
         self.page().quote_line("Again: ", call.name());
@@ -418,7 +418,7 @@ impl Repl<'_> {
                 return error.hint("It is a tool: /call calls it.");
             }
             let error = Error {
-                message: words!("there is no prompt and no command `{}`", given(name)),
+                message: words!("found no prompt and no command `{}`", given(name)),
                 ..error
             };
             error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
@@ -559,6 +559,6 @@ mod tests {
             ..PromptArgument::default()
         });
         let error = named(&words, &arguments).expect_err("there is a word too many");
-        assert_eq!(error.message.as_str(), "`more` is no argument");
+        assert_eq!(error.message.as_str(), "expected KEY=VALUE, got `more`");
     }
 }

@@ -258,7 +258,8 @@ impl Repl<'_> {
             client => {
                 let role = Role::read(client);
                 let role = role.map_err(|why| {
-                    let words = words!("{} is no client that can be played", given(client));
+                    let words =
+                        words!("{} is not a client that askback can imitate", given(client));
                     Error::usage(words).hint(words!("{}.", given(why)))
                 })?;
                 if self.recorder.is_some() {

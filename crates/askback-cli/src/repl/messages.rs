@@ -91,7 +91,7 @@ impl Repl<'_> {
             let error = Error::usage(words!("there is no message {}", number));
             return Err(error.hint(LISTED));
         };
-        let no_json = |_| Error::usage(words!("message {} is no JSON", number)).hint(LISTED);
+        let no_json = |_| Error::usage(words!("message {} is not JSON", number)).hint(LISTED);
         let mut message: Value = serde_json::from_slice(entry.message()).map_err(no_json)?;
         if let Some(members) = message.as_object_mut() {
             members.remove("id");
@@ -112,7 +112,7 @@ impl Repl<'_> {
     /// Lets the user edit a request, sends it again on its own connection, and shows the response.
     pub(super) async fn resend(&mut self, number: u64) -> Result<(), Error> {
         let Some(request) = self.request(number)? else {
-            let words = words!("message {} is no request of ours", number);
+            let words = words!("message {} is not a request of this client", number);
             return Err(Error::usage(words).hint(LISTED));
         };
         let unsent = self.known.unsent.get(&number).cloned();
@@ -166,7 +166,7 @@ impl Repl<'_> {
             match members(&text) {
                 Ok(_) => return Some(text),
                 Err(error) => {
-                    let words = words!("that is no object of JSON: {}", given(error));
+                    let words = words!("expected a JSON object: {}", given(error));
                     self.page().item("× ", Style::Warning, words);
                 }
             }
@@ -209,7 +209,7 @@ impl Repl<'_> {
             (_, _, None) => Ok(None),
         };
         let params = params.map_err(|error| {
-            let words = words!("the parameters are no object of JSON: {}", given(error));
+            let words = words!("the parameters are not a JSON object: {}", given(error));
             Error::usage(words).hint("Write them as in /send METHOD {\"name\": \"value\"}.")
         })?;
         self.send_beside(message(method, params.as_deref()), kind)

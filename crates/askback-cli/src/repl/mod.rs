@@ -360,7 +360,7 @@ impl<'a> Repl<'a> {
             return Ok(());
         };
         let Some(rows) = grammar::explain(name) else {
-            let error = Error::usage(words!("there is no command /{}", given(name)));
+            let error = Error::usage(words!("unknown command /{}", given(name)));
             let near = grammar::near(name);
             return Err(error.hint(near.unwrap_or("/help lists the commands.".into())));
         };

@@ -143,7 +143,7 @@ impl Repl<'_> {
         let can = self.session.client.capabilities().resources;
         if can.and_then(|resources| resources.subscribe) != Some(true) {
             return Err(Error::usage(
-                "the server does not tell of changes of resources",
+                "the server does not report changes of resources",
             ));
         }
         let has_secret = self.has_secret(&uri).await?;
@@ -154,7 +154,7 @@ impl Repl<'_> {
             ..SubscriptionFilter::default()
         };
         let subscription = attend(host, client.listen(filter)).await?;
-        host.page().quote_line("Changes are told of ", &uri);
+        host.page().quote_line("Changes are reported of ", &uri);
         self.known.watched.insert(uri, subscription);
         Ok(())
     }
@@ -174,8 +174,8 @@ impl Repl<'_> {
         self.page().say(
             Style::Plain,
             match uri {
-                Some(_) => "Its changes are told of no more.",
-                None => "Changes of resources are told of no more.",
+                Some(_) => "Its changes are no longer reported.",
+                None => "Changes of resources are no longer reported.",
             },
         );
         Ok(())
@@ -198,11 +198,11 @@ impl Repl<'_> {
         error.put_below(page);
         match silent.uri {
             Some(uri) => {
-                page.quote_line("Changes are told of no more of ", uri);
+                page.quote_line("Changes are no longer reported of ", uri);
                 page.note(Style::Dim, "/subscribe asks for them again.");
             }
             None => {
-                let words = "Changes of its lists are told of no more; /restart connects again.";
+                let words = "Changes of its lists are no longer reported; /restart connects again.";
                 page.note(Style::Dim, words);
             }
         }

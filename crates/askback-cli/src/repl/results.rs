@@ -91,7 +91,7 @@ impl Repl<'_> {
     /// Shows the whole last result in a pager. Without a pager, shows its next rows.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
-            return Err(Error::usage("there is no result of which there is more"));
+            return Err(Error::usage("no result has more to show"));
         };
         let put = |page: &mut _| content::put_whole(page, &shown.text, shown.structured.as_deref());
         let is_viewed = out::is_seen() && self.session.host.view(put);
@@ -103,7 +103,7 @@ impl Repl<'_> {
             shown.rows = shown.rows.saturating_add(seen.count());
             let more = rows.count().saturating_sub(seen.count());
             match seen.count() {
-                0 => self.tell("There is no more of it."),
+                0 => self.tell("There is nothing more to show."),
                 _ => self.session.host.print(seen)?,
             }
             if more > 0 {
@@ -119,7 +119,7 @@ impl Repl<'_> {
     /// as it is, anything else as JSON. If there are several files, `number` chooses one, from 1.
     pub(super) fn save(&mut self, file: &str, number: Option<usize>) -> Result<(), Error> {
         let Some(shown) = &self.known.shown else {
-            return Err(Error::usage("there is no result that could be saved"));
+            return Err(Error::usage("there is no result to save"));
         };
         let parts = match &shown.result {
             Some(result) => content::files(result),

@@ -155,12 +155,15 @@ impl Repl<'_> {
             if !matches!(other.connection.state, State::Connecting) {
                 self.opening.begin(&mut other.connection);
             }
-            let words = words!("Connecting to {}. It is said here when it is there.", name);
+            let words = words!(
+                "Connecting to {}. A line here says when it is connected.",
+                name
+            );
             host.page().note(Style::Plain, words);
             return Ok(());
         }
         self.session.connect(&mut other.connection).await?;
-        self.page().note(Style::Plain, "It is there now.");
+        self.page().note(Style::Plain, "It is connected now.");
         Ok(())
     }
 
@@ -464,7 +467,7 @@ impl Repl<'_> {
         let page = host.page();
         match before {
             Some(before) => catalog::compare(&before, &now, page),
-            None => page.note(Style::Plain, "It is there again."),
+            None => page.note(Style::Plain, "It is connected again."),
         }
         host.list(server, now);
         self.is_offered = false;
@@ -477,8 +480,7 @@ impl Repl<'_> {
         page.blank();
         if changed.is_aside {
             let words = words!(
-                "{} changed at each of the last starts, so it starts the server no more. If the server writes it, leave it \
-                 out with --ignore GLOB; /restart watches it again.",
+                "{} changed at each of the last starts, so it no longer restarts the server. If the server writes it, exclude it with --ignore GLOB; /restart watches it again.",
                 changed.words()
             );
             page.note(Style::Dim, words);

@@ -79,7 +79,7 @@ impl Repl<'_> {
         }
         let page = self.page();
         page.quote_line(words!("Task {} began: ", number), call.name());
-        page.note(Style::Dim, "/tasks shows how it stands.");
+        page.note(Style::Dim, "/tasks shows its status.");
         let begun = BackgroundCall {
             call: LastCall::new(call),
             calling: sent.is_pending().then_some(calling),
@@ -139,7 +139,7 @@ impl Repl<'_> {
                     return Err(Error::usage(words!("task {} has ended already", number)));
                 }
                 self.cancel_task(number);
-                let words = "The server is told to stop, and may have done a part of it.";
+                let words = "The server was told to stop, and may have done part of it.";
                 self.page().note(Style::Dim, words);
                 Ok(())
             }
@@ -264,7 +264,7 @@ impl Repl<'_> {
                 Err(stopped) if !self.session.host.is_person() => return Err(stopped.into()),
                 Err(_) => {
                     self.page()
-                        .say(Style::Plain, words!("Task {} goes on.", number));
+                        .say(Style::Plain, words!("Task {} is still running.", number));
                     return Ok(());
                 }
             }

@@ -103,7 +103,7 @@ impl Document {
             })?,
         };
         let Value::Object(whole) = whole else {
-            return Err(Unreadable("it is no object".to_owned()));
+            return Err(Unreadable("it is not an object".to_owned()));
         };
         let mut servers = BTreeMap::new();
         let mut of_project = BTreeSet::new();
@@ -251,7 +251,7 @@ fn take_any(
                     entry.or_insert_with(|| server.clone());
                 }
             }
-            Some(_) => return Err(Unreadable(format!("its `{section}` is no object"))),
+            Some(_) => return Err(Unreadable(format!("its `{section}` is not an object"))),
         }
     }
     Ok(found)
@@ -444,7 +444,7 @@ mod tests {
             json!({"a": {"url": "u"}, "b": {"url": "u"}, "c": {"disabled": true}}),
         );
         refuse(Layout::Plain, "", "it is empty");
-        refuse(Layout::Plain, "[]", "it is no object");
+        refuse(Layout::Plain, "[]", "it is not an object");
         refuse(
             Layout::Plain,
             "{}",
@@ -453,7 +453,7 @@ mod tests {
         refuse(
             Layout::Plain,
             r#"{"servers": "secret"}"#,
-            "its `servers` is no object",
+            "its `servers` is not an object",
         );
         refuse(Layout::Plain, "{'secret': {}}", "line 1 column");
         refuse(Layout::Plain, "{secret: {}}", "line 1 column");
@@ -476,7 +476,7 @@ mod tests {
         refuse(
             Layout::Settings,
             r#"{"mcpServers": []}"#,
-            "its `mcpServers` is no object",
+            "its `mcpServers` is not an object",
         );
     }
 
@@ -577,7 +577,7 @@ extensions:
         });
         check(Layout::Goose, text, expected);
         refuse(Layout::Goose, "a: [secret", "it is not YAML at line");
-        refuse(Layout::Goose, "- secret", "it is no object");
+        refuse(Layout::Goose, "- secret", "it is not an object");
     }
 
     #[test]

@@ -19,13 +19,13 @@ pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Un
     let root =
         CstRootNode::parse(text, &strict()).map_err(|error| Unreadable(error.to_string()))?;
     let whole = root.object_value();
-    let whole = whole.ok_or_else(|| Unreadable("it is no object".to_owned()))?;
+    let whole = whole.ok_or_else(|| Unreadable("it is not an object".to_owned()))?;
     let section = match whole.get("mcpServers").is_none() && whole.get("servers").is_some() {
         true => "servers",
         false => "mcpServers",
     };
     let listed = whole.object_value_or_create(section);
-    let listed = listed.ok_or_else(|| Unreadable(format!("its `{section}` is no object")))?;
+    let listed = listed.ok_or_else(|| Unreadable(format!("its `{section}` is not an object")))?;
     for (name, server) in servers {
         listed.append(name, input(server));
     }

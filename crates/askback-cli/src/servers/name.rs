@@ -12,12 +12,12 @@ pub fn unseen(name: &str) -> Option<Words> {
         return Some("its name is empty".into());
     }
     if let Some(sign) = name.chars().find(|&c| is_unseen(name, c)) {
-        return Some(words!("its name has a sign that is not seen, {}", sign));
+        return Some(words!("its name has an invisible character, {}", sign));
     }
     match name.trim() {
-        "" => Some("its name has blanks only".into()),
+        "" => Some("its name has only spaces".into()),
         whole if whole == name => None,
-        _ => Some("its name begins or ends with a blank".into()),
+        _ => Some("its name begins or ends with a space".into()),
     }
 }
 
@@ -50,18 +50,18 @@ mod tests {
         check("✈\u{fe0f}", "");
         check("می\u{200c}خواهم", "");
         check("", "its name is empty");
-        check("  ", "its name has blanks only");
-        check("\u{3000}", "its name has blanks only");
-        check("travel ", "its name begins or ends with a blank");
-        check("\u{a0}travel", "its name begins or ends with a blank");
+        check("  ", "its name has only spaces");
+        check("\u{3000}", "its name has only spaces");
+        check("travel ", "its name begins or ends with a space");
+        check("\u{a0}travel", "its name begins or ends with a space");
         check(
             "tra\u{200b}vel",
-            "its name has a sign that is not seen, <U+200B>",
+            "its name has an invisible character, <U+200B>",
         );
         check(
             "\u{202e}levart",
-            "its name has a sign that is not seen, <U+202E>",
+            "its name has an invisible character, <U+202E>",
         );
-        check("travel\n", "its name has a sign that is not seen, <U+000A>");
+        check("travel\n", "its name has an invisible character, <U+000A>");
     }
 }

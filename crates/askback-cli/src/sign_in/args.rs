@@ -150,7 +150,7 @@ impl SignInEntry {
         }
         let secret = environment::secret(name);
         let error = || {
-            Error::usage("this variable, for the client's secret, is not set, or is no text:")
+            Error::usage("this variable, for the client's secret, is not set, or is not UTF-8:")
                 .quoting(name)
         };
         secret.ok_or_else(error).map(Some)

@@ -507,8 +507,7 @@ cases:
         );
         check(
             &case("    call: x\n    expect:\n      structured: {total: 1}\n"),
-            "cases[0].expect.structured.total: `total` is no place in JSON: it begins with a slash, as in /total, or as a \
-             path, with $ at line 5 column 27",
+            "cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total, or a path that begins with $ at line 5 column 27",
         );
         check(
             &case("    call: x\n    expect:\n      structured: {'$.a[': 1}\n"),
@@ -516,7 +515,7 @@ cases:
         );
         check(
             &case("    call: x\n    expect: {text: {matches: '('}}\n"),
-            "cases[0].expect.text.matches: `(` is no regular expression at line 4 column 30",
+            "cases[0].expect.text.matches: `(` is not a regular expression at line 4 column 30",
         );
         check(
             &case("    call: x\n    expect: {under: 2h}\n"),

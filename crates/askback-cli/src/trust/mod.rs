@@ -114,7 +114,7 @@ impl Found {
         let shown = given(self.path.display());
         if !out::is_attended() {
             return Err(Error::usage(words!(
-                "{} was found and not named, and nobody has agreed to what it says of {}:",
+                "{} was found, not named, and you have not agreed to its entry for {}:",
                 shown.clone(),
                 given(&target.name).short()
             ))
@@ -132,7 +132,7 @@ impl Found {
         }
         let kept = match agreements {
             Some(agreements) => agreements.remember(&agreement),
-            None => Err(io::Error::other("there is no folder for it")),
+            None => Err(io::Error::other("no folder for it")),
         };
         if let Err(error) = kept {
             // If this cannot be written, the next question tells it.

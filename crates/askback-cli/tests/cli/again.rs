@@ -99,7 +99,7 @@ fn a_call_again_in_another_revision_says_what_differs_in_the_result_alone() {
 fn there_is_no_call_again_before_the_first() {
     run("again-none", "/again\n")
         .expect(2)
-        .says("there was no call that could be made again");
+        .says("there is no call to make again");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_server_that_is_started_again_tells_what_is_new() {
     let lines = "/restart\n/restart\n/call change\n/restart\n/wire all\n";
     let ran = run("restart-lists", lines).expect(0);
     let ran = ran
-        .says("  It is there again.\n")
+        .says("  It is connected again.\n")
         .says("  It has the same as before.\n")
         .says("  changed tool | reserve\n    | /description\n  + | New.\n  new tool | ring\n")
         .says("  gone tool | leave\n");
@@ -217,7 +217,7 @@ fn a_file_that_the_server_writes_is_told_with_what_to_do() {
     let mut terminal = Terminal::start(command, 80);
     terminal
         .until("count changed.")
-        .until("starts the server no more")
+        .until("no longer restarts")
         .until("sh> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
@@ -227,7 +227,7 @@ fn a_file_that_the_server_writes_is_told_with_what_to_do() {
 fn what_is_not_there_cannot_be_watched() {
     let watched = ["open", "--watch-files", "no/such", "--", "sh"];
     let ran = Run::new("watch-missing", &watched).run().expect(2);
-    ran.says("no/such cannot be watched: nothing is there");
+    ran.says("no/such cannot be watched: it does not exist");
     let ran = Run::new("watch-url", &["open", "--watch", "--url", "http://a.test/"]);
     ran.run()
         .expect(2)

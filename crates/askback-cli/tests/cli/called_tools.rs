@@ -98,11 +98,11 @@ fn a_rule_calls_tools_in_every_revision() {
 #[test]
 fn a_rule_that_goes_against_the_request_is_told() {
     for (mode, reply, why) in [
-        ("required", "Yes.", "the request wants a tool called"),
+        ("required", "Yes.", "the request requires a tool call"),
         (
             "none",
             "{tool: weather, input: {city: Kyoto}}",
-            "the request wants no tool called",
+            "the request allows no tool call",
         ),
         ("auto", "{tool: trains}", "does not offer the tool `trains`"),
     ] {

@@ -193,7 +193,7 @@ vscode: ROOT/settings/Code/User/mcp.json
 fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     let place = Place::with_files("from");
     let words = ["list", "--all", "--server", "local", "--from", "claude"];
-    let unagreed = "ROOT/user/.claude.json was found and not named, and nobody has agreed to what it says of local:";
+    let unagreed = "ROOT/user/.claude.json was found, not named, and you have not agreed to its entry for local:";
     place.says(&words, 2, &[unagreed, "| start sh -c 'printf"]);
     let text = r#"{"local":{"args":["-c","printf %s \"$TOKEN\" > given"],"command":"sh","env":{"TOKEN":"hush"}},"notes":{"headers":{"Authorization":"Bearer hush"},"type":"http","url":"https://notes.test/mcp?key=hush"}}"#;
     let path = place.path("user/.claude.json");
@@ -234,7 +234,7 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     place.says(
         &words,
         2,
-        &["ROOT/settings/Code/User/mcp.json: it is no file of servers"],
+        &["ROOT/settings/Code/User/mcp.json: it is not a file of servers"],
     );
 }
 
@@ -271,18 +271,18 @@ fn servers_are_imported_without_their_secrets() {
         &["servers", "import", "notes", "local", "files", "git", "docs"],
         0,
         &[
-            "ROOT/settings/Code/User/mcp.json is passed over:",
-            "From claude-code:\n  | local\n  A variable took the place of what may be a secret in its env:\n    | TOKEN",
+            "ROOT/settings/Code/User/mcp.json is skipped:",
+            "From claude-code:\n  | local\n  A variable replaces what may be a secret in its env:\n    | TOKEN",
             "secret in its headers:\n    | NOTES_AUTHORIZATION",
             "secret in its url:\n    | NOTES_KEY",
-            "Not taken from cursor, as there is one of this name:\n  | files",
-            "A variable took the place of an input:\n    | GIT_KEY",
-            "ROOT/project/mcp.json is written.",
+            "Not imported from cursor, because a server has this name already:\n  | files",
+            "A variable replaces an input:\n    | GIT_KEY",
+            "Wrote ROOT/project/mcp.json.",
         ],
     );
     assert!(!said.contains("hush"), "{said}");
     assert!(
-        said.contains("It is new, and only you can read it."),
+        said.contains("The file is new, and only you can read it."),
         "{said}"
     );
     place.is_private("project/mcp.json");
@@ -361,8 +361,8 @@ fn a_file_that_cannot_be_read_ends_an_import_with_an_error() {
         &["servers", "import"],
         2,
         &[
-            "ROOT/settings/Code/User/mcp.json is passed over:\n| Unexpected word on line 1 column 1\n",
-            "ROOT/project/mcp.json is written.",
+            "ROOT/settings/Code/User/mcp.json is skipped:\n| Unexpected word on line 1 column 1\n",
+            "Wrote ROOT/project/mcp.json.",
             "askback: not all servers are imported\n",
         ],
     );
@@ -377,7 +377,7 @@ fn a_server_that_cannot_be_used_is_named_and_not_imported() {
     let servers =
         r#"{"mcpServers": {"good": {"command": "x"}, "neither": {"args": ["x"]}, "text": "y"}}"#;
     place.write("user/.cursor/mcp.json", servers);
-    let told = "Not taken from cursor, as it cannot be used:\n  | ";
+    let told = "Not imported from cursor, because it cannot be used:\n  | ";
     let neither = format!("{told}neither: ");
     let text = format!("{told}text: ");
     place.says(
@@ -402,7 +402,7 @@ fn a_server_whose_name_is_not_seen_whole_is_not_imported() {
         0,
         &[
             "From cursor:\n  | mine\n",
-            "Not taken from cursor, as its name has a sign that is not seen, <U+200B>:\n  | mine<U+200B>\n",
+            "Not imported from cursor, because its name has an invisible character, <U+200B>:\n  | mine<U+200B>\n",
         ],
     );
     assert!(!place.read("project/mcp.json").contains("\"y\""));

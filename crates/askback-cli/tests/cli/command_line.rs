@@ -31,25 +31,25 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["call", "book", "here", "--", "true"],
         2,
-        "`here` is no argument\n  Write key=value",
+        "expected KEY=VALUE, got `here`\n  Write key=value",
     );
     check(&["call", "book", "127.0.0.1:9/mcp"], 4, "cannot be reached");
     check(
         &["call", "book", "server.py"],
         2,
-        "book is no server\n  A server is a URL",
+        "book is not a server\n  A server is a URL",
     );
     check(
         &["list", "tools", "server.py"],
         2,
-        "there is no file server.py, and no server of this name",
+        "found no file server.py, and no server with this name",
     );
     check(
         &["call", "https://127.0.0.1:9/mcp", "a=1"],
         2,
         "the command does not say what to do there",
     );
-    check(&["lst"], 2, "The command list is near");
+    check(&["lst"], 2, "Did you mean list?");
     check(
         &["lst", "server.py"],
         2,
@@ -61,27 +61,27 @@ fn what_makes_no_sense_is_refused() {
         2,
         "options follow the command: askback list",
     );
-    check(&["open", "./server"], 2, "there is no file ./server");
+    check(&["open", "./server"], 2, "found no file ./server");
     check(&["doctor", "zoo"], 2, "such as -- zoo.");
     check(
         &["watch", "tools", "--url", "http://127.0.0.1:9"],
         2,
-        "`tools` is no URI of a resource",
+        "`tools` is not the URI of a resource",
     );
     check(
         &["servers", "sign-out", "zoo"],
         2,
-        "`zoo` is no address of a server",
+        "`zoo` is not the address of a server",
     );
     check(
         &["list", "--all", "zoo", "--url", "http://a.example"],
         2,
-        "zoo is no kind of list",
+        "zoo is not a kind of list",
     );
     check(
         &["list", "tool", "--", "true"],
         2,
-        "tool is no kind of list",
+        "tool is not a kind of list",
     );
     check(
         &["open", "--url", "localhost:4000/mcp"],
@@ -133,7 +133,7 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["list", "--all", "--url", "example.com/mcp"],
         2,
-        "is no URL",
+        "is not a URL",
     );
     check(&["serve", "hotels"], 2, "unrecognized subcommand");
     check(&["serve", "travel", "--page-size", "0"], 2, "--page-size");
@@ -167,7 +167,7 @@ fn what_makes_no_sense_is_refused() {
     let taken = taken.local_addr().map(|at| (at.to_string(), taken));
     let (address, _taken) = taken.expect("it is bound");
     let served = ["serve", "travel", "--http", &address];
-    check(&served, 4, &format!("nothing can be served at {address}"));
+    check(&served, 4, &format!("cannot listen at {address}"));
     check(&served, 4, "choose another port");
 }
 
@@ -215,7 +215,7 @@ fn a_server_is_looked_for_in_the_folders_above() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr.contains("mcp.json: no server is called `other`, but these:\n  | gone"),
+        stderr.contains("mcp.json: no server is called `other`; the servers are:\n  | gone"),
         "{stderr}"
     );
 }

@@ -63,11 +63,7 @@ fn a_result_is_saved_as_it_is() {
     let refused = |name: &str, lines: &str, why: &str| {
         run(name, ALL, lines).expect(2).says(why);
     };
-    refused(
-        "save-none",
-        "/save DIR/a\n",
-        "there is no result that could be saved",
-    );
+    refused("save-none", "/save DIR/a\n", "there is no result to save");
     refused(
         "save-which",
         "/call draw\n/save DIR/a\n",
@@ -108,7 +104,7 @@ fn what_came_back_of_any_request_is_saved() {
 #[test]
 fn what_a_server_tells_unasked_is_asked_for() {
     let ran = run("told", ALL, "/subscribe a://b\n/log info\n/tools\n").expect(0);
-    ran.says("Changes are told of | a://b")
+    ran.says("Changes are reported of | a://b")
         .says("changed | a://b")
         .says("error | sold out");
     run(
@@ -117,7 +113,7 @@ fn what_a_server_tells_unasked_is_asked_for() {
         "/subscribe a://b\n/unsubscribe a://b\n/unsubscribe\n",
     )
     .expect(0)
-    .says("Its changes are told of no more.");
+    .says("Its changes are no longer reported.");
     run("unknown", ALL, "/unsubscribe a://b\n")
         .expect(2)
         .says("there is no subscription to this resource");
@@ -127,7 +123,7 @@ fn what_a_server_tells_unasked_is_asked_for() {
         "/subscribe a://b\n",
     )
     .expect(2)
-    .says("the server does not tell of changes of resources");
+    .says("the server does not report changes of resources");
 }
 
 /// Has one tool more once the first was called.
@@ -259,7 +255,7 @@ fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
         .expect(2)
         .says("  /tasks [N | wait N | cancel N]\n")
         .says("  wait N                     wait until it has ended\n")
-        .says("there is no prompt and no command `tols`\n")
+        .says("found no prompt and no command `tols`\n")
         .says("  Did you mean /tools?\n");
 }
 

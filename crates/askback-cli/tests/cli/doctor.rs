@@ -76,7 +76,7 @@ fn a_program_that_is_missing_fails_at_once() {
     fails_at(
         ran,
         "program",
-        &["there is no program", "add its folder to PATH"],
+        &["found no program", "add its folder to PATH"],
     );
 }
 
@@ -302,7 +302,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
     fails_at(
         ran,
         "endpoint",
-        &["HTTP status 404", "that of many servers is /mcp"],
+        &["HTTP status 404", "many servers use /mcp"],
     );
     let secure = at("/mcp").replace("http:", "https:");
     fails_at(
@@ -317,7 +317,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
         let ran = ran.run().expect(4);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(
-            said.contains("no TLS at this port: write http:"),
+            said.contains("not seem to use TLS: if so, write http:"),
             "{words:?}: {said}"
         );
     }
@@ -365,7 +365,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
         (
             "403 Forbidden\r\n",
             "endpoint",
-            "who is meant by `x-api-key` may use it",
+            "the user of `x-api-key` may use it",
         ),
         (
             "401 Unauthorized\r\nWWW-Authenticate: Bearer\r\n",

@@ -112,7 +112,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "/enter ada hush 3",
         false,
         "",
-        "`3` is no argument",
+        "expected KEY=VALUE, got `3`",
         "",
     );
     check(
@@ -127,13 +127,13 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         (
             "told",
             "/subscribe vault://ada/hush",
-            "Changes are told of",
+            "Changes are reported of",
             "",
         ),
         (
             "told-of-another",
             "/subscribe note://ada",
-            "Changes are told of",
+            "Changes are reported of",
             "/subscribe note://ada\n",
         ),
         (

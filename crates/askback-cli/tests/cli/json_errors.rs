@@ -42,7 +42,7 @@ fn an_error_is_one_object_in_place_of_the_result() {
             .as_str()
             .is_some_and(|names| names.contains("book_holiday"))
     );
-    assert_eq!(told["hints"], json!(["Those are what the server has."]));
+    assert_eq!(told["hints"], json!(["The server has these."]));
 
     let atlantis = "travel://destinations/Atlantis";
     let read = ["get", atlantis, "--json", "--protocol", "2025-11-25"];

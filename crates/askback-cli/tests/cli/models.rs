@@ -68,7 +68,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
         .says("run without asking, also in later conversations.")
         .says("Each of its requests to a model is shown to you first.")
         .says("Declined.");
-    alone().expect(3).says("you said never");
+    alone().expect(3).says("you chose never");
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn what_is_wrong_with_a_model_is_said_before_the_server_is_started() {
         ),
         (
             &["--model", "ollama/x", "--model-url", "http://far.example"],
-            "it has to be https, or http on this machine",
+            "use https, or http on this machine",
         ),
         (
             &["--model-url", "http://127.0.0.1:1"],
-            "--model has to say which model is meant",
+            "--model needs the name of a model",
         ),
         (
             &["--model", "openai/x", "--model-key-file", "absent"],

@@ -90,6 +90,6 @@ fn nothing_is_written_over() {
     let ran = Run::new("new-path", &["new", "mine", "--path", "."])
         .run()
         .expect(2);
-    let ran = ran.says("askback: . is no checkout of askback\n");
+    let ran = ran.says("askback: . is not a checkout of askback\n");
     assert!(!ran.scratch.path("mine").exists());
 }

@@ -140,8 +140,8 @@ fn a_line_is_printed_for_each_change() {
     let ran = watching("lists", &lists, &["--count", "2"]).expect(0);
     let ran = ran
         .says("  Watching tools. Ctrl-C ends it.\n")
-        .says("  zoo does not tell of changes of prompts\n")
-        .says("  zoo does not tell of changes of resources\n");
+        .says("  zoo does not report changes of prompts\n")
+        .says("  zoo does not report changes of resources\n");
     // What the server tells of without having said that it does is a change all the same.
     assert_eq!(ran.stdout, "tools\nprompts\n");
 
@@ -173,7 +173,7 @@ fn a_server_that_tells_of_nothing_is_not_watched() {
     for (name, words) in [("nothing", &[][..]), ("no-resource", &["a://b"])] {
         let ran = watching(name, &json!({"tools": {}, "resources": {}}), words);
         ran.expect(2)
-            .says("zoo does not tell of changes of ")
+            .says("zoo does not report changes of ")
             .says("there is nothing to watch");
     }
 }
@@ -250,7 +250,7 @@ fn a_conversation_says_that_changes_are_told_of_no_more() {
     ];
     let mut terminal = Terminal::open(&words, 80);
     terminal.until("the server ended a subscription");
-    terminal.until("Changes of its lists are told of no more; /restart connects again.");
+    terminal.until("Changes of its lists are no longer reported; /restart connects again.");
     terminal.until("sh> ").press(CTRL_D);
     assert_eq!(terminal.exit(), Some(0));
 }
@@ -279,7 +279,7 @@ fn a_command_that_cannot_be_done_says_what_is_missing() {
     let ran = Run::new("one-shot-word", &words)
         .and(&["--", ASKBACK])
         .run();
-    ran.expect(2).says("`c` is no argument");
+    ran.expect(2).says("expected KEY=VALUE, got `c`");
     let words = ["get", "a://b", "c=d"];
     let ran = Run::new("one-shot-uri", &words).and(&["--", ASKBACK]).run();
     ran.expect(2).says("a resource has no arguments");

@@ -138,7 +138,7 @@ fn a_question_is_answered_by_another_process() {
     user.run(&["answer", id, "confirm_booking=perhaps"])
         .expect(2, "must be yes or no");
     user.run(&["answer", id, "confirm_booking=true", "nobody=1"])
-        .expect(2, "the form does not take that:");
+        .expect(2, "the answer does not fit the form:");
     let broken = ["answer", id, "confirm_booking=true", "no\nbody=1", "one=1"];
     let faults = "\n  | `no<U+000A>body`: is not known\n  | `one`: is not known\n";
     user.run(&broken).expect(2, faults);
@@ -233,7 +233,7 @@ fn a_call_ends_with_a_result_that_cannot_be_read() {
     let id = id(&parked);
     user.0.file("odd", "");
     let ended = user.run(&["answer", id, "--accept"]);
-    ended.expect(4, "what the call does may have happened");
+    ended.expect(4, "so the call may have taken effect");
     user.run(&["answer"]).expect(0, "");
     user.run(&["answer", id, "--accept"]).expect(2, "no call ");
     let calls = fs::read_to_string(user.0.path("calls")).expect("it was called");
@@ -380,11 +380,16 @@ fn fields_are_read_as_at_a_terminal() {
         2,
         "nights: must be a whole number",
     );
-    check("unknown", &["rooms=2"], 2, "the form does not take that:");
+    check(
+        "unknown",
+        &["rooms=2"],
+        2,
+        "the answer does not fit the form:",
+    );
 }
 
 #[cfg(unix)]
-const OTHER_PROCESS: &str = "may have sealed its state with a key of its process";
+const OTHER_PROCESS: &str = "may have sealed its state with a key that was lost";
 
 #[cfg(unix)]
 #[test]
@@ -567,7 +572,7 @@ fn a_server_that_asks_for_ever_for_a_link_is_given_up() {
     let user = User::new("for-ever");
     user.0.file("again", "");
     let asks = format!(r#"{{"k":{}}}"#, link("javascript:alert(1)"));
-    user.call(&asks).expect(4, "again and again");
+    user.call(&asks).expect(4, "keeps asking");
     assert!(user.files().is_empty());
 }
 
@@ -588,7 +593,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
         assert!(!kept.contains("S1"), "{kept}");
         ran.expect(2, why);
     };
-    refused(&["password=S1"], "", "--secret sends what stands");
+    refused(&["password=S1"], "", "--secret sends the value");
     refused(&["password:=\"S1\""], "", "  | password\n");
     refused(&["user=a", "api_key=S1"], "", "  | api_key\n");
     refused(&["--accept", "password=S1"], "", "--secret");
@@ -665,7 +670,7 @@ fn a_damaged_file_keeps_no_other_call_from_its_answer() {
     }
     user.park();
     user.run(&["answer", "00000001"])
-        .expect(2, "the call cannot wait in its file");
+        .expect(2, "cannot save the call in its file");
     user.run(&["answer", id(&parked), "--decline"])
         .expect(3, "left out:");
 }
@@ -694,7 +699,7 @@ fn what_cannot_be_parked_is_refused_before_the_tool_is_called() {
         |_, call| {
             call.env_remove("XDG_STATE_HOME").env_remove("HOME");
         },
-        "there is no folder in which the call could wait",
+        "no folder to save the call in",
     );
     check(
         "many",

@@ -106,7 +106,7 @@ fn a_conversation_plays_other_clients_and_comes_back() {
         .says("askback · declined (/as decline) | ")
         .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  It speaks 2025-03-26. A server can ask it for nothing.\n  Every question is declined.\n")
         .says("No other client is played.\n  You are asked.\n")
-        .says("nobody is no client that can be played");
+        .says("nobody is not a client that askback can imitate");
     // As ourselves, as the other, and as ourselves again.
     assert_eq!(
         ran.stdout.matches("→ | server/discover").count(),

@@ -289,9 +289,9 @@ fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
         .rsplit_once("> a: connected")
         .expect("it is listed");
     for words in [
-        "` `: FILE: ` ` cannot be used, as its name has blanks only\n",
-        "a : FILE: `a ` cannot be used, as its name begins or ends with a blank\n",
-        "a<U+200B>: FILE: `a<U+200B>` cannot be used, as its name has a sign that is not seen, <U+200B>\n",
+        "` `: FILE: ` ` cannot be used, as its name has only spaces\n",
+        "a : FILE: `a ` cannot be used, as its name begins or ends with a space\n",
+        "a<U+200B>: FILE: `a<U+200B>` cannot be used, as its name has an invisible character, <U+200B>\n",
     ] {
         let words = words.replace("FILE", &file);
         assert!(is_in_wrapped(&format!("× {words}"), told), "{told}");
@@ -301,7 +301,7 @@ fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
     Run::new("unseen-named", &words)
         .run()
         .expect(2)
-        .says("as its name begins or ends with a blank");
+        .says("as its name begins or ends with a space");
 }
 
 #[test]

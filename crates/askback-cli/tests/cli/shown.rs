@@ -100,7 +100,7 @@ fn a_long_result_goes_on_page_by_page() {
     terminal
         .press("/more")
         .press(ENTER)
-        .until("There is no more of it.");
+        .until("There is nothing more to show.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit(), Some(0));
 }

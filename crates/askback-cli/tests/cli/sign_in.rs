@@ -249,7 +249,7 @@ fn a_person_signs_in_once_and_out_again() {
     let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     assert!(
-        shown.contains("signed out; the tokens are good for nothing now."),
+        shown.contains("signed out; the tokens are revoked."),
         "{shown}"
     );
     assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
@@ -631,7 +631,7 @@ fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
     for (credentials, expected, words) in [
         ("auto", 5, "there is no terminal or browser"),
         ("nowhere", 5, "there is no terminal or browser"),
-        ("file", 2, "there is no folder to keep credentials in"),
+        ("file", 2, "no folder to store credentials in"),
     ] {
         let (code, _, shown) = run(credentials);
         assert_eq!(code, Some(expected), "{credentials}: {shown}");

@@ -262,7 +262,7 @@ fn a_server_that_ends_takes_its_question_along_and_no_other() {
         if is_plain {
             terminal
                 .press(rest)
-                .until("What you typed came before you can have read this");
+                .until("You typed this before you can have read");
         }
         answer(&mut terminal, "2B", is_plain);
         terminal

@@ -118,7 +118,7 @@ fn what_was_found_is_agreed_to_once() {
     let shown = file.display().to_string();
     let one = ["--server", "one"];
     let unagreed = [
-        &*format!("{shown} was found and not named, and nobody has agreed to what it says of one:"),
+        &*format!("{shown} was found, not named, and you have not agreed to its entry for one:"),
         "| start sh -c 'touch",
         &*format!("--config {shown}"),
     ];
@@ -129,9 +129,9 @@ fn what_was_found_is_agreed_to_once() {
     let state = fs::metadata(place.path("state/askback/agreed.json")).expect("it was written");
     assert_eq!(state.mode() & 0o777, 0o600);
     // Another server was not shown, and neither was what the file says now.
-    place.refuses(&["--server", "two"], &["nobody has agreed"]);
+    place.refuses(&["--server", "two"], &["you have not agreed"]);
     fs::write(&file, FILE.replace("touch", "true; touch")).expect("it is ours");
-    place.refuses(&one, &["nobody has agreed", "true; touch"]);
+    place.refuses(&one, &["you have not agreed", "true; touch"]);
     fs::write(&file, FILE).expect("it is ours");
     place.starts(&one);
     // A file that was named was chosen.
@@ -337,7 +337,7 @@ fn a_yes_that_was_typed_before_the_question_is_said_not_to_count() {
         .press(ENTER)
         .until("yes");
     fs::write(place.path("go"), "go\n").expect("it is ours");
-    terminal.until("What you typed came before you can have read this; it was not taken.");
+    terminal.until("You typed this before you can have read the question; it was ignored.");
     terminal.until("yes or no").press("no").press(ENTER);
     assert_eq!(terminal.ended(), Some(2));
     assert!(!place.path("seen").exists());

@@ -121,7 +121,7 @@ fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
         let mut talk = Talk::begin("ctrl-c", is_plain);
         talk.call("hang", "| hanging")
             .press(CTRL_C)
-            .until("× cancelled: the server is told to stop")
+            .until("× cancelled: the server was told to stop")
             .until("zoo> ");
         talk.call("link", "| waiting");
         talk.ask().press(CTRL_C).until("| told: cancel");
@@ -154,7 +154,7 @@ fn ctrl_c_at_the_next_question_stops_the_call() {
         asked(&mut talk.terminal, 4);
         talk.terminal
             .press(CTRL_C)
-            .until("× cancelled: the server is told to stop")
+            .until("× cancelled: the server was told to stop")
             .until("zoo> ");
         assert!(!talk.end(), "a link was opened");
     }

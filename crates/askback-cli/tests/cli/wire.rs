@@ -71,7 +71,7 @@ fn a_trace_is_written_over_no_other_file() {
         fs::write(&path, before).expect("the folder is ours");
         let ran = run.on_travel().expect(exit);
         if exit != 0 {
-            let ran = ran.says("askback: notes.txt is there already, and is no trace\n");
+            let ran = ran.says("askback: notes.txt exists already, and is not a trace\n");
             assert!(!ran.stderr.contains("answered by rule"), "{}", ran.stderr);
             assert_eq!(fs::read_to_string(&path).expect("it is there"), before);
         }
@@ -181,9 +181,9 @@ fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
             .prints("Sent on a connection of its own")
             .prints("    \"capabilities\": {")
             .prints("    \"code\": -32601,")
-            .says("× that is no object of JSON: EOF while parsing")
+            .says("× expected a JSON object: EOF while parsing")
             .says("now | {\"jsonrpc\":\"2.0\",\n")
-            .says("message 2 is no request of ours");
+            .says("message 2 is not a request of this client");
     }
 }
 
@@ -301,7 +301,7 @@ fn any_request_is_sent_as_it_is_written() {
             .prints("\"name\": \"book_holiday\",")
             .prints("\"code\": -32601,")
             .prints("A notification has no response.\n")
-            .says("askback: the parameters are no object of JSON: ");
+            .says("askback: the parameters are not a JSON object: ");
         let seen = fs::read_to_string(seen).expect("the server wrote it");
         let sent = format!(r#""method":"askback/none","params":{params}"#);
         let has_it = |line: &str| line.contains(&sent) && line.contains(r#""id":"#);

@@ -188,7 +188,10 @@ fn an_answer_that_no_person_gave_says_so() {
         assert!(said.contains("no person has read it"), "{revision}: {said}");
         let told = client.end();
         assert!(told.contains("no rule of the answers file fits"), "{told}");
-        assert!(told.contains("`askback answer` cannot be asked"), "{told}");
+        assert!(
+            told.contains("`askback answer` cannot be reached"),
+            "{told}"
+        );
     }
 }
 
@@ -286,7 +289,7 @@ fn a_server_is_given_no_key_of_a_model_unless_the_command_line_names_it() {
         let told = client.end();
         let written = fs::read_to_string(scratch.path("seen")).expect("the server wrote it");
         assert_eq!(written.trim(), seen);
-        let is_told = told.contains("OPENAI_API_KEY is kept from the server");
+        let is_told = told.contains("OPENAI_API_KEY is not passed to the server");
         assert_eq!(is_told, seen.starts_with(','), "{told}");
     }
     check(&[], ",a secret");

@@ -117,7 +117,7 @@ impl AccountSource {
         if let Some(wrong) = name.iter().chain(&id).find(|it| !is_pointer(it)) {
             return Err(ConnectError::Setting {
                 what: "the place of the account's name or id",
-                why: format!("{wrong:?} is no JSON pointer (RFC 6901): write \"/{wrong}\""),
+                why: format!("{wrong:?} is not a JSON pointer (RFC 6901): write \"/{wrong}\""),
             });
         }
         Ok(Self(Place::Document {

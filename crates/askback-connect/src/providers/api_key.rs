@@ -62,7 +62,7 @@ impl ApiKey {
     ) -> Result<Self, ConnectError> {
         let header = header.parse().map_err(|_| ConnectError::Setting {
             what: "the header of a key",
-            why: "it is no name of a header, such as `authorization`".to_owned(),
+            why: "it is not the name of a header, such as `authorization`".to_owned(),
         })?;
         self.check = Some(Check {
             url: operators("the URL where a key is checked", url)?,

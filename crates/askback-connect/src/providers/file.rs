@@ -201,7 +201,7 @@ impl<'a> ReadFile<'a> {
         let mut table = known.ok_or_else(|| {
             let names: Vec<_> = presets.keys().map(String::as_str).collect();
             wrong(format!(
-                "there is no such preset; there are {}",
+                "unknown preset; the presets are {}",
                 names.join(", ")
             ))
         })?;
@@ -303,7 +303,7 @@ impl<'a> ReadFile<'a> {
         BadProvidersFile::Line {
             path: self.path(),
             line: self.line(error.span().map_or(0, |span| span.start)),
-            why: format!("this is no TOML: {}", error.message()),
+            why: format!("this is not TOML: {}", error.message()),
         }
     }
 
@@ -399,7 +399,7 @@ fn read(path: &Path, is_secret: bool) -> io::Result<String> {
     // Opening a pipe would block until another process writes to it.
     if !fs::metadata(path)?.is_file() {
         return Err(unfit(
-            "it is no file, but a folder, a pipe or a device".to_owned(),
+            "expected a file, got a folder, a pipe or a device".to_owned(),
         ));
     }
     let file = File::open(path)?;

@@ -43,7 +43,7 @@ pub(super) fn origin(text: &str) -> Result<Origin, ConnectError> {
         true => Ok(url.origin()),
         false => Err(ConnectError::Setting {
             what: "the origin of the API",
-            why: "it is no origin: leave out what is before and after the host and its port"
+            why: "it is not an origin: leave out what is before and after the host and its port"
                 .to_owned(),
         }),
     }

@@ -78,7 +78,7 @@ fn preset(name: &str) -> Result<Entry, ConnectError> {
     let presets: Result<BTreeMap<String, Entry>, _> = toml::from_str(PRESETS);
     let presets = presets.map_err(|error| not_there(error.to_string()))?;
     let preset = presets.get(name).cloned();
-    preset.ok_or_else(|| not_there("there is no such preset".to_owned()))
+    preset.ok_or_else(|| not_there("unknown preset".to_owned()))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub enum VaultError {
     },
     /// The account's tokens can no longer be renewed.
     #[error(
-        "the provider no longer takes the account's tokens: ask the person to connect it again"
+        "the provider no longer accepts the account's tokens: ask the person to connect it again"
     )]
     NeedsReconnect,
     /// The token has expired and cannot be renewed now.

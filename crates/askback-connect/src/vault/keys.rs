@@ -83,7 +83,7 @@ impl LocalKeys {
             KeyError::Unreadable { error: why, .. } if why.kind() == ErrorKind::NotFound => {
                 let path = path.display();
                 VaultError::keys(format!(
-                    "there is no file {path}: for a new vault, make one with \
+                    "found no file {path}: for a new vault, make one with \
                      `(umask 077; openssl rand -hex 32 > {path})`; for one in use, put its key file back"
                 ))
             }
@@ -105,7 +105,7 @@ impl LocalKeys {
                 return Err(VaultError::keys(format!("{variable} is not set")));
             }
             Err(env::VarError::NotUnicode(_)) => {
-                return Err(VaultError::keys(format!("{variable} is no text")));
+                return Err(VaultError::keys(format!("{variable} is not UTF-8")));
             }
         };
         let ring = text

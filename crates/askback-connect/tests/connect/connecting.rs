@@ -165,7 +165,7 @@ async fn each_fault_of_an_answer_is_told_apart() {
     let redirected = format!("{REDIRECT}?state=another&code=x&{own}");
     let connected = party.finish(&fetcher(), pending, &redirected).await;
     let told = connected.expect_err("another state").to_string();
-    assert!(told.contains("not the answer to this sign-in"), "{told}");
+    assert!(told.contains("answers another sign-in"), "{told}");
 
     // An answer from one third party is not accepted for another.
     let client = RegisteredClient::new("c-1");
@@ -193,7 +193,7 @@ async fn each_fault_of_the_third_party_is_told_apart() {
             token(200, json!({"error": "bad_verification_code"})),
             "bad_verification_code",
         ),
-        (token(200, json!({"ok": true})), "the answer holds none"),
+        (token(200, json!({"ok": true})), "the answer has no token"),
         (token(503, json!({})), "status 503"),
         ((Reply::Silence, Reply::Silence), "it takes too long"),
         (
@@ -318,7 +318,7 @@ async fn answers_in_dialects_are_read() {
     for (answer, is_apart, expected) in [
         (commas, false, Ok("a")),
         (apart, true, Ok("a")),
-        (no_person, true, Err("the answer holds none")),
+        (no_person, true, Err("the answer has no token")),
         (says_no, true, Err("invalid_code")),
     ] {
         let account = Reply::Json(200, json!({"login": "octocat"}));

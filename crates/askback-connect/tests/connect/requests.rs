@@ -195,9 +195,8 @@ async fn a_third_party_without_an_api_is_found_before_anybody_is_asked() {
     let providers = providers.with(key).unwrap();
     let built = Connections::on_this_machine(MACHINE, vault, providers).build();
     let error = built.unwrap_err().to_string();
-    let told = "the provider \"invoices\" has no API that its tokens may be sent to: name its origins with \
-                `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; where \
-                handlers send them themselves, say so with `ThirdParty::without_api()` or `api = []`";
+    let told = "the provider \"invoices\" has no API to send its tokens to: name its origins with \
+                `ThirdParty::api([\"https://…\"])`, or with `api = [\"https://…\"]` in the file of providers; if handlers send them themselves, say so with `ThirdParty::without_api()` or `api = []`";
     assert_eq!(error, told);
 }
 

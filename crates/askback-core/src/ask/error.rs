@@ -27,10 +27,10 @@ pub enum AskError {
     )]
     Misplaced,
     /// No answer came in time.
-    #[error("nobody answered in time")]
+    #[error("no answer came in time")]
     TimedOut,
     /// The user opened the link but did not finish there in time.
-    #[error("the link was opened, but what is behind it was not finished in time")]
+    #[error("the link was opened, but its page was not finished in time")]
     Unfinished,
     /// The flow has used all its rounds.
     #[error("too many rounds of questions (at most {0}); ask several questions in one round")]
@@ -52,7 +52,7 @@ pub enum AskError {
     #[error("too many questions at once (at most {0} in one round)")]
     TooManyQuestions(usize),
     /// The answers broke the form too often. The text says what was wrong with the last one.
-    #[error("the answer was not usable, also when asked again: {0}")]
+    #[error("the answer could not be used, even after asking again: {0}")]
     Refused(String),
     /// The client accepted a form with required fields but filled in none. Such clients accept a
     /// form that they cannot show, so the question is not asked again.

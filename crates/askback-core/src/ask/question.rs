@@ -205,8 +205,7 @@ pub fn check_form(form: &SharedForm, message: &str, limits: &Limits) -> Result<(
         None => Ok(()),
         Some(field) => Err(Issues::from(Issue::new(
             field,
-            "looks like a secret, which a form must not ask for; ask for it behind a link, or say \
-             that it is none with `not_secret`",
+            "looks like a secret, which a form must not ask for; ask for it behind a link, or mark it with `not_secret`",
         ))),
     }
 }

@@ -51,7 +51,7 @@ pub enum AuthorizationError {
         why: String,
     },
     /// The metadata document is about a different server.
-    #[error("the server's metadata is that of another server, {found:?}, not of {wanted:?}")]
+    #[error("the server's metadata is for {found:?}, expected {wanted:?}")]
     OtherResource {
         /// The URL of the server.
         wanted: String,
@@ -59,7 +59,7 @@ pub enum AuthorizationError {
         found: String,
     },
     /// The metadata document is about a different authorization server. An impostor would do this.
-    #[error("the metadata of the authorization server {wanted:?} is that of another, {found:?}")]
+    #[error("the metadata of the authorization server {wanted:?} is for {found:?}")]
     OtherIssuer {
         /// The issuer the server named.
         wanted: String,
@@ -123,7 +123,7 @@ pub enum AuthorizationError {
 #[non_exhaustive]
 pub enum SignInError {
     /// No terminal and no browser is available.
-    #[error("there is no terminal or browser to sign in at")]
+    #[error("found no terminal or browser to sign in at")]
     Unattended,
     /// The user declined, with a reason if they gave one.
     #[error("the person declined{}", described(.0.as_deref().unwrap_or_default()))]
@@ -136,7 +136,7 @@ pub enum SignInError {
     #[error("it is no longer needed")]
     Abandoned,
     /// The browser returned from another sign-in.
-    #[error("the address is that of another sign-in")]
+    #[error("the address belongs to another sign-in")]
     OtherSignIn,
     /// The host's redirect URI is not allowed: it leads neither to this machine nor to an `https`
     /// URL.

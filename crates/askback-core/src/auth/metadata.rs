@@ -151,7 +151,7 @@ pub struct AuthorizationServer {
 
 /// The name of a server or issuer is not a usable URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no https:// or http:// URL with a host")]
+#[error("it is not an https:// or http:// URL with a host")]
 pub struct BadIdentifier;
 
 impl ProtectedResource {

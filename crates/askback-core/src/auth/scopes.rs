@@ -19,13 +19,13 @@ pub struct Scopes(Vec<String>);
 pub enum BadScopes {
     /// A scope is empty, or contains a forbidden character: a space, quote, backslash, control
     /// character or non-ASCII character.
-    #[error("{0:?} is no scope")]
+    #[error("{0:?} is not a scope")]
     Scope(String),
     /// There are too many scopes, or they are too long.
     #[error("there are more than {most} scopes, or they are longer than {bytes} bytes", most = Scopes::MOST, bytes = Scopes::BYTES)]
     TooMany,
     /// `offline_access` is the client's own request to its authorization server.
-    #[error("`offline_access` is no scope of a server: leave it out")]
+    #[error("`offline_access` is not a scope of a server: leave it out")]
     OfflineAccess,
 }
 

@@ -71,7 +71,7 @@ fn lint_field(field: &Field, limits: &FormLimits) -> Result<(), String> {
     match field.default_value() {
         Some(default) => field
             .check(&default, limits)
-            .map_err(|issue| format!("has a default that is no answer: {}", issue.message)),
+            .map_err(|issue| format!("has a default that does not fit: {}", issue.message)),
         None => Ok(()),
     }
 }

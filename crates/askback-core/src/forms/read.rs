@@ -448,12 +448,16 @@ fn mark_required(fields: &mut [Field], required: Option<Value>) -> Result<(), Sc
         return Ok(());
     };
     let required = list(required, "required")
-        .map_err(|_| whole("gives a `required` that is no list of texts"))?;
+        .map_err(|_| whole("has a `required` that is not a list of texts"))?;
     for name in required {
         match fields.iter_mut().find(|field| field.name == name) {
             Some(field) => field.required = true,
             // The form has no field to fill in under this name.
-            None => return Err(whole(format!("requires `{name}`, which is no field of it"))),
+            None => {
+                return Err(whole(format!(
+                    "requires `{name}`, which is not one of its fields"
+                )));
+            }
         }
     }
     Ok(())

@@ -43,12 +43,12 @@ pub enum GuardRefusal {
 pub enum BadName {
     /// The host has other parts than a name or address and a port.
     #[error(
-        "{0:?} is no host: write a name or address, with a port where only that port counts, such as \"mcp.example.com\" or \"[2001:db8::1]:8443\""
+        "{0:?} is not a host: write a name or address, with a port where only that port counts, such as \"mcp.example.com\" or \"[2001:db8::1]:8443\""
     )]
     Host(String),
     /// Browsers do not send the origin in this form.
     #[error(
-        "{0:?} is no origin: write it as browsers send it, in small letters, with nothing after the port, such as \"https://app.example.com\""
+        "{0:?} is not an origin: write it as browsers send it, in small letters, with nothing after the port, such as \"https://app.example.com\""
     )]
     Origin(String),
 }

@@ -32,16 +32,16 @@ pub struct BadAnnotation {
 #[non_exhaustive]
 pub enum BadReason {
     /// The name is empty or has a character that header names must not have.
-    #[error("is no name of a header")]
+    #[error("is not the name of a header")]
     Name,
     /// Another property has the same name, ignoring case.
     #[error("has the name of another one")]
     Repeated,
     /// The type of the property is not integer, string or boolean, or one of these with null.
-    #[error("stands at a property that is no integer, string or boolean")]
+    #[error("is on a property that is not an integer, a string or a boolean")]
     Type,
     /// The property is not reached through `properties` alone.
-    #[error("does not stand at a property reached through `properties` alone")]
+    #[error("is not on a property reached through `properties` alone")]
     Place,
     #[error("cannot be found: the schema is nested too deeply")]
     Depth,

@@ -55,10 +55,7 @@ impl ErrorObject {
     /// Makes a [`METHOD_NOT_FOUND`] error that names the method.
     pub fn method_not_found(method: &str) -> Self {
         let method = QuotedName(method);
-        Self::new(
-            METHOD_NOT_FOUND,
-            format!("there is no method {method} here"),
-        )
+        Self::new(METHOD_NOT_FOUND, format!("unknown method {method}"))
     }
 
     /// Makes an [`INVALID_PARAMS`] error with this reason.

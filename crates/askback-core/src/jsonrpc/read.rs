@@ -390,7 +390,7 @@ impl<'de, P: ReadParams> Visitor<'de> for RequestVisitor<P> {
 fn once<T, E: de::Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
     match slot.replace(value) {
         None => Ok(()),
-        Some(_) => Err(E::custom("a member stands twice")),
+        Some(_) => Err(E::custom("a member is given twice")),
     }
 }
 

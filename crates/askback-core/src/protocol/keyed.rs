@@ -130,7 +130,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
         keys.sort_unstable();
         if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(de::Error::custom(format_args!(
-                "the key {:?} stands twice",
+                "the key {:?} is given twice",
                 pair[0]
             )));
         }

@@ -379,7 +379,7 @@ impl MetaVisitor {
         }
         if slot.replace(map.next_value()?).is_some() {
             return Err(de::Error::custom(format_args!(
-                "{key:?} stands twice in _meta"
+                "{key:?} is given twice in _meta"
             )));
         }
         Ok(())

@@ -190,7 +190,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 let mut seen = BTreeSet::new();
                 match members.iter().find(|(name, _)| !seen.insert(&**name)) {
                     Some((name, _)) => Err(de::Error::custom(format_args!(
-                        "the member {name:?} stands twice"
+                        "the member {name:?} is given twice"
                     ))),
                     None => Ok(Members(members)),
                 }

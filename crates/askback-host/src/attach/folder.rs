@@ -40,7 +40,7 @@ fn of_user() -> io::Result<PathBuf> {
     let home = home(user).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::NotFound,
-            "there is no folder for questions: neither /run/user nor a home folder is there",
+            "no folder for questions: found neither /run/user nor a home folder",
         )
     })?;
     let state = home.join(".local").join("state");

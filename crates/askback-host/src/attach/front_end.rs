@@ -273,7 +273,9 @@ async fn attend(
             Ok(Some(BoardLine::Asked(asked))) => {
                 let id = asked.id;
                 let Some(question) = asked.into_question() else {
-                    relay.tell("A question cannot be read here. It waits for another front end.");
+                    relay.tell(
+                        "This askback cannot read a question. It waits for another front end.",
+                    );
                     continue;
                 };
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());

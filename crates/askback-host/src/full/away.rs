@@ -256,10 +256,10 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
 }
 
 fn read(file: &Path) -> Result<String, Words> {
-    let unread = |error: io::Error| words!("the text cannot be read back: {}", given(error));
+    let unread = |error: io::Error| words!("cannot read the text back: {}", given(error));
     // The editor may have replaced the file with something else.
     if !fs::symlink_metadata(file).map_err(unread)?.is_file() {
-        return Err("the editor left no file; nothing was taken".into());
+        return Err("the editor wrote no file; the text is unchanged".into());
     }
     let mut text = String::new();
     let file = File::open(file).map_err(unread)?;
@@ -268,7 +268,7 @@ fn read(file: &Path) -> Result<String, Words> {
         .read_to_string(&mut text);
     bounded.map_err(unread)?;
     if text.len() as u64 > LONGEST {
-        return Err("the text is longer than 1 MiB; it was not taken".into());
+        return Err("the text is longer than 1 MiB and was not used".into());
     }
     // Editors add a line break at the end.
     if text.ends_with('\n') {

@@ -325,7 +325,7 @@ impl Home {
                 .completions(self.editor.text())
                 .is_some_and(|known| known.has_more)
             {
-                let words = "  There are more: go on typing.";
+                let words = "  There are more: keep typing.";
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             }
         }

@@ -146,11 +146,12 @@ impl Screen {
                 return self.draft(&step).into_iter().collect();
             }
             _ if edits.is_some_and(|edits| edits.is_secret) => {
-                let words = "The question that you wrote this for is gone; nobody was sent it, and it is not kept.";
+                let words =
+                    "The question for this text is gone. The text was not sent, and is not kept.";
                 page.say(Style::Warning, words);
             }
             _ => {
-                let words = "The question that you wrote this for is gone; nobody was sent it:";
+                let words = "The question for this text is gone. The text was not sent:";
                 page.say(Style::Warning, words);
                 for line in text.lines() {
                     page.say(Style::Plain, given(line));

@@ -240,15 +240,15 @@ impl Draft {
     pub(super) fn fold(&mut self, index: usize) -> Result<(), Words> {
         let first = self.first_of(index);
         let Some(top) = self.places.get(first).and_then(|place| place.path.first()) else {
-            return Err("there is no such field".into());
+            return Err("unknown field".into());
         };
         let (top, path) = (top.clone(), [top.clone()]);
         let is_top = |field: &&Field| top == Key::Member(field.name.clone());
         let Some(field) = self.whole.iter().find(is_top).cloned() else {
-            return Err("there is no such field".into());
+            return Err("unknown field".into());
         };
         if !matches!(field.kind, FieldKind::Json(_)) {
-            return Err("this field is no object and no list".into());
+            return Err("this field is neither an object nor a list".into());
         }
         let is_whole = !self.groups.iter().any(|group| group.path == path);
         if is_whole {
@@ -256,7 +256,7 @@ impl Draft {
                 Some(Entry::Value(value)) => Some(value.clone()),
                 Some(Entry::Written(text, _)) => match read_json(text) {
                     Ok(value) => Some(value),
-                    Err(_) => return Err("it stays JSON until it can be read".into()),
+                    Err(_) => return Err("it stays JSON until it is valid JSON".into()),
                 },
                 Some(Entry::Empty | Entry::Chosen(..)) | None => None,
             };
@@ -381,7 +381,7 @@ impl Draft {
     /// Returns the reason if the text is not a valid value.
     pub fn read(&self, index: usize, written: &str) -> Result<Value, Words> {
         let Some(field) = self.fields.get(index) else {
-            return Err("there is no such field".into());
+            return Err("unknown field".into());
         };
         let value = read_field(field, written, self.clock)?;
         text::check(field, &value, &self.limits)?;
@@ -394,7 +394,9 @@ impl Draft {
         let path = path.unwrap_or_default();
         let fits = nested::unfold(field, path, Some(value), &self.limits).is_some();
         match nested::unfold_all(field, path, Some(value), &self.limits) {
-            Some(_) if !fits => Err("holds what does not fit; /json (Ctrl-T) shows where".into()),
+            Some(_) if !fits => {
+                Err("has a value that does not fit; /json (Ctrl-T) shows where".into())
+            }
             Some(_) | None => Ok(()),
         }
     }

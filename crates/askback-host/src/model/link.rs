@@ -266,7 +266,7 @@ impl Refusal {
     /// Returns the reason in our own words only.
     pub fn words(&self) -> Words {
         match self {
-            Self::Malformed(_) => "it is no link".into(),
+            Self::Malformed(_) => "it is not a valid link".into(),
             Self::Scheme(_) => "only https and http are opened".into(),
             Self::Hidden(c) => words!("it hides a character: {}", *c),
             Self::User => "it names a user, which can pass for a host".into(),
@@ -280,7 +280,7 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => write!(f, "it is no link: {}", text::line(why)),
+            Self::Malformed(why) => write!(f, "it is not a valid link: {}", text::line(why)),
             Self::Scheme(scheme) => {
                 write!(
                     f,

@@ -107,17 +107,17 @@ impl Sampling {
     pub fn fault(&self) -> Option<Words> {
         let calls: Vec<_> = self.calls().collect();
         if mode(&self.request) == ToolChoiceMode::None && !calls.is_empty() {
-            return Some("the server wants no tool called: run it again, or decline".into());
+            return Some("the server allows no tool call: run it again, or decline".into());
         }
         if self.must_call() && calls.is_empty() {
-            return Some("the server wants a tool called: run it again, or decline".into());
+            return Some("the server requires a tool call: run it again, or decline".into());
         }
         let offered: BTreeSet<_> = self.offered().iter().map(|tool| &tool.name).collect();
         let strange = calls
             .iter()
             .position(|call| !offered.contains(&call.name))?;
         Some(words!(
-            "call {} is of a tool that the server does not offer: run it again, or decline",
+            "call {} is to a tool that the server does not offer: run it again, or decline",
             strange.saturating_add(1)
         ))
     }

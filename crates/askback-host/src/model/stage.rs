@@ -95,7 +95,7 @@ fn client() -> FormSchema {
     let id = Field {
         name: Ask::CLIENT_ID.to_owned(),
         title: Some("Client ID".to_owned()),
-        description: Some("as the authorization server gave it to who registered it".to_owned()),
+        description: Some("the authorization server issued it at registration".to_owned()),
         required: true,
         kind: FieldKind::Text(TextField {
             min_length: Some(1),
@@ -353,8 +353,8 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
         Action::Fold(field) => draft.fold(field)?,
         Action::Submit => match draft.left() {
             0 => return Ok(true),
-            1 => return Err("a field needs to be looked at".into()),
-            left => return Err(words!("{} fields need to be looked at", left)),
+            1 => return Err("a field needs attention".into()),
+            left => return Err(words!("{} fields need attention", left)),
         },
         _ => {}
     }

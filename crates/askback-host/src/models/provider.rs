@@ -138,7 +138,7 @@ impl Key {
                 value.set_sensitive(true);
                 Ok(Self(value))
             }
-            _ => Err("the key of the model is none that can be sent".into()),
+            _ => Err("the model's key has characters that no HTTP header can carry".into()),
         }
     }
 }
@@ -244,7 +244,7 @@ impl Model for Provider {
                 return Err(words.into());
             };
             wire.read(&asked?).map_err(|why| ModelError {
-                words: words!("{} replied in a way that cannot be read:", name),
+                words: words!("{} sent a reply that cannot be read:", name),
                 quoted: Some(why.into()),
             })
         })
@@ -259,7 +259,7 @@ fn below(address: &str, path: &str) -> Result<Uri, Words> {
     let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback_host(host);
     if !is_safe {
         return Err(words!(
-            "{} cannot be the address of a model: it has to be https, or http on this machine",
+            "{} cannot be the address of a model: use https, or http on this machine",
             shown
         ));
     }
@@ -278,8 +278,8 @@ fn below(address: &str, path: &str) -> Result<Uri, Words> {
 fn bearer(key: &HeaderValue) -> Result<HeaderValue, Words> {
     let value = [b"Bearer ", key.as_bytes()].concat();
     let value = HeaderValue::from_bytes(&value);
-    let mut value =
-        value.map_err(|_| Words::from("the key of the model is none that can be sent"))?;
+    let mut value = value
+        .map_err(|_| Words::from("the model's key has characters that no HTTP header can carry"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -337,18 +337,18 @@ async fn ask(
 fn refusal(name: LocalText, status: u16) -> Words {
     match status {
         300..400 => words!(
-            "{} is elsewhere now, and that is not followed (HTTP status {})",
+            "{} answered with a redirect, which askback does not follow (HTTP status {})",
             name,
             status
         ),
         401 | 403 => words!("{} did not accept the key (HTTP status {})", name, status),
         404 => words!(
-            "there is no {} (HTTP status {}); look at its name, and at --model-url",
+            "{} was not found (HTTP status {}); check its name and --model-url",
             name,
             status
         ),
         429 => words!(
-            "{} was asked too often, or the account is used up (HTTP status {}); run again later",
+            "{} received too many requests, or the account's quota is used up (HTTP status {}); run again later",
             name,
             status
         ),

@@ -18,7 +18,7 @@ use crate::{
 const END: &str = ".";
 
 pub(super) const EARLY: &str =
-    "What you typed came before you can have read this; it was not taken.";
+    "You typed this before you can have read the question; it was ignored.";
 
 const REST: &str = "; /more shows the whole";
 
@@ -116,7 +116,7 @@ impl Dialog {
 
     /// Rejects a line that the terminal cut, and suggests `/lines` if a question is in front.
     pub fn ask_for_less(&mut self, is_asking: bool) {
-        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: nothing of it was taken.";
+        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: all of it was ignored.";
         self.page.item("× ", Style::Warning, words);
         if is_asking {
             self.page.note(Style::Dim, "/lines takes several lines.");
@@ -126,7 +126,7 @@ impl Dialog {
 
     /// Rejects a line with a key that does nothing here.
     pub fn ask_without_keys(&mut self) {
-        let words = "Keys such as Esc and the arrows do nothing here: nothing of the line was taken. /help lists what does.";
+        let words = "Keys such as Esc and the arrows do nothing here: the line was ignored. /help lists what does.";
         self.page.item("× ", Style::Warning, words);
         self.again = true;
     }

@@ -69,9 +69,7 @@ impl<A: WrittenAction> Frame<A> {
         for step in &steps {
             step.act.check(&when)?;
             if is_never && !step.act.is_plain_no() {
-                return Err(
-                    "what must not be asked (`asked: false`) is neither accepted nor `expected`",
-                );
+                return Err("a rule with `asked: false` has neither `accept` nor `expected`");
             }
         }
         Ok(Rule {
@@ -170,13 +168,13 @@ impl WrittenAction for Act {
             return Err("a rule that accepts links names the `host` they lead to");
         }
         if when.host.is_some() && when.mode == Some(Mode::Form) {
-            return Err("`host` is that of a link; a form has none");
+            return Err("`host` is for links; a form has none");
         }
         if when.tools.is_some() {
-            return Err("`tools` are those that a model is offered; forms and links have none");
+            return Err("`tools` is for sampling rules; forms and links have none");
         }
         if when.fields.is_some() && (when.host.is_some() || when.mode == Some(Mode::Url)) {
-            return Err("`fields` are those of a form; a link has none");
+            return Err("`fields` is for forms; a link has none");
         }
         Ok(())
     }
@@ -229,13 +227,13 @@ impl WrittenAction for Reply {
 
     fn check(&self, when: &When) -> Result<(), &'static str> {
         if when.host.is_some() {
-            return Err("`host` is that of a link; what a model is asked has none");
+            return Err("`host` is for links; a sampling request has none");
         }
         if when.fields.is_some() {
-            return Err("`fields` are those of a form; what a model is asked has none");
+            return Err("`fields` is for forms; a sampling request has none");
         }
         if when.mode.is_some() {
-            return Err("`mode` tells forms from links; what a model is asked has none");
+            return Err("`mode` is for forms and links; a sampling request has none");
         }
         Ok(())
     }
@@ -331,7 +329,7 @@ impl TryFrom<Shape<CallText, SampledPart>> for Parts {
 
     fn try_from(text: Shape<CallText, SampledPart>) -> Result<Self, String> {
         match text {
-            Shape::List(parts) if parts.is_empty() => Err("a `reply` says something".to_owned()),
+            Shape::List(parts) if parts.is_empty() => Err("a `reply` must not be empty".to_owned()),
             Shape::List(parts) => Ok(Self(parts)),
             Shape::Map(call) => Ok(Self(vec![Shape::Map(call).try_into()?])),
             Shape::Scalar(Value::String(text)) => Ok(Self(vec![SampledPart::Text(text)])),

@@ -25,10 +25,10 @@ pub(super) fn reply(
         .any(|said| matches!(said, SampledPart::Call { .. }));
     match mode(request) {
         ToolChoiceMode::Required if !has_calls => {
-            return Err("the request wants a tool called".to_owned());
+            return Err("the request requires a tool call".to_owned());
         }
         ToolChoiceMode::None if has_calls => {
-            return Err("the request wants no tool called".to_owned());
+            return Err("the request allows no tool call".to_owned());
         }
         ToolChoiceMode::Auto | ToolChoiceMode::Required | ToolChoiceMode::None => {}
     }

@@ -111,7 +111,7 @@ impl FieldValue {
                     _ => None,
                 };
                 let text = moment.text(format, source.now).map(Value::from);
-                text.ok_or_else(|| format!("`{}`: is beyond the calendar", field.name))?
+                text.ok_or_else(|| format!("`{}`: is beyond the last possible date", field.name))?
             }
             Self::Generated => {
                 let value = source.value(field, &limits.forms);
@@ -132,7 +132,7 @@ pub(super) fn texts_in<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut String>
     }
 }
 
-const UNKNOWN: &str = "no value could be made up that fits; the rule has to give one";
+const UNKNOWN: &str = "cannot generate a value that fits; write one in the rule";
 
 /// Parses text like typed text: `yes` as true, an option's title as the option.
 fn written(field: &Field, value: &Value) -> Value {

@@ -61,7 +61,7 @@ impl Clock {
     }
 }
 
-const AMBIGUOUS: &str = "that time comes twice or never, as clocks are changed: write it with its offset, as in \
+const AMBIGUOUS: &str = "that time occurs twice or never, because the clocks change: add its offset, as in \
                          2026-06-15T14:30:00+02:00";
 
 /// All clocks are equal, so that they do not affect the comparison of forms.
@@ -115,7 +115,7 @@ fn shown(time: &Zoned) -> String {
 pub fn instant(time: SystemTime) -> String {
     match Timestamp::try_from(time) {
         Ok(time) => shown(&time.to_zoned(TimeZone::system())),
-        Err(_) => "a time that no calendar has".to_owned(),
+        Err(_) => "a time that does not exist".to_owned(),
     }
 }
 

@@ -104,12 +104,12 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         first = first.saturating_sub(1);
     }
     if calls.is_empty() {
-        page.note(Style::Plain, "No message travelled yet.");
+        page.note(Style::Plain, "There are no messages yet.");
         return;
     }
     if wire.dropped() > 0 {
         let words = words!(
-            "The first {} messages are kept no longer: {} of messages are, and the oldest go first.",
+            "The first {} messages were dropped: askback keeps {} of messages.",
             wire.dropped(),
             size(wire.most())
         );

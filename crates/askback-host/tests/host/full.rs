@@ -872,7 +872,7 @@ fn the_messages_are_asked_for_at_a_question() {
         "{log}"
     );
     assert!(
-        log.contains("× at a question it is /wire, /wire all, /wire NUMBER or /wire TEXT\n"),
+        log.contains("× at a question, write /wire, /wire all, /wire NUMBER or /wire TEXT\n"),
         "{log}"
     );
 }
@@ -946,7 +946,7 @@ fn a_text_of_the_editor_goes_where_it_was_meant() {
         assert!(seat.look().contains(field), "{}", seat.look());
     }
     let other = || Event::Asked(2, form("Why?", r#""why": {"type": "string"}"#, ""));
-    let gone = "The question that you wrote this for is gone; nobody was sent it:\nRome\n/quit\n\n";
+    let gone = "The question for this text is gone. The text was not sent:\nRome\n/quit\n\n";
     check(Vec::new(), "", "| /quit▌");
     check(vec![other()], "", "| /quit▌");
     check(vec![Event::Withdrawn(1)], gone, "");
@@ -968,8 +968,7 @@ fn a_secret_of_the_editor_is_not_kept() {
         .edited(seat.talk.seen(), "hunter2".to_owned(), &mut seat.page);
     assert_eq!(said, []);
     let log = seat.page.take().to_string();
-    let words =
-        "The question that you wrote this for is gone; nobody was sent it, and it is not\nkept.\n";
+    let words = "The question for this text is gone. The text was not sent, and is not kept.\n";
     assert_eq!(log, words);
 }
 
@@ -1024,7 +1023,7 @@ fn the_commands_of_lines_work_in_a_field() {
     check("/help", "Shift-Tab");
     check("/lines", "Alt-Enter breaks a line");
     check("/quit", "answer it first, or type /cancel");
-    check("/unknown", "there is no such command here");
+    check("/unknown", "unknown command");
 }
 
 #[test]
@@ -1063,7 +1062,7 @@ fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
         })
     };
     seat.talk.update(completed(true));
-    let more = "  There are more: go on typing.\n";
+    let more = "  There are more: keep typing.\n";
     let listed = "travel> /p to=R▌\n  | /p to=Rome\n  | /p to=\"Rio\"\n";
     assert_eq!(seat.look(), [listed, more].concat());
     seat.talk.update(completed(false));

@@ -275,13 +275,13 @@ async fn what_went_wrong_is_said_in_words() {
             "ollama/x",
             404,
             r#"{"error": "model not found"}"#,
-            "there is no ollama/x (HTTP status 404); look at its name, and at --model-url | model not found",
+            "ollama/x was not found (HTTP status 404); check its name and --model-url | model not found",
         ),
         (
             "openai/x",
             429,
             said,
-            "openai/x was asked too often, or the account is used up (HTTP status 429); run again later | no\u{1b}[2J",
+            "openai/x received too many requests, or the account's quota is used up (HTTP status 429); run again later | no\u{1b}[2J",
         ),
         (
             "anthropic/x",
@@ -306,13 +306,13 @@ async fn what_went_wrong_is_said_in_words() {
             "openai/x",
             307,
             "",
-            "openai/x is elsewhere now, and that is not followed (HTTP status 307)",
+            "openai/x answered with a redirect, which askback does not follow (HTTP status 307)",
         ),
         (
             "openai/x",
             200,
             "{}",
-            "openai/x replied in a way that cannot be read: | `model` is missing",
+            "openai/x sent a reply that cannot be read: | `model` is missing",
         ),
         (
             "openai/x",
@@ -324,7 +324,7 @@ async fn what_went_wrong_is_said_in_words() {
             "anthropic/x",
             200,
             r#"{"model": "x", "content": [{"type": "tool_use", "id": "1", "name": "t", "input": [1]}]}"#,
-            "anthropic/x replied in a way that cannot be read: | the arguments of a tool: expected an object",
+            "anthropic/x sent a reply that cannot be read: | the arguments of a tool: expected an object",
         ),
     ] {
         let (_, reply) = asked(name, &request(), status, answer).await;

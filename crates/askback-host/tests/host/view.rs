@@ -139,7 +139,7 @@ fn a_link_says_where_it_goes_and_what_can_be_done() {
     let mut desk = desk(vec![link(url)], vec![]);
     let view = seen(&desk, Reader::default());
     let Body::Link(link) = &view.body else {
-        panic!("it is no link: {:?}", view.body);
+        panic!("it is not a valid link: {:?}", view.body);
     };
     let to = &link.destination;
     assert_eq!(link.step, LinkStep::Consent);

@@ -249,8 +249,7 @@ fn the_oldest_messages_go_first_and_that_is_said() {
     assert_eq!(
         rows.lines().collect::<Vec<_>>(),
         [
-            "  The first 83 messages are kept no longer: 10.0 kB of messages are, and the",
-            "  oldest go first.",
+            "  The first 83 messages were dropped: askback keeps 10.0 kB of messages.",
             "  14 messages before; /wire all shows them",
             "  98   24.250    55 B → | tools/call book",
             "  99   24.500    55 B → | tools/call book",

@@ -26,7 +26,7 @@ impl Authorizer {
         let forgotten = |why: &str| Ok(SignOut::Forgotten(why.to_owned()));
         let endpoint = grant.revocation_endpoint.as_deref();
         let Some(endpoint) = endpoint.and_then(|endpoint| self.fetcher.url(endpoint)) else {
-            return forgotten("the authorization server takes no tokens back");
+            return forgotten("the authorization server cannot revoke tokens");
         };
         let Some(client) = self.client(&grant) else {
             return forgotten("the client is configured no more");

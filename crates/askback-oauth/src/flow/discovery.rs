@@ -130,7 +130,7 @@ impl Flow {
             // The early revision had no OpenID Connect discovery.
             places.truncate(1);
         }
-        let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it stands nowhere"))?;
+        let places = Places::first(places).ok_or_else(|| wrong(ISSUER, "it is missing"))?;
         self.fetch(ISSUER, true, places, |places| {
             State::Issuer(resource, places)
         })

@@ -99,8 +99,12 @@ fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
             Some("another authorization server"),
             false,
         ),
-        ("?code=x&state=other", Some("not the answer"), false),
-        ("?code=x", Some("not the answer"), false),
+        (
+            "?code=x&state=other",
+            Some("answers another sign-in"),
+            false,
+        ),
+        ("?code=x", Some("answers another sign-in"), false),
         (
             "?code=x&state=STATE&state=STATE",
             Some("not the URL"),
@@ -115,7 +119,7 @@ fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
         ),
         (
             "?error=access_denied&state=other",
-            Some("not the answer"),
+            Some("answers another sign-in"),
             false,
         ),
         ("/else?code=x&state=STATE", Some("not the URL"), false),

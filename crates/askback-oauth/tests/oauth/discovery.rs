@@ -33,7 +33,7 @@ async fn a_document_is_taken_where_it_is_about_this_issuer() {
         (
             "of another issuer",
             |url, _| (200, document(&format!("{url}/"))),
-            Some("is that of another"),
+            Some("is for "),
         ),
         (
             "nowhere",

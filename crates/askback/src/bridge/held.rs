@@ -345,7 +345,7 @@ impl HoldingUpstream {
     fn given_back(&self, request: &OtherRequest, hold: &Hold) -> Result<Forwarded> {
         let name = request.target().unwrap_or_default();
         let words = format!(
-            "The call goes on, and may wait for the answer of a person. {} Call `{name}` again with exactly the same \
+            "The call is still running, and may wait for a person's answer. {} Call `{name}` again with exactly the same \
              arguments within {} minutes to get its result. Do not ask the user yourself.",
             hold.place,
             hold.keep.as_secs() / 60
@@ -363,7 +363,7 @@ fn with_origin(done: Forwarded, given_back: Duration) -> Forwarded {
         return done;
     };
     let words = format!(
-        "This is the result of your earlier call with the same arguments, which was given back {} s ago. To repeat it, call \
+        "This is the result of your earlier call with the same arguments, which was returned {} s ago. To repeat it, call \
          again.",
         given_back.as_secs()
     );

@@ -51,7 +51,7 @@ impl Client {
                 let subscription = self.listen(filter).await?;
                 let granted = subscription.granted().resource_subscriptions.as_ref();
                 if !granted.is_some_and(|uris| uris.iter().any(|granted| granted == uri)) {
-                    let why = format!("the server does not tell of changes of {uri}");
+                    let why = format!("the server does not report changes of {uri}");
                     return Err(ClientError::Unsupported(why));
                 }
                 self.watched().insert(uri.to_owned(), subscription);

@@ -73,8 +73,7 @@ impl Error {
 
     pub(crate) fn commit_name_used(name: &str) -> Self {
         Self::new(format!(
-            "a commit named `{name}` was made before in this call, and each needs a name of its own: \
-             add what it is about to the name"
+            "a commit named `{name}` was made before in this call, and each needs its own name: add its subject to the name"
         ))
     }
 

@@ -68,7 +68,7 @@ impl QuestionFuture {
     ///
     /// # Errors
     ///
-    /// If there is no such field.
+    /// If unknown field.
     pub(crate) fn offer(&mut self, name: &str, mut choice: ChoiceField) -> Result<(), AskError> {
         let State::New(new) = &mut self.state else {
             return Ok(());

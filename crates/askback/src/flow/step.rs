@@ -74,8 +74,7 @@ impl<'a, T: Serialize + DeserializeOwned + Send + 'static> Step<'a, T> {
         if matches!(naming, NamePolicy::Unique) {
             if self.cell.flow().has_step(name) {
                 return Err(Error::new(format!(
-                    "a step named `{name}` was begun before in this call, and a commit needs a name \
-                     of its own: add what it is about to the name"
+                    "a step named `{name}` was started before in this call, and each commit needs its own name: add its subject to the name"
                 )));
             }
             if self.cell.committed(name).is_some() {

@@ -34,8 +34,7 @@ impl BlockingWatch {
             if took >= LONGEST_POLL && !warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
                     target = ?ctx.incoming().target,
-                    "the handler blocked its thread for {took} ms, and all that runs there with it: do \
-                     what blocks or computes for long in `tokio::task::spawn_blocking`"
+                    "the handler blocked its thread for {took} ms, and everything else that runs on it: move blocking or long work to `tokio::task::spawn_blocking`"
                 );
             }
             polled

@@ -112,7 +112,7 @@ impl<F: Form, N: NestedArguments> Extract for CallArguments<F, N> {
 
 fn read<F: Form, N: NestedArguments>(ctx: &Ctx) -> Result<CallArguments<F, N>> {
     let Arguments::Object(object) = ctx.incoming().arguments() else {
-        return Err(Error::invalid_params("the arguments are no object"));
+        return Err(Error::invalid_params("the arguments are not an object"));
     };
     let members: Content = object
         .decode()

@@ -47,7 +47,7 @@ pub(crate) enum SchemaError {
     TooLarge,
     #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", QuotedName(.0))]
     Dialect(String),
-    #[error("it refers to {}, which does not stand in it and is not fetched", QuotedName(.0))]
+    #[error("it refers to {}, which is not in it and is not fetched", QuotedName(.0))]
     Reference(String),
     /// A part has its own `$id`, which changes the meaning of references in it.
     #[error("a part of it has an `$id` of its own, {}", QuotedName(.0))]

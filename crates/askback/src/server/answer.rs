@@ -51,8 +51,7 @@ impl Answer for ReadResourceResult {
     fn keep_private(&mut self) {
         if self.cache_scope == Some(CacheScope::Public) {
             tracing::warn!(
-                "a resource that depends on who reads it is said to be the same for everybody: it is \
-                 kept private"
+                "a resource that depends on its reader is declared as the same for everybody: it stays private"
             );
             self.cache_scope = Some(CacheScope::Private);
         }

@@ -66,12 +66,9 @@ pub(crate) struct Charge {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
-    #[error(
-        "the server keeps as much for this principal as it may have; end calls or sessions, or \
-         try again later"
-    )]
+    #[error("the quota of this principal is used up; end calls or sessions, or try again later")]
     Share,
-    #[error("the server keeps as much for its clients as it can; try again later")]
+    #[error("the server's memory quota is used up; try again later")]
     All,
 }
 

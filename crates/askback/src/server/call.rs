@@ -225,7 +225,7 @@ impl<T: Answer> HandlerCall<T> {
                 method,
                 ?target,
                 key,
-                "a question is another one than before: it is asked again; what differs between two \
+                "a question differs from the one asked before: it is asked again; what differs between two \
                  runs of a handler must come from `ctx`"
             );
         }

@@ -63,7 +63,7 @@ pub enum BuildError {
     },
     /// A resource has an address that is not a URI.
     #[error(
-        "`{0}` is no URI: begin it with a scheme, such as `notes:`, and encode what no URI may hold"
+        "`{0}` is not a URI: begin it with a scheme, such as `notes:`, and encode what no URI may hold"
     )]
     Uri(String),
     /// A key of `_meta` is invalid or reserved for the protocol.

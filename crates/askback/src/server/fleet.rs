@@ -628,7 +628,7 @@ fn go_on(
 ) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
     if was_interrupted {
-        tracing::info!("a call goes on here: its process is gone, or holds it no more");
+        tracing::info!("a call continues here: its process has ended or gave it up");
     }
     let mut continuation = Continuation::read(shared, taken);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {

@@ -337,7 +337,5 @@ pub(super) fn full(full: RoomError) -> Error {
 
 /// Returns the error for a task that is gone or never existed (Protocol Errors).
 pub(super) fn unknown() -> Error {
-    Error::protocol(ErrorObject::invalid_params(
-        "there is no such task, or it has expired",
-    ))
+    Error::protocol(ErrorObject::invalid_params("unknown or expired task"))
 }

@@ -193,13 +193,13 @@ pub enum Claim {
 pub enum StoreError {
     /// There is no room for another claim, or the state is larger than the owner's room for states. The operator can
     /// raise the limit.
-    #[error("the store has no room for it: it may hold {max_bytes} bytes")]
+    #[error("the store is full: its limit is {max_bytes} bytes")]
     Full {
         /// The limit of the store.
         max_bytes: usize,
     },
     /// There is no room for another claim of this owner. The client gets this message.
-    #[error("as much is kept for you as may be; try again when some of it has expired")]
+    #[error("your quota of stored data is used up; try again when some of it has expired")]
     ShareFull,
     /// The value of a commit is longer than its claim allows. This is a bug in the caller. The claim is unchanged.
     #[error("the value of the commit is longer than the {max_bytes} bytes set aside for it")]
@@ -211,7 +211,7 @@ pub enum StoreError {
     #[error("the commit was finished without a claim")]
     Unclaimed,
     /// The commit is already finished with another value. This is a bug in the caller.
-    #[error("the commit was finished before, with another value")]
+    #[error("the commit was finished before with a different value")]
     Finished,
     /// The underlying storage failed.
     #[error("the store failed: {0}")]

@@ -149,8 +149,8 @@ impl Child {
             let error = match folder.filter(|folder| !folder.is_dir()) {
                 // Otherwise the system's error would blame the program.
                 Some(folder) => match &self.shown_as {
-                    Some(_) => "the folder for it is not there".to_owned(),
-                    None => format!("the folder `{}` is not there", folder.display()),
+                    Some(_) => "its folder does not exist".to_owned(),
+                    None => format!("the folder `{}` does not exist", folder.display()),
                 },
                 None => error.to_string(),
             };

@@ -80,8 +80,7 @@ async fn a_handler_that_blocks_its_thread_is_named_once() {
     call("slow").await;
     call("slow").await;
     assert_eq!(warned(), 1, "{}", log.text());
-    let told = "the handler blocked its thread for 250 ms, and all that runs there with it: do what \
-                blocks or computes for long in `tokio::task::spawn_blocking` target=\"slow\"";
+    let told = "the handler blocked its thread for 250 ms, and everything else that runs on it: move blocking or long work to `tokio::task::spawn_blocking` target=\"slow\"";
     assert!(log.text().contains(told), "{}", log.text());
 }
 

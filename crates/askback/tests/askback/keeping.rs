@@ -87,7 +87,7 @@ fn mallory(number: usize) -> Principal {
 async fn no_principal_takes_the_room_for_the_commits_of_others() {
     let effects = Effects::default();
     let service = booking(30_000, &effects, MemoryStore::new(8 << 20));
-    let refused = "`book` was not begun by this attempt: as much is kept for you as may be";
+    let refused = "`book` was not begun by this attempt: your quota of stored data is used up";
     for number in 0..50 {
         let (who, mut booked) = (mallory(number), 0);
         loop {

@@ -86,7 +86,7 @@ async fn a_client_that_is_never_initialized_is_not_waited_for_without_end() {
     assert_eq!(answer["result"]["isError"], true);
     assert_eq!(
         answer["result"]["content"][0]["text"],
-        "nobody answered in time"
+        "no answer came in time"
     );
     // The client never received the question, so the cancellation is not sent either.
     wire.request("ping", json!({})).await;

@@ -67,12 +67,12 @@ async fn a_header_says_what_its_argument_says() {
 // Shows HT-30, HT-31, HT-32, HT-33, TO-19, TO-20, TO-21, TO-22, TO-23.
 #[test]
 fn an_annotation_that_clients_would_refuse_is_the_authors_mistake() {
-    const NAME: &str = "is no name of a header";
+    const NAME: &str = "is not the name of a header";
     for (kind, header, why) in [
         (
             "number",
             "Score",
-            "stands at a property that is no integer, string or boolean",
+            "is on a property that is not an integer, a string or a boolean",
         ),
         ("string", "", NAME),
         ("string", "The Score", NAME),
@@ -117,7 +117,7 @@ fn a_header_is_named_for_an_argument_of_a_form() {
         (
             "region",
             "Re gion",
-            "the x-mcp-header annotation of /properties/region is no name of a header",
+            "the x-mcp-header annotation of /properties/region is not the name of a header",
         ),
     ] {
         let wrong = BuildError::Arguments {

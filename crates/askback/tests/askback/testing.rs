@@ -159,7 +159,7 @@ async fn silence_ends_a_call_or_lets_a_timer_run_out() {
 
     let trial = testing::call(server, "reserve", json!({})).with(silent);
     let waited = trial.in_revision(Revision::LATEST_LEGACY).await;
-    assert_eq!(waited.text(), "nobody answered in time");
+    assert_eq!(waited.text(), "no answer came in time");
     let left = trial.in_revision(Revision::LATEST).await;
     assert_eq!(left.ended, CallEnd::Abandoned);
     assert_eq!(left.keys(), ["seat", "seat"]);

@@ -181,7 +181,7 @@ fn what_is_missing_is_named() {
     let stderr = ran.expect("the program was built").stderr;
     let stderr = String::from_utf8_lossy(&stderr);
     assert!(
-        stderr.contains(&format!("nothing can be served at {address}: ")),
+        stderr.contains(&format!("cannot listen at {address}: ")),
         "{stderr}"
     );
     let file = |name: &str| folder.path().join(name);

@@ -54,7 +54,7 @@ impl TryFrom<String> for Pattern {
         // The crate's message has several lines.
         Regex::new(&text).map(Self).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => format!("the pattern `{text}` is too large"),
-            _ => format!("`{text}` is no regular expression"),
+            _ => format!("`{text}` is not a regular expression"),
         })
     }
 }

@@ -86,7 +86,7 @@ impl TryFrom<String> for Place {
             }
             Some(_) => {
                 return Err(format!(
-                    "`{text}` is no place in JSON: it begins with a slash, as in /{text}, or as a path, with $"
+                    "`{text}` is not a place in JSON: write a pointer such as /{text}, or a path that begins with $"
                 ));
             }
         }

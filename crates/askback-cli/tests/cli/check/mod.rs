@@ -337,7 +337,7 @@ fn a_server_that_cannot_be_used_fails_at_a_step() {
     let run = |name: &str| Run::new(&format!("check-{name}"), &["check", "--timeout", "1"]);
     let ran = run("missing").and(&["--", "askback-no-such-program"]).run();
     ran.expect(1)
-        .prints("× program        failed, there is no program");
+        .prints("× program        failed, found no program");
     let ran = run("mute").and(&["--", "false"]).run();
     ran.expect(1)
         .prints("× start          failed, the server exited");
@@ -346,5 +346,5 @@ fn a_server_that_cannot_be_used_fails_at_a_step() {
         .run();
     ran.expect(1).prints("× connection     failed");
     let ran = run("usage").and(&["--tool", "a=b", "--", "false"]).run();
-    ran.expect(2).says("--tool begins with the name of a tool");
+    ran.expect(2).says("--tool needs the name of a tool first");
 }

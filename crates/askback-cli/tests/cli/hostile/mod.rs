@@ -334,7 +334,7 @@ const OURS: [&str; 9] = [
     "Sent to bank.",
     "The arguments of the call",
     "× there is no tool `nobody`",
-    "  Those are what the server has.",
+    "  The server has these.",
 ];
 
 #[track_caller]
@@ -568,10 +568,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     assert_eq!(seat.prompt().as_deref(), Some(""), "it is asked still");
     let shown = seat.rows.join("\n");
     assert!(shown.contains("wire 10000 EUR"), "{shown}");
-    assert!(
-        shown.contains("What you typed came before you can"),
-        "{shown}"
-    );
+    assert!(shown.contains("You typed this before you can"), "{shown}");
     seat.write("/decline not that");
     assert_eq!(seat.prompt(), None);
     assert!(seat.rows.iter().any(|row| row == "| refused"));

@@ -97,7 +97,7 @@ fn nothing_of_a_long_paste_is_cut_in_silence_where_lines_are_typed() {
     // The terminal keeps 4,095 bytes of a line.
     terminal.press(&format!("{}\n", "x".repeat(6000)));
     terminal
-        .until("nothing of it was taken.")
+        .until("all of it was ignored.")
         .until_wanted(">")
         .press("/lines\n")
         .until("only a dot");
@@ -135,7 +135,7 @@ fn a_request_to_a_model_that_has_tools_is_refused_aloud() {
     });
     let rounds = [asks(&[request("q1", "sampling/createMessage", &params)])];
     let ran = run("tools", &Server::Asks(&rounds), "").expect(6);
-    ran.says("zoo asked for a text of a model in a way that is not possible here");
+    ran.says("zoo asked for a text of a model in a way that askback does not support");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_form_with_an_error_in_every_field_is_corrected() {
             See,
             Press(wrong),
             Press(REVIEW),
-            Until("to be looked at"),
+            Until("attention"),
             See,
             Press(right),
             Press(REVIEW),

@@ -263,15 +263,15 @@ async fn a_fault_is_told_without_a_value() {
             own("client_secret = { file = 'open.secret' }"),
             "open.secret cannot be read: it is open to other users (mode 644): run `chmod 600 ",
         ),
-        (own("client_secret = 'canary-secret"), "line 7: this is no TOML: "),
-        (own("title = 'a'\ntitle = 'b'"), "line 8: this is no TOML: duplicate key"),
-        (own("scopes"), "line 7: this is no TOML: "),
+        (own("client_secret = 'canary-secret"), "line 7: this is not TOML: "),
+        (own("title = 'a'\ntitle = 'b'"), "line 8: this is not TOML: duplicate key"),
+        (own("scopes"), "line 7: this is not TOML: "),
         (own("scopes = [\"a b\"]"), "line 7, provider \"files\", `scopes`: "),
         (own("revocation = { by = 'bearer' }"), "`revocation`: it has no `url`"),
         (own("revocation = { by = 'bearer', url = 'http://canary-secret@a.example' }"), "`revocation.url`: its URL is neither"),
         (own("revocation_endpoint = 'http://canary-secret@a.example'"), "line 7, provider \"files\", `revocation_endpoint`: the URL of the revocation endpoint must be https, or on this machine"),
         (own("device_endpoint = 'http://a.example/canary-secret'"), "`device_endpoint`: the URL of the device"),
-        (own("api = ['https://a.example/canary-secret']"), "line 7, provider \"files\", `api`: it is no origin: leave out"),
+        (own("api = ['https://a.example/canary-secret']"), "line 7, provider \"files\", `api`: it is not an origin: leave out"),
         (own("api_key = {}"), "line 2, provider \"files\": it has a `client_id` and an `api_key`"),
         (
             own("account = { url = 'https://files.example/me' }"),
@@ -279,7 +279,7 @@ async fn a_fault_is_told_without_a_value() {
         ),
         (
             own("account = { url = 'https://files.example/me', name = ['login'] }"),
-            "`account`: \"login\" is no JSON pointer (RFC 6901): write \"/login\"",
+            "`account`: \"login\" is not a JSON pointer (RFC 6901): write \"/login\"",
         ),
         (
             own("account = { claim = 'email', id = ['/sub'] }"),
@@ -294,7 +294,7 @@ async fn a_fault_is_told_without_a_value() {
         ("[a]\nclient_id = 'c'\n".to_owned(), "line 1, provider \"a\": it has no `issuer`"),
         (
             "[a]\nclient_id = 'c'\npreset = 'b'\n".to_owned(),
-            "line 3, provider \"a\", `preset`: there is no such preset; there are github, google, linear, microsoft, slack",
+            "line 3, provider \"a\", `preset`: unknown preset; there are github, google, linear, microsoft, slack",
         ),
         (
             "[a]\nclient_id = 'c'\npreset = 'microsoft'\n".to_owned(),

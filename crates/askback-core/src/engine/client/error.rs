@@ -138,7 +138,7 @@ pub enum ClientError {
     #[error("no server is called `{0}`")]
     NoServer(String),
     /// The caller has too many calls in progress.
-    #[error("{0} calls are in progress, which is the most; wait for one to end")]
+    #[error("{0} calls are in progress, which is the limit; wait for one to end")]
     Busy(usize),
     /// The client was closed.
     #[error("the client is closed")]

@@ -477,7 +477,7 @@ impl Connection {
         }
         match excerpt {
             Some(excerpt) if self.carrier == Carrier::Stream => self.report(format!(
-                "the server sent a line that is no message: `{excerpt}` ({why}). A program that \
+                "the server sent a line that is not a message: `{excerpt}` ({why}). A program that \
                  speaks MCP over stdio must not print to its standard output"
             )),
             _ => self.report_unreadable(&why),
@@ -512,7 +512,9 @@ impl Connection {
     }
 
     fn report_unreadable(&mut self, why: &str) {
-        self.report(format!("the server sent what cannot be read: {why}"));
+        self.report(format!(
+            "the server sent a message that cannot be read: {why}"
+        ));
     }
 
     /// Reports a fault that a server can repeat without limit. After the last report it says that
@@ -523,7 +525,7 @@ impl Connection {
         if self.reports <= most {
             self.note(what);
         } else if self.reports == most.saturating_add(1) {
-            self.note("the server goes on like this; no more of it is reported".into());
+            self.note("the server keeps doing this; it is no longer reported".into());
         }
     }
 

@@ -76,7 +76,7 @@ impl Connection {
             }
             Ok(Outcome::Task(task)) if facts.extensions => self.begin_task(id, &task, now),
             Ok(Outcome::NeedInput(_) | Outcome::Task(_) | Outcome::CoreTask(_)) => {
-                let why = "its result is a task, which was not asked for";
+                let why = "its result is a task, which the client did not request";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
             Err(error) => self.finish(

@@ -146,7 +146,7 @@ impl Connection {
             Ok(Outcome::Done(task)) => self.follow_task(id, task, now),
             Ok(Outcome::Task(task)) => self.follow_task(id, *task, now),
             Ok(Outcome::NeedInput(_) | Outcome::CoreTask(_)) => {
-                let why = "what it says of a task is no task";
+                let why = "its description of a task is not a task";
                 self.finish(id, Err(ClientError::Protocol(why.to_owned())));
             }
             Err(error) => self.finish(id, Err(unreadable(&error))),
@@ -392,7 +392,7 @@ fn of_core(task: Task) -> DetailedTask {
 
 fn unreadable(error: &serde_json::Error) -> ClientError {
     let error = crate::json::explain(error);
-    ClientError::Protocol(format!("what it says of a task cannot be read: {error}"))
+    ClientError::Protocol(format!("its description of a task cannot be read: {error}"))
 }
 
 fn completed(task: DetailedTask) -> Result<Box<RawValue>, ClientError> {

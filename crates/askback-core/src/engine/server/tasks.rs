@@ -49,7 +49,7 @@ pub trait Room {
 
 /// The limit does not allow another task, or a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server keeps as many tasks as it can, or as one owner may have; try again later")]
+#[error("too many tasks are stored for this owner or in all; try again later")]
 pub struct RoomError;
 
 #[derive(Debug)]

@@ -285,7 +285,7 @@ fn what_a_server_says_as_often_as_it_likes_is_reported_a_bounded_number_of_times
                 {stray}
                 = note: about no request in particular, the server answered: what? (-32700)
                 < {{"id":"b","method":"roots/list"}}
-                = note: the server goes on like this; no more of it is reported
+                = note: the server keeps doing this; it is no longer reported
                 {}
                 {stray}
                 < nonsense

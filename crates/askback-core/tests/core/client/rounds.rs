@@ -273,7 +273,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}}"#,
-            r#"its answer cannot be read: there is no method `tools/call` here"#,
+            r#"its answer cannot be read: unknown method `tools/call`"#,
         ),
         // The error names the field that cannot be drawn.
         (
@@ -515,7 +515,7 @@ fn only_so_many_calls_are_in_progress() {
             ! call 1 tools/call {"name":"t"}
             >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
             ! call 2 tools/call {"name":"t"}
-            = failed 2: 1 calls are in progress, which is the most; wait for one to end
+            = failed 2: 1 calls are in progress, which is the limit; wait for one to end
             "#,
         ),
     );

@@ -620,7 +620,7 @@ fn batches_are_read_where_the_revision_has_them_and_answered_as_one() {
         = ask 1 "roots"
         = tools changed
         ! answer 1 roots {"roots":[]}
-        > [{"id":"a","jsonrpc":"2.0","result":{}},{"error":{"code":-32601,"message":"there is no method `nope` here"},"id":"c","jsonrpc":"2.0"},{"id":"b","jsonrpc":"2.0","result":{"roots":[]}}]
+        > [{"id":"a","jsonrpc":"2.0","result":{}},{"error":{"code":-32601,"message":"unknown method `nope`"},"id":"c","jsonrpc":"2.0"},{"id":"b","jsonrpc":"2.0","result":{"roots":[]}}]
         < [{"method":"notifications/tools/list_changed"}]
         = tools changed
         < [{"id":"d","method":"roots/list"}]

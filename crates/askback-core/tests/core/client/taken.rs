@@ -198,7 +198,7 @@ fn a_task_is_taken_up_only_where_both_sides_have_them() {
         ! take 7 t1 dig
         >> {"id":2,"method":"tasks/get","params":{"taskId":"t1"}}
         ! take 8 t2 dig
-        = failed 8: 1 calls are in progress, which is the most; wait for one to end
+        = failed 8: 1 calls are in progress, which is the limit; wait for one to end
         "#;
     check_as(&profile, &modern_with(TASKS, transcript));
 }

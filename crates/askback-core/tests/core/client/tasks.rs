@@ -248,7 +248,7 @@ fn a_question_that_may_not_be_asked_ends_the_call() {
         {samples}
         = task tool=t t1 input_required
         >> {{"id":4,"method":"tasks/cancel","params":{{"taskId":"t1"}}}}
-        = failed 7: the server broke the protocol: it asks "m" of a client that cannot be asked so: there is no method `sampling/createMessage` here (-32601)
+        = failed 7: the server broke the protocol: it asks "m" of a client that cannot be asked so: unknown method `sampling/createMessage` (-32601)
         "#
     ));
 }

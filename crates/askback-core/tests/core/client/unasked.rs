@@ -215,10 +215,10 @@ fn a_request_of_the_server_in_the_stateless_era_is_refused_at_once() {
         < {"id":1,"method":"roots/list"}
         = note: the server sent the request `roots/list`, which this revision does not have; it was refused
         = refused roots/list -32601
-        > {"id":1,"error":{"code":-32601,"message":"there is no method `roots/list` here"}}
+        > {"id":1,"error":{"code":-32601,"message":"unknown method `roots/list`"}}
         < [{"id":1,"method":"ping"}]
         = note: the server sent the request `ping`, which this revision does not have; it was refused
-        > {"id":1,"error":{"code":-32601,"message":"there is no method `ping` here"}}
+        > {"id":1,"error":{"code":-32601,"message":"unknown method `ping`"}}
         "#,
     ));
 }
@@ -234,12 +234,12 @@ fn what_cannot_be_read_is_reported_a_bounded_number_of_times_and_never_fatal() {
             ! call 7 tools/list
             >> {"id":2,"method":"tools/list"}
             < Server started
-            = note: the server sent a line that is no message: `Server started` (the message is not JSON). A program that speaks MCP over stdio must not print to its standard output
+            = note: the server sent a line that is not a message: `Server started` (the message is not JSON). A program that speaks MCP over stdio must not print to its standard output
             < {"no":"message"}
-            = note: the server sent a line that is no message: `{"jsonrpc":"2.0","no":"message"}` (a message has one of "method", "result" and "error"). A program that speaks MCP over stdio must not print to its standard output
+            = note: the server sent a line that is not a message: `{"jsonrpc":"2.0","no":"message"}` (a message has one of "method", "result" and "error"). A program that speaks MCP over stdio must not print to its standard output
             < {"id":99,"result":1,"error":2}
             < again
-            = note: the server goes on like this; no more of it is reported
+            = note: the server keeps doing this; it is no longer reported
             < and again
             < {"id":2,"result":{"tools":[]}}
             = done 7 {"tools":[]}
@@ -285,7 +285,7 @@ fn a_malformed_request_is_answered_on_a_session_if_its_id_can_be_read() {
             r#"
             < {"id":4,"method":7}
             > {"id":4,"error":{"code":-32600,"message":"\"method\" must be a string"}}
-            = note: the server sent what cannot be read: "method" must be a string
+            = note: the server sent a message that cannot be read: "method" must be a string
             "#,
         ),
     );
@@ -393,7 +393,7 @@ fn messages_on_one_line_that_are_too_many_are_told_of() {
     let one = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
     let most = profile().limits.wire.batch_messages;
     let told = format!(
-        "= note: the server sent what cannot be read: the line has more than {most} messages; the rest is not read"
+        "= note: the server sent a message that cannot be read: the line has more than {most} messages; the rest is not read"
     );
     for (count, is_told) in [(most, false), (most + 1, true)] {
         let mut player = Player::new(profile());

@@ -80,24 +80,24 @@ fn a_default_answers_its_own_field() {
     fine(json!({"type": "string", "format": "date", "default": "2026-06-15"}));
     faulty(
         json!({"type": "string", "format": "date", "default": "tomorrow"}),
-        "has a default that is no answer: must be a date such as 2026-06-15",
+        "has a default that does not fit: must be a date such as 2026-06-15",
     );
     faulty(
         json!({"type": "string", "pattern": "^a", "default": "b"}),
-        "has a default that is no answer: must match the pattern ^a",
+        "has a default that does not fit: must match the pattern ^a",
     );
     fine(json!({"type": "integer", "default": 3.0}));
     faulty(
         json!({"type": "integer", "default": 3.5}),
-        "has a default that is no answer: must be a whole number",
+        "has a default that does not fit: must be a whole number",
     );
     faulty(
         json!({"type": "string", "enum": ["a"], "default": "b"}),
-        "has a default that is no answer: must be one of a",
+        "has a default that does not fit: must be one of a",
     );
     faulty(
         json!({"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 1, "default": ["a", "b"]}),
-        "has a default that is no answer: choose at most 1",
+        "has a default that does not fit: choose at most 1",
     );
 }
 

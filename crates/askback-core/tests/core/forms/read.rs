@@ -298,11 +298,11 @@ fn the_whole_form_is_refused_with_a_reason() {
     refused_text(r#"{"type":"array"}"#, "the form must be of type `object`");
     refused_text(
         r#"{"type":"object","properties":{},"required":["x"]}"#,
-        "the form requires `x`, which is no field of it",
+        "the form requires `x`, which is not one of its fields",
     );
     refused_text(
         r#"{"type":"object","required":"x"}"#,
-        "the form gives a `required` that is no list of texts",
+        "the form has a `required` that is not a list of texts",
     );
     for broken in ["", "{", "[]", "1", r#"{"type":"object","properties":[]}"#] {
         let error = FormSchema::parse(broken.as_bytes(), &FormLimits::default()).unwrap_err();

@@ -59,7 +59,7 @@ fn a_required_name_without_a_field_is_refused() {
     let error = FormSchema::parse(schema.as_bytes(), &FormLimits::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the form requires `gone`, which is no field of it"
+        "the form requires `gone`, which is not one of its fields"
     );
 }
 

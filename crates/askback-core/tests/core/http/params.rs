@@ -204,7 +204,7 @@ fn annotations_stand_where_they_can_be_reached() {
     let bad = HeaderAnnotations::of(&schema(&json!({"not": one}))).expect_err("not reachable");
     assert_eq!(
         bad.to_string(),
-        "the x-mcp-header annotation of /not does not stand at a property reached through `properties` alone"
+        "the x-mcp-header annotation of /not is not on a property reached through `properties` alone"
     );
 }
 

@@ -134,7 +134,7 @@ fn what_cannot_be_made_up_is_said() {
         );
         match answer("answers: [{generate: true}]", &travel(), &question) {
             Answer::Unfit { rule: Some(1), why } => {
-                assert!(why.contains("`odd`: no value could be made up"), "{why}");
+                assert!(why.contains("`odd`: cannot generate a value"), "{why}");
             }
             other => panic!("{other:?}"),
         }

@@ -169,7 +169,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "sampling:\n  - {when: {fields: [a]}, decline: true}",
         "line 2",
-        "a model is asked has none",
+        "a sampling request has none",
     );
     for rule in [
         "answers:\n  - {when: {only: true}, cancel: true}",
@@ -193,7 +193,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "sampling:\n  - reply: []",
         "line 2",
-        "a `reply` says something",
+        "a `reply` must not be empty",
     );
     check("sampling:\n  - reply: 7", "line 2", "a text, `{tool: name");
     check(

@@ -84,11 +84,11 @@ sampling:
         };
     assert_eq!(
         of_mode("required", "sampling: [{reply: Take one.}]"),
-        "the request wants a tool called"
+        "the request requires a tool call"
     );
     assert_eq!(
         of_mode("none", "sampling: [{reply: {tool: now}}]"),
-        "the request wants no tool called"
+        "the request allows no tool call"
     );
 
     let calls = |file: &str| Script::parse(file).is_ok_and(|script| script.calls_tools());

@@ -70,7 +70,7 @@ pub enum TokenError {
     #[error("the token is not valid here: {0}")]
     Invalid(String),
     /// The token is bound to a key that the sender did not prove to hold (RFC 9449).
-    #[error("nobody proves to hold the key of the token: {0}")]
+    #[error("the client did not prove that it holds the token's key: {0}")]
     Proof(String),
     /// The proof of the token lacks a nonce of this server (RFC 9449, 9).
     #[error("the proof holds no nonce of this server, or an old one")]

@@ -112,7 +112,7 @@ impl TokenVerifier for DevelopmentTokens {
             }
         }
         let unknown =
-            || TokenError::Invalid("it is no development token of this server".to_owned());
+            || TokenError::Invalid("it is not a development token of this server".to_owned());
         Box::pin(std::future::ready(found.cloned().ok_or_else(unknown)))
     }
 }

@@ -114,7 +114,7 @@ impl Proofs {
     ) -> Result<(), TokenError> {
         let mut proofs = headers.get_all(DPOP).iter();
         let (Some(proof), None) = (proofs.next(), proofs.next()) else {
-            return Err(invalid("there is not one proof"));
+            return Err(invalid("expected exactly one proof"));
         };
         let proof = proof
             .to_str()
@@ -141,7 +141,7 @@ impl Proofs {
         let made = claims.moment("iat")?;
         let made = made.ok_or_else(|| invalid("the proof does not say when it was made"))?;
         if made.abs_diff(now) > millis(WINDOW) {
-            return Err(invalid("the proof is not of now"));
+            return Err(invalid("the proof is too old or from the future"));
         }
         if let Some(nonces) = &self.nonces
             && !claims
@@ -228,7 +228,7 @@ askback_core::debug_only!(Nonces {});
 fn key_of(header: &Header) -> Result<(SigningAlgorithm, &Map<String, Value>), TokenError> {
     if header.typ.as_deref() != Some(TYPE) || header.has_extensions() {
         return Err(invalid(
-            "it is no proof (`typ`), or wants more understood than that (`crit`)",
+            "it is not a proof (`typ`), or has unknown critical extensions (`crit`)",
         ));
     }
     let algorithm = header.algorithm();

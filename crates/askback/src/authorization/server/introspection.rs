@@ -248,7 +248,7 @@ fn check_kind(claims: &Claims) -> Result<(), TokenError> {
             None | Some(Value::Null) => {}
             Some(Value::String(kind)) if is_one(kind) => {}
             Some(_) => {
-                let why = format!("it is no access token (`{name}`)");
+                let why = format!("it is not an access token (`{name}`)");
                 return Err(TokenError::Invalid(why));
             }
         }

@@ -71,8 +71,8 @@ impl Responder {
         }
         let Some(answers) = self.beside.at(asked) else {
             let why = match &self.endpoint {
-                Some((_, path)) => format!("there is nothing here; the endpoint is {path}"),
-                None => "there is nothing here".to_owned(),
+                Some((_, path)) => format!("not found; the endpoint is {path}"),
+                None => "not found".to_owned(),
             };
             return response::refusal(StatusCode::NOT_FOUND, why).map(Answer::Ours);
         };

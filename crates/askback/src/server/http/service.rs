@@ -246,7 +246,8 @@ impl Inner {
                  such requests are logged as debug"
             );
         }
-        let why = format!("{refused}: `{named}`. Whoever runs the server can allow it (`{allow}`)");
+        let why =
+            format!("{refused}: `{named}`. The operator of the server can allow it (`{allow}`)");
         response::refusal(StatusCode::FORBIDDEN, why)
     }
 

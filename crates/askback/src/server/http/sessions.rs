@@ -39,8 +39,8 @@ const ENDED: usize = 16;
 /// How often sessions are ended to make room for a new one.
 const ATTEMPTS: usize = 3;
 
-const MADE_ROOM: &str = "the server needed the room of this session, which is over; open a new one \
-                         and call again";
+const MADE_ROOM: &str =
+    "the server ended this session because it needed the memory; open a new one and call again";
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {

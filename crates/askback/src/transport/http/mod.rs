@@ -81,7 +81,7 @@ pub struct Http {
 #[non_exhaustive]
 pub enum BadUrl {
     /// It cannot be parsed.
-    #[error("{url:?} is no URL: {why}")]
+    #[error("{url:?} is not a URL: {why}")]
     Unreadable {
         /// The URL as given.
         url: String,
@@ -89,7 +89,7 @@ pub enum BadUrl {
         why: String,
     },
     /// Its scheme is neither `http` nor `https`.
-    #[error("a server is reached by http:// or https://, not {0}://")]
+    #[error("a server must have an http:// or https:// URL, not {0}://")]
     Scheme(String),
     /// It contains a user name or a password, which would end up in logs.
     #[error("the URL holds a name or a password; send them as a header")]
@@ -101,7 +101,7 @@ pub enum BadUrl {
 #[non_exhaustive]
 pub enum BadHeader {
     /// The name or the value is not valid.
-    #[error("{0:?} is no header, or its value is none")]
+    #[error("{0:?} or its value is not valid in an HTTP header")]
     Unreadable(String),
     /// The transport sets this header itself.
     #[error("the header {0:?} is set by the transport")]

@@ -98,7 +98,7 @@ impl Attempts {
     /// Tells the host that the stream continues, if it was told of the break.
     async fn tell_end(&mut self, state: &HttpState) {
         if std::mem::take(&mut self.is_told) {
-            state.note("the answer goes on".to_owned()).await;
+            state.note("the answer continues".to_owned()).await;
         }
     }
 }
@@ -130,7 +130,7 @@ pub(super) async fn resume(
             Ok(response) => {
                 let status = response.status();
                 return Err(RequestLoss::Broken(format!(
-                    "{why}, and it cannot be taken up again ({status})"
+                    "{why}, and it cannot be resumed ({status})"
                 )));
             }
             Err(RequestLoss::Failed(ClientError::Unreachable(again))) => {

@@ -106,7 +106,7 @@ async fn a_retry_does_not_wait_for_ever() {
         1,
     )
     .await;
-    let late = "the link was opened, but what is behind it was not finished in time";
+    let late = "the link was opened, but its page was not finished in time";
     check(
         Page::new(660),
         opens(),

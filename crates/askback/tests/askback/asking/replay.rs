@@ -135,7 +135,7 @@ async fn a_commit_needs_a_name_of_its_own() {
     let run = everywhere(handler, by_the_window()).await;
     assert!(
         run.text()
-            .starts_with("a step named `book` was begun before")
+            .starts_with("a step named `book` was started before")
     );
 }
 

@@ -418,11 +418,11 @@ async fn a_program_that_is_not_there_cannot_be_reached() {
         // The error blames the folder, not the program.
         (
             away(),
-            "`sh` cannot be started: the folder `/nowhere/at/all` is not there",
+            "`sh` cannot be started: the folder `/nowhere/at/all` does not exist",
         ),
         (
             away().shown_as("it"),
-            "`it` cannot be started: the folder for it is not there",
+            "`it` cannot be started: its folder does not exist",
         ),
     ] {
         let Err(error) = builder(None).connect(child).await else {

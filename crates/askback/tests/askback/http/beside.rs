@@ -63,21 +63,13 @@ async fn a_service_answers_below_its_path_and_nowhere_else() {
             "200",
             "outer: GET /connect/innermost",
         ),
-        (
-            "GET /connected",
-            "404",
-            "there is nothing here; the endpoint is /mcp",
-        ),
-        (
-            "GET /",
-            "404",
-            "there is nothing here; the endpoint is /mcp",
-        ),
+        ("GET /connected", "404", "not found; the endpoint is /mcp"),
+        ("GET /", "404", "not found; the endpoint is /mcp"),
         ("POST /mcp", "415", ""),
         (
             "POST /mcp/connect",
             "404",
-            "there is nothing here; the endpoint is /mcp",
+            "not found; the endpoint is /mcp",
         ),
     ];
     for (line, status, says) in cases {

@@ -68,8 +68,7 @@ fn a_schema_that_cannot_be_used_is_the_authors_mistake() {
         ),
         (
             output(&json!({"$ref": "https://example.com/total.json"})),
-            "the output schema of `gives` cannot be checked: it refers to \
-             `https://example.com/total.json`, which does not stand in it and is not fetched, or say \
+            "the output schema of `gives` cannot be checked: it refers to `https://example.com/total.json`, which is not in it and is not fetched, or say \
              `Tool::unchecked`",
         ),
         (
@@ -159,8 +158,7 @@ fn a_form_that_must_not_be_asked_is_found_before_anybody_is() {
         #[form(not_secret)]
         token: String,
     }
-    let secret = "what `login` asks for: `second`: looks like a secret, which a form must not ask for; \
-                  ask for it behind a link, or say that it is none with `not_secret`";
+    let secret = "what `login` asks for: `second`: looks like a secret, which a form must not ask for; ask for it behind a link, or mark it with `not_secret`";
     let asks = async |Ask(login): Ask<Login>| -> Result<String> { Ok(login.user + &login.second) };
     assert_eq!(wrong(builder().tool(Tool::new("login", asks))), secret);
     let answered = async |_: Ask<Answer<Login>>| -> Result<String> { Ok(String::new()) };
@@ -184,8 +182,7 @@ fn one_value_that_is_a_secret_by_its_message_is_found_before_anybody_is_asked() 
     async fn greet(#[ask("What is your name?")] Ask(name): Ask<String>) -> Result<String> {
         Ok(name)
     }
-    let secret = "what `login` asks for: `answer`: looks like a secret, which a form must not ask for; ask \
-                  for it behind a link, or say that it is none with `not_secret`";
+    let secret = "what `login` asks for: `answer`: looks like a secret, which a form must not ask for; ask for it behind a link, or mark it with `not_secret`";
     assert_eq!(wrong(builder().tool(login)), secret);
     assert_eq!(wrong(builder().prompt(greet)), "nothing");
 }
@@ -237,7 +234,7 @@ fn what_is_added_later_is_checked_as_what_was_there_before() {
     assert!(refused_prompt.starts_with("the arguments of `reads`: clients are told"));
     let note = Resource::new("notes", "notes", async || Ok(String::new()));
     let refused_note = refused(Server::resources, |resources| resources.add(note.clone()));
-    assert!(refused_note.starts_with("`notes` is no URI"));
+    assert!(refused_note.starts_with("`notes` is not a URI"));
     let read = async |place: Place| -> Result<String> { Ok(place.name) };
     let template = ResourceTemplate::new("notes://{id}", "notes", read);
     let refused_template = refused(Server::resource_templates, |all| all.add(template.clone()));

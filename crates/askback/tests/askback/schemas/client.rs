@@ -100,8 +100,7 @@ async fn a_tool_is_called_whose_results_cannot_be_checked() {
         ),
         (
             json!({"$ref": "http://169.254.169.254/latest"}),
-            "it refers to `http://169.254.169.254/latest`, which does not stand in it and is not \
-             fetched",
+            "it refers to `http://169.254.169.254/latest`, which is not in it and is not fetched",
         ),
         (
             long,

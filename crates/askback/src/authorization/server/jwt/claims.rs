@@ -56,7 +56,7 @@ impl Claims {
     pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
-            return Err(invalid("it does not say when it ends (`exp`)"));
+            return Err(invalid("it has no expiry (`exp`)"));
         };
         let ends = ends.saturating_add(leeway);
         if expected.now >= ends {
@@ -64,7 +64,7 @@ impl Claims {
         }
         match self.moment("nbf")? {
             Some(begins) if begins > expected.now.saturating_add(leeway) => {
-                Err(invalid("its time has not come (`nbf`)"))
+                Err(invalid("it is not valid yet (`nbf`)"))
             }
             _ => Ok(ends),
         }
@@ -152,7 +152,7 @@ impl Claims {
             Some((seconds * 1000.0) as Millis)
         };
         let moment = whole.or_else(broken);
-        let no_moment = || TokenError::Invalid(format!("`{name}` is no moment"));
+        let no_moment = || TokenError::Invalid(format!("`{name}` is not a time"));
         moment.map(Some).ok_or_else(no_moment)
     }
 

@@ -48,9 +48,7 @@ impl Header {
             .filter(|algorithm| algorithms.contains(algorithm))
             .ok_or_else(|| invalid("it is signed by an algorithm that is not accepted"))?;
         if self.has_extensions() {
-            return Err(invalid(
-                "it wants extensions understood that are not (`crit`)",
-            ));
+            return Err(invalid("it has unknown critical extensions (`crit`)"));
         }
         Ok(algorithm)
     }
@@ -63,7 +61,7 @@ impl Header {
 
 impl<'a> Compact<'a> {
     pub(crate) fn parse(token: &'a str) -> Result<Self, TokenError> {
-        let unreadable = || invalid("it is no signed token");
+        let unreadable = || invalid("it is not a signed token");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
         let (header, claims) = signed.split_once('.').ok_or_else(unreadable)?;
         let signature = URL_SAFE_NO_PAD.decode(signature);

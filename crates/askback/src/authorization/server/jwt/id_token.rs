@@ -136,7 +136,7 @@ impl IdTokenVerifier {
         let algorithm = compact.header.accepted(&SigningAlgorithm::ALL)?;
         let typ = compact.header.typ.as_deref();
         if typ.is_some_and(|typ| !is_among(&PLAIN, typ)) {
-            return Err(invalid("it is no identity token (`typ`)"));
+            return Err(invalid("it is not an identity token (`typ`)"));
         }
         let claims = self.source.signed(&compact, algorithm, check.now).await?;
         claims.check(&ExpectedClaims {

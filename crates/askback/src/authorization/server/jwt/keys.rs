@@ -24,10 +24,10 @@ pub enum BadKeys {
     #[error(transparent)]
     Url(UnusableUrl),
     /// The text is not a JSON Web Key Set.
-    #[error("the keys are no JSON Web Key Set: {0}")]
+    #[error("the keys are not a JSON Web Key Set: {0}")]
     Unreadable(String),
     /// The set has no signing key for a supported algorithm.
-    #[error("there is no key among them that could sign a token")]
+    #[error("none of them can sign a token")]
     None,
     /// This machine cannot make requests.
     #[error(transparent)]

@@ -176,7 +176,7 @@ impl JwtVerifier {
             Ok(algorithm)
         } else {
             Err(TokenError::Invalid(
-                "it is no access token (`typ`)".to_owned(),
+                "it is not an access token (`typ`)".to_owned(),
             ))
         }
     }

@@ -67,9 +67,9 @@ pub(super) enum KeyFetchError {
     Fetch(Url, FetchFailure),
     #[error("no document of the issuer {0} can be read")]
     Document(String),
-    #[error("the document of the issuer {0} is another issuer's")]
+    #[error("the document of the issuer {0} names another issuer")]
     Issuer(String),
-    #[error("the document of the issuer names no keys that may be fetched")]
+    #[error("the document of the issuer names no key URL that is allowed")]
     Url(#[from] UnusableUrl),
     #[error("{0}")]
     Keys(#[from] BadKeys),

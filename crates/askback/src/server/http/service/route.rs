@@ -128,7 +128,7 @@ impl Inner {
 
 /// The same response for a session that has ended, never existed, or belongs to another caller.
 pub(super) fn ended() -> Response<Body> {
-    let why = "there is no such session (any more): send `initialize` for a new one";
+    let why = "unknown or ended session: send `initialize` to open one";
     response::refusal(StatusCode::NOT_FOUND, why)
 }
 

@@ -80,8 +80,8 @@ async fn tools_with_forbidden_annotations_are_left_out() {
     assert_eq!(page.ttl_ms, Some(0));
     let notes: Vec<_> = host.heard().into_iter().take(2).collect();
     let expected = [
-        Event::Note("the tool \"bad\" was left out: the x-mcp-header annotation of /properties/a stands at a property that is no integer, string or boolean".into()),
-        Event::Note("the tool \"worse\" was left out: the x-mcp-header annotation of /properties/region is no name of a header".into()),
+        Event::Note("the tool \"bad\" was left out: the x-mcp-header annotation of /properties/a is on a property that is not an integer, a string or a boolean".into()),
+        Event::Note("the tool \"worse\" was left out: the x-mcp-header annotation of /properties/region is not the name of a header".into()),
     ];
     assert_eq!(notes, expected);
 }

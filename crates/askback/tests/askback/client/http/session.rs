@@ -345,8 +345,8 @@ async fn an_answer_that_cannot_be_taken_up_is_lost() {
             405,
             "the server went away: its stream of events",
         ),
-        ("id: 1\ndata:\n\n", 405, "cannot be taken up again (405"),
-        ("id: 1\ndata:\n\n", 404, "cannot be taken up again (404"),
+        ("id: 1\ndata:\n\n", 405, "cannot be resumed (405"),
+        ("id: 1\ndata:\n\n", 404, "cannot be resumed (404"),
         (
             "id: 1\ndata:\n\n",
             503,
@@ -391,8 +391,8 @@ const AGAIN: &str = "the answer broke off and is asked for again: ";
 async fn an_answer_that_is_taken_up_late_is_told_of() {
     for (refusals, expected) in [
         (0, &[][..]),
-        (1, &[AGAIN, "the answer goes on"]),
-        (2, &[AGAIN, "the answer goes on"]),
+        (1, &[AGAIN, "the answer continues"]),
+        (2, &[AGAIN, "the answer continues"]),
     ] {
         let server = Server::start(move |asked, before| match asked.what() {
             "tools/call" => Reply::events("id: 1\nretry: 3\ndata:\n\n").then(Piece::Break),

@@ -143,7 +143,7 @@ async fn the_calls_of_a_session_that_makes_room_are_told_so() {
     let told = told.expect("an answer").1;
     assert_eq!(told["id"], 1, "{told}");
     let why = told["error"]["message"].as_str().unwrap_or_default();
-    assert!(why.contains("needed the room"), "{told}");
+    assert!(why.contains("needed the memory"), "{told}");
     busy.calls.responses[0].assert_ended().await;
     busy.calls.responses[1].assert_quiet().await;
     // The owner knows why its own session ends.
