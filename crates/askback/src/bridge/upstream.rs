@@ -534,7 +534,7 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
 pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
     Ok(Forwarded::Result {
         result: RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?,
-        revision: Revision::V2025_11_25,
+        revision: Revision::LATEST_LEGACY,
     })
 }
 

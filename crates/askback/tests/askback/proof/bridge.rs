@@ -49,17 +49,21 @@ fn between_two_servers_without_sessions_programs_come_to_what_they_should() {
 fn a_session_with_a_server_of_2026_07_28_comes_to_what_it_should() {
     prove_with(2 * CASES, |case| {
         // A client answers a round when it has all answers, so a question that is left open holds its call.
-        let is_left = |op: &Op| matches!(op, Op::AskWithin { .. } | Op::Race { .. });
         if !case.program.body.iter().any(|op| op.any(is_left)) {
             case.suspended_over(Revision::V2025_11_25, Bridged::to_rounds);
         }
     });
 }
 
-/// The server asks when it likes, so a round may have only the side of a race that the person leaves open.
+/// Whether a case has no races and deadlines. The server runs on while its client is between two rounds: a round may
+/// contain only the side of a race that the person leaves open, and the time for an answer begins before the client sees
+/// the question.
 fn is_parked_well(case: &Case) -> bool {
-    let is_race = |op: &Op| matches!(op, Op::Race { .. });
-    !case.program.body.iter().any(|op| op.any(is_race))
+    !case.program.body.iter().any(|op| op.any(is_left))
+}
+
+fn is_left(op: &Op) -> bool {
+    matches!(op, Op::AskWithin { .. } | Op::Race { .. })
 }
 
 #[test]
