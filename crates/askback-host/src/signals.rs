@@ -112,6 +112,14 @@ pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, 
     })
 }
 
+/// Ends the program because its window was closed, even if its parent process ignored SIGHUP. Questions
+/// are cancelled and servers are told first.
+#[cfg(unix)]
+pub(crate) async fn close() {
+    sleep(CLOSING).await;
+    end(Signal::Hangup.code());
+}
+
 /// Ends the program with this exit code. Exits at once if [`run`] is not running.
 pub(crate) fn end(code: u8) {
     if END.receiver_count() == 0 {
@@ -181,7 +189,6 @@ async fn listen(mut signals: Signals) {
             continue;
         }
         if signal == Signal::Hangup {
-            // The questions are cancelled and the servers are told.
             sleep(CLOSING).await;
         }
         first = Some(Instant::now());

@@ -244,7 +244,7 @@ mod tests {
             ),
             (
                 "    def f(:\n          ^\nSyntaxError: invalid syntax".into(),
-                "cannot be read",
+                "has a syntax error",
             ),
             (
                 "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C)".into(),

@@ -39,7 +39,7 @@ impl Agency {
         let mut said = Vec::new();
         for line in BufReader::new(process.stderr.take().unwrap()).lines() {
             said.push(line.unwrap());
-            if said.iter().any(|line| line.contains("never end")) {
+            if said.iter().any(|line| line.contains("never expire")) {
                 break;
             }
         }

@@ -439,7 +439,7 @@ fn without_a_terminal_the_command_says_what_to_do() {
         assert!(!desk.credentials().exists());
     }
     let desk = Desk::new("sign-in-nobody", Issuer::start());
-    check(&desk, "there is no terminal or browser", true);
+    check(&desk, "found no terminal or browser", true);
     // This one names no authorization server, so a person could not sign in either.
     desk.issuer.hide();
     let why = "no document at its origin names an authorization server";
@@ -629,8 +629,8 @@ fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
         told(command.output().expect("the command was built"))
     };
     for (credentials, expected, words) in [
-        ("auto", 5, "there is no terminal or browser"),
-        ("nowhere", 5, "there is no terminal or browser"),
+        ("auto", 5, "found no terminal or browser"),
+        ("nowhere", 5, "found no terminal or browser"),
         ("file", 2, "no folder to store credentials in"),
     ] {
         let (code, _, shown) = run(credentials);

@@ -180,7 +180,7 @@ fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
             .expect(2)
             .prints("Sent on a connection of its own")
             .prints("    \"capabilities\": {")
-            .prints("    \"code\": -32601,")
+            .prints("  \"error\": {\"code\":-32601,")
             .says("× expected a JSON object: EOF while parsing")
             .says("now | {\"jsonrpc\":\"2.0\",\n")
             .says("message 2 is not a request of this client");
@@ -199,7 +199,7 @@ fn an_edited_request_that_was_not_answered_is_there_again() {
     let ran = run.run().expect(0);
     let ran = ran
         .prints("What came back:\nthe server ")
-        .prints("\"code\": -32601");
+        .prints("\"error\": {\"code\":-32601");
     let shown = ran.stderr.matches(&format!("now | {written}")).count();
     assert_eq!(shown, 1, "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("now | {\n").count(), 2, "{}", ran.stderr);
@@ -214,7 +214,7 @@ fn an_edited_request_is_sent_as_it_is_written() {
     let script = r#"tee -a seen | "$0" serve travel"#;
     let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
     let ran = run.run().expect(0);
-    let _ran = ran.prints("\"code\": -32601,");
+    let _ran = ran.prints("\"error\": {\"code\":-32601,");
     let seen = fs::read_to_string(seen).expect("the server wrote it");
     let sent = format!("{{{written},\"id\":");
     let sent = seen.lines().find_map(|line| line.strip_prefix(&sent));
@@ -299,7 +299,7 @@ fn any_request_is_sent_as_it_is_written() {
         let ran = ran
             .prints("What came back:\n")
             .prints("\"name\": \"book_holiday\",")
-            .prints("\"code\": -32601,")
+            .prints("\"error\": {\"code\":-32601,")
             .prints("A notification has no response.\n")
             .says("askback: the parameters are not a JSON object: ");
         let seen = fs::read_to_string(seen).expect("the server wrote it");

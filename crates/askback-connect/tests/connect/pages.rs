@@ -1000,7 +1000,7 @@ async fn pages_are_where_they_may_be() {
         ("https://tools.example/#a", "no query"),
         ("https://ada:canary@tools.example/", "name no user"),
         ("https://tools.example/a b", "its path"),
-        ("nonsense", "no URL"),
+        ("nonsense", "not a URL"),
     ] {
         let client = askback_oauth::RegisteredClient::new("pages");
         let fetcher = crate::issuer::fetcher();

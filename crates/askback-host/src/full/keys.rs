@@ -10,6 +10,9 @@ use futures_core::Stream;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+#[cfg(unix)]
+use crate::signals;
+
 pub(super) struct Keys {
     /// `None` while another program has the terminal: a stream reads input even if not polled.
     events: Option<EventStream>,
@@ -33,7 +36,12 @@ impl Keys {
     pub(super) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         #[cfg(unix)]
         if let Some(closed) = &mut self.closed {
-            self.is_closed |= closed.poll_recv(context).is_ready();
+            let is_closed = self.is_closed || closed.poll_recv(context).is_ready();
+            if is_closed && !self.is_closed {
+                // A program that was started with `nohup` has no use for a terminal that is gone either.
+                tokio::spawn(signals::close());
+            }
+            self.is_closed = is_closed;
         }
         if self.is_closed {
             return Poll::Ready(None);

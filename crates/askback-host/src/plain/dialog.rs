@@ -126,7 +126,7 @@ impl Dialog {
 
     /// Rejects a line with a key that does nothing here.
     pub fn ask_without_keys(&mut self) {
-        let words = "Keys such as Esc and the arrows do nothing here: the line was ignored. /help lists what does.";
+        let words = "Keys such as Esc and the arrows do nothing here. The line was ignored. /help lists the commands.";
         self.page.item("× ", Style::Warning, words);
         self.again = true;
     }

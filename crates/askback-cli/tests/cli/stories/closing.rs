@@ -1,12 +1,12 @@
 //! A story of a window that is closed while a question stands in it.
 
-use std::{io::Read, sync::mpsc, thread, time::Duration};
+use std::{io::Read, process::ExitStatus, sync::mpsc, thread, time::Duration};
 
-use pty_process::Size;
+use pty_process::{Size, blocking::Command};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Server, UNTOLD, asks, command, form, heard, link, request};
+use super::{ASKBACK, Server, UNTOLD, asks, command, form, heard, link, request};
 use crate::scratch::Scratch;
 
 /// How long anything may take before the test gives it up.
@@ -19,10 +19,16 @@ fn closed(options: &[&str], question: &Value, shown: &str) -> String {
     let mut story = UNTOLD;
     story.server = Server::Asks(&rounds);
     let scratch = Scratch::new(&format!("story-closed{}-{shown}", options.concat()));
+    close(command(&story, &scratch, options), shown);
+    heard(&scratch)
+}
+
+/// Closes the window of a command once this is shown.
+#[track_caller]
+fn close(command: Command, shown: &str) -> ExitStatus {
     let (mut pty, pts) = pty_process::blocking::open().expect("there are terminals");
     pty.resize(Size::new(24, 80)).expect("it has a size");
-    let child = command(&story, &scratch, options).spawn(pts);
-    let mut child = child.expect("the command was built");
+    let mut child = command.spawn(pts).expect("the command was built");
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.expect("it has one");
     let (done, is_done) = mpsc::channel::<()>();
@@ -41,10 +47,24 @@ fn closed(options: &[&str], question: &Value, shown: &str) -> String {
     }
     // Nobody holds the other end of the terminal any more.
     drop(pty);
-    child.wait().expect("it ends");
+    let ended = child.wait().expect("it ends");
     drop(done);
     watching.join().expect("it does not panic");
-    heard(&scratch)
+    ended
+}
+
+#[test]
+fn a_window_that_is_closed_ends_a_program_that_ignores_the_signal() {
+    let scratch = Scratch::new("story-closed-nohup");
+    let ignores = r#"trap '' HUP; exec "$0" "$@""#;
+    let command = Command::new("sh")
+        .args([
+            "-c", ignores, ASKBACK, "open", "--", ASKBACK, "serve", "travel",
+        ])
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color");
+    assert_eq!(close(command, "Ctrl-D leave").code(), Some(129));
 }
 
 #[test]

@@ -294,7 +294,7 @@ async fn a_fault_is_told_without_a_value() {
         ("[a]\nclient_id = 'c'\n".to_owned(), "line 1, provider \"a\": it has no `issuer`"),
         (
             "[a]\nclient_id = 'c'\npreset = 'b'\n".to_owned(),
-            "line 3, provider \"a\", `preset`: unknown preset; there are github, google, linear, microsoft, slack",
+            "line 3, provider \"a\", `preset`: unknown preset; the presets are github, google, linear, microsoft, slack",
         ),
         (
             "[a]\nclient_id = 'c'\npreset = 'microsoft'\n".to_owned(),
@@ -343,7 +343,7 @@ async fn what_is_no_file_or_too_large_is_not_read() {
         let pipe = folder.path().join("pipe.toml");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo").success());
-        cases.push((pipe, Some("it is no file, but a folder, a pipe")));
+        cases.push((pipe, Some("expected a file, got a folder, a pipe")));
     }
     for (path, expected) in cases {
         let fetcher = Fetcher::new(Reach::anywhere(), &Route::Direct, &Limits::default());

@@ -144,7 +144,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - {asked: false, then: [{accept: true}]}",
         "line 2",
-        "neither accepted",
+        "has neither `accept`",
     );
     check(
         "answers:\n  - when: {message: {regex: '('}}\n    cancel: true",
@@ -275,17 +275,17 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - {asked: false, accept: {}}",
         "line 2",
-        "neither accepted",
+        "has neither `accept`",
     );
     check(
         "answers:\n  - {asked: false, decline: true, expected: true}",
         "line 2",
-        "neither accepted",
+        "has neither `accept`",
     );
     check(
         "sampling:\n  - {asked: 0, reply: x}",
         "line 2",
-        "neither accepted",
+        "has neither `accept`",
     );
     check("roots: here", "line 1", "");
     check("- cancel: true", "line 1", "");
