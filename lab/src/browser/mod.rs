@@ -119,7 +119,7 @@ pub struct Fault {
     pub rule: String,
     /// The description of the rule.
     pub help: String,
-    /// The elements that break it.
+    /// The elements that violate the rule.
     pub elements: Vec<String>,
 }
 

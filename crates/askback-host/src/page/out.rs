@@ -143,7 +143,7 @@ impl Look {
         Self::of(&io::stderr())
     }
 
-    /// The look of stdout.
+    /// The style of stdout.
     pub fn of_stdout() -> Self {
         Self::of(&io::stdout())
     }
