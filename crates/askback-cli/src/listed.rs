@@ -354,7 +354,7 @@ mod tests {
     fn listed(server: &str) -> Result<ListedServer, Error> {
         let text = format!(
             r#"{{
-                // A comment, and a trailing comma.
+                // A comment, and a comma behind the last.
                 "servers": {{"it": {server},}},
                 "mcpServers": {{"other": {{"url": "https://a.test", "oauth": {{"clientSecretEnv": "PWD", "issuer": "https://b.test"}}}}}},
             }}"#
