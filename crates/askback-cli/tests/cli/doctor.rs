@@ -230,7 +230,8 @@ fn a_long_standard_error_is_no_fault_of_the_answers() {
     );
 }
 
-/// A server of 2025-11-25 that sends a log message for each line of its output after the handshake.
+/// A careless server of 2025-11-25: it prints text before its first message, sends a request while its tools are
+/// listed, has a tool with an invalid name, and keeps running after its input is closed.
 #[cfg(unix)]
 const SLOPPY: &str = r#"
 echo "starting up"

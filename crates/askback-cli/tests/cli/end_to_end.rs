@@ -455,7 +455,7 @@ read -r answer
 say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[]}}'
 "#;
 
-/// A server whose tool asks the client's model to call a tool, and returns the reply.
+/// A server whose tool asks the client's model to call a tool, and returns whether the model did.
 #[cfg(unix)]
 const SAMPLING: &str = r#"
 say() { printf '%s\n' "$1"; }

@@ -756,7 +756,7 @@ fn ctrl_c_clears_a_line_then_leaves() {
     terminal.press(CTRL_C).until("Type to filter");
     assert!(!terminal.contents().contains("nonsense"));
     terminal.press(CTRL_C).until("Ctrl-C again leaves");
-    // Keys pressed in between do not confirm.
+    // Another command in between resets the confirmation.
     terminal
         .press("/roots")
         .until("/roots")

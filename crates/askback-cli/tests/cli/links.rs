@@ -13,8 +13,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server of 2025-11-25 whose tool `link` asks to open `$URL`, and whose tool `hang` sends a log
-/// message and never answers.
+/// A server of 2025-11-25 whose tool `link` asks to open `$URL`, and whose tool `hang` writes to
+/// stderr and never answers.
 const SERVER: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 while IFS= read -r line; do

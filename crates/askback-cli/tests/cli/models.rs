@@ -48,7 +48,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
         .prints("Reply by hand.");
     let ran = open("here", "CALL\n/always\nCALL\n").expect(0);
     ran.prints("Reply 1.").prints("Reply 2.");
-    // The same without a user.
+    // The permission also holds if no user is present.
     let words = [
         &["call"],
         &CALL[..],

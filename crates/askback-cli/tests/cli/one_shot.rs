@@ -99,8 +99,8 @@ fn an_argument_is_completed() {
         .says("needs the argument");
 }
 
-/// A server that sends change notifications as soon as a resource is subscribed to. Its first argument has its
-/// capabilities.
+/// A server that sends change notifications after the handshake, and again when a resource is subscribed to. Its first
+/// argument has its capabilities.
 #[cfg(unix)]
 const CHANGING: &str = r#"
 say() { printf '%s\n' "$1"; }

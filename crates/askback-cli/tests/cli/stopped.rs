@@ -7,7 +7,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server of 2025-11-25 that asks two questions after its call is cancelled, and logs the answers.
+/// A server of 2025-11-25 that asks two questions after its call is cancelled. It writes to stderr when both are
+/// cancelled.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s}\n' "$1"; }
 ask() { say "\"$1\""',"method":"elicitation/create","params":{"message":"Undo it?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}}}}'; }

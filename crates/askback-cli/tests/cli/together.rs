@@ -221,7 +221,7 @@ fn what_is_half_typed_stays_where_a_server_says_something() {
             .press("ers")
             .press(ENTER)
             .until("  slow: the server exited");
-        // The server is gone after the user restarts it.
+        // A partly typed line disappears only if the user clears it.
         terminal.press("/restart slow").press(ENTER);
         terminal.until("Connecting to slow.");
         if is_plain {

@@ -10,8 +10,8 @@ use crate::{
 /// Ctrl-U, which clears the line.
 const CLEAR: &str = "\x15";
 
-/// A server of 2025-11-25. Its tool `hang` sends a log message and never answers. Its tool `link` logs that it waits,
-/// waits for the pipe `go`, and asks to open a link. Its tool `nag` also asks to open a link, four times in all.
+/// A server of 2025-11-25. Its tool `hang` writes to stderr and never answers. Its tool `link` writes to stderr, waits
+/// for the pipe `go`, and asks to open a link. Its tool `nag` asks to open a link, four times in all.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
 times=1

@@ -127,7 +127,7 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     let scratch = Scratch::new("unseen-killed");
     let script = format!("{RUN}; echo ended with $?; {ECHO}; read -r rest; echo \"read: $rest.\"");
     let mut terminal = asked_in(&scratch, &script);
-    // Text after the line's end stays in the terminal until the line is answered.
+    // When the program replies to the line, the terminal already has the text typed after it.
     terminal.press("h\rhun").until("needs 5 more");
     fs::write(scratch.path("go"), "end\n").expect("it is ours");
     terminal.until("ended with 143").until("\necho");

@@ -80,7 +80,7 @@ fn a_trace_is_written_over_no_other_file() {
     check("what was there before", 2);
     check(r#"{"number":1,"name":"Ada"}"#, 2);
     check(r#"[{"trace":true,"number":1}]"#, 2);
-    // A recording and the output of `/wire save` begin with the same lines.
+    // The first line of a recording, or of the output of `/wire save`. Neither is a trace.
     check(
         r#"{"number":1,"time":"2026-06-15T08:00:00Z","direction":"sent"}"#,
         2,

@@ -258,8 +258,8 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .says("--other is for a server at a URL");
 }
 
-/// A server that answers the handshake, and exits with a message after the next request. It waits for the end of its
-/// input, so that the message is read after its output.
+/// A server that answers the handshake, and exits with a message on stderr after the next request. It first closes its
+/// output and waits for the end of its input, so that the end of the output is read before the message.
 #[cfg(unix)]
 const DIES: &str = r#"
 while read -r line; do

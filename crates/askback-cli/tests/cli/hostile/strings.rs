@@ -226,7 +226,7 @@ fn is_result(revision: Revision, method: &str, raw: &RawValue) -> bool {
     }
 }
 
-/// A place in a message: its path, and what is inserted there.
+/// A place in a message: its JSON pointer, and whether a key is inserted or a value replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     pointer: String,

@@ -57,7 +57,7 @@ enum Server<'a> {
     Travel,
     /// A server that asks with these messages in each round.
     Asks(&'a [String]),
-    /// The same, with other results for these methods. A method without a result ends the server.
+    /// The same, with other results for these methods. A method with the result null ends the server.
     Says(&'a [(&'a str, Value)], &'a [String]),
 }
 
@@ -299,7 +299,7 @@ fn seen(terminal: &mut Terminal) -> String {
     cut(&terminal.rows().join("\n"))
 }
 
-/// The last rows of a terminal. A slow machine adds one or two rows that say what is being waited for.
+/// The last rows of a terminal, without the rows that a slow machine adds to say what is being waited for.
 fn cut(rows: &str) -> String {
     let mut rows: Vec<_> = rows.trim_end().lines().collect();
     // The path of the test folder may have any length, and is not cut.

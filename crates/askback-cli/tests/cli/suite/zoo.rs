@@ -111,7 +111,8 @@ cases:
   - {name: second, call: count, expect: {text: '4'}}
 ";
     on_zoo("before", &[], cases).expect(0).prints("3 passed");
-    // If the server exits before a case begins, the case is run again with a new server.
+    // If a request of `before` fails, the case is not run, and the next case begins with that
+    // request again.
     let cases = "
 before:
   - {name: feed it, call: tiger}
@@ -176,7 +177,7 @@ fn rules_say_how_often_they_are_asked() {
         "answers: [{when: {message: x}, accept: {}}, {cancel: true}], unused: error",
         "came     case rule 1 answered no question",
     );
-    // Those of the suite are counted in each case.
+    // The suite's rules are counted for each case.
     let cases = "
 answers: [{when: {message: Feed}, accept: {food: hay}, asked: true}]
 cases: [{name: asks, call: ask, answers: [{cancel: true, when: {message: x}}]}, {name: counts, call: count}]
