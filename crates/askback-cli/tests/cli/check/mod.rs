@@ -189,7 +189,7 @@ fn a_named_tool_that_there_is_not_is_an_error() {
         .says("The server lists none that can be used.");
 }
 
-/// A server that only answers the handshake, and keeps running for a while after its input is closed.
+/// A server that only answers the handshake.
 #[cfg(unix)]
 const DEAF: &str = r#"
 while read -r l; do
