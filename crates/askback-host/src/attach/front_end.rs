@@ -165,7 +165,7 @@ pub async fn join(
     }
 }
 
-/// Waits for this long, or for ever.
+/// Waits for a time, or forever if it is `None`.
 async fn until(idle: Option<Duration>) {
     match idle {
         Some(idle) => sleep(idle).await,

@@ -138,7 +138,7 @@ pub fn speak_at_terminal() {
 }
 
 impl Look {
-    /// The look of stderr.
+    /// The style of stderr.
     pub fn of_stderr() -> Self {
         Self::of(&io::stderr())
     }
