@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// How many boards may owe their first line at a time.
+/// The maximum number of connected boards that have not sent their first line yet.
 const MAX_CONNECTING: usize = 64;
 
 struct FoundBoard {
